@@ -1,0 +1,106 @@
+# mangrove_module: one static library per folder of mangrove/, with its layering and its warnings.
+#
+#   mangrove_module(graph
+#     SOURCES graph.cc operator.cc     # of this folder
+#     PROTOS onnx.proto                # compiled by protoc; generated headers are included as "mangrove/graph/onnx.pb.h"
+#     GRPC_PROTOS cluster.proto        # the same with gRPC services ("mangrove/cluster/cluster.grpc.pb.h")
+#     DEPENDS base tensor              # modules this one may include from
+#     OUTSIDE nlohmann_json::nlohmann_json)   # outside libraries, linked PRIVATE
+#     OUTSIDE_PUBLIC ...               # only where a public header cannot do without
+#
+# tests/layering_test.cmake reads the DEPENDS of every module and compares them with its #include lines.
+
+set(MANGROVE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+
+function(mangrove_sanitize target)
+  if(MANGROVE_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${MANGROVE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${MANGROVE_SANITIZE})
+    if(MANGROVE_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PUBLIC -fno-sanitize-recover=undefined)
+    endif()
+  endif()
+endfunction()
+
+# Generated code is not ours to warn about: it is compiled in a library of its own and included as a system header.
+function(mangrove_protos module grpc)
+  set(generated ${CMAKE_BINARY_DIR}/generated)
+  set(outputs)
+  foreach(proto ${ARGN})
+    get_filename_component(stem ${proto} NAME_WE)
+    set(base ${generated}/mangrove/${module}/${stem})
+    set(files ${base}.pb.cc ${base}.pb.h)
+    set(plugin)
+    if(grpc)
+      list(APPEND files ${base}.grpc.pb.cc ${base}.grpc.pb.h)
+      find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+      set(plugin --grpc_out=${generated} --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN})
+    endif()
+    find_program(PROTOC protoc REQUIRED)
+    add_custom_command(OUTPUT ${files}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
+      COMMAND ${PROTOC} -I${CMAKE_SOURCE_DIR} --cpp_out=${generated} ${plugin} mangrove/${module}/${proto}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${proto} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} VERBATIM)
+    list(APPEND outputs ${files})
+  endforeach()
+  target_sources(mangrove_${module}_proto PRIVATE ${outputs})
+endfunction()
+
+function(mangrove_module module)
+  cmake_parse_arguments(M "" "" "SOURCES;PROTOS;GRPC_PROTOS;DEPENDS;OUTSIDE;OUTSIDE_PUBLIC" ${ARGN})
+  set(target mangrove_${module})
+  add_library(${target} STATIC ${M_SOURCES})
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
+  mangrove_sanitize(${target})
+  foreach(dependency ${M_DEPENDS})
+    target_link_libraries(${target} PUBLIC mangrove_${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE ${M_OUTSIDE} PUBLIC ${M_OUTSIDE_PUBLIC})
+  if(M_PROTOS OR M_GRPC_PROTOS)
+    find_package(Protobuf REQUIRED)
+    find_package(Threads REQUIRED)
+    add_library(${target}_proto STATIC)
+    target_include_directories(${target}_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated)
+    target_compile_options(${target}_proto PRIVATE -w)
+    target_link_libraries(${target}_proto PUBLIC protobuf::libprotobuf Threads::Threads)
+    mangrove_sanitize(${target}_proto)
+    # imported .proto files of other modules must be generated first
+    foreach(dependency ${M_DEPENDS})
+      if(TARGET mangrove_${dependency}_proto)
+        target_link_libraries(${target}_proto PUBLIC mangrove_${dependency}_proto)
+      endif()
+    endforeach()
+    if(M_PROTOS)
+      mangrove_protos(${module} FALSE ${M_PROTOS})
+    endif()
+    if(M_GRPC_PROTOS)
+      find_package(gRPC REQUIRED)
+      target_link_libraries(${target}_proto PUBLIC gRPC::grpc++)
+      mangrove_protos(${module} TRUE ${M_GRPC_PROTOS})
+    endif()
+    target_link_libraries(${target} PUBLIC ${target}_proto)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY MANGROVE_MODULES ${module})
+  set_property(GLOBAL PROPERTY MANGROVE_DEPENDS_${module} ${M_DEPENDS})
+endfunction()
+
+# One test program per folder of tests/: every *_test.cc in it is part of it, so none can be forgotten.
+function(mangrove_tests module)
+  cmake_parse_arguments(T "" "" "OUTSIDE;DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${module}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  set(target ${module}_test)
+  add_executable(${target} ${sources})
+  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
+  target_compile_definitions(${target} PRIVATE MANGROVE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
+    MANGROVE_PROGRAM="$<$<TARGET_EXISTS:mangrove>:$<TARGET_FILE:mangrove>>")
+  foreach(dependency ${T_DEPENDS})
+    target_link_libraries(${target} PRIVATE mangrove_${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE mangrove_${module} ${T_OUTSIDE} GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${target} TEST_PREFIX "${module}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS ${module})
+endfunction()

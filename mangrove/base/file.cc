@@ -1,0 +1,94 @@
+#include "mangrove/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace mangrove {
+namespace {
+
+Error os_error(const fs::path& path, const char* what, int number) {
+  Code code = Code::internal;
+  switch (number) {
+    case ENOENT: code = Code::not_found; break;
+    case ENOTDIR: code = Code::not_found; break;
+    case EACCES: case EPERM: case EROFS: code = Code::permission_denied; break;
+    case EEXIST: code = Code::already_exists; break;
+    case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: code = Code::resource_exhausted; break;
+    case EIO: code = Code::data_loss; break;
+    case EISDIR: code = Code::invalid_argument; break;
+    default: break;
+  }
+  return make_error(code, path.string() + ": cannot " + what + ": " + std::strerror(number));
+}
+
+/// Closes on every way out; close errors are reported by the caller where they matter.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Status write_all(int fd, const fs::path& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return os_error(path, "write", errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (::fsync(fd) != 0 && errno != EINVAL) return os_error(path, "sync", errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return os_error(path, "open", errno);
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) return os_error(path, "stat", errno);
+  if (S_ISDIR(info.st_mode)) return os_error(path, "read", EISDIR);
+  std::string content;
+  content.resize(static_cast<std::size_t>(info.st_size));
+  std::size_t filled = 0;
+  for (;;) {
+    if (filled == content.size()) content.resize(content.size() + 4096);  // grows on pipes; one probe at the end of a file
+    const ssize_t got = ::read(file.fd, content.data() + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return os_error(path, "read", errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
+Status write_file_atomically(const fs::path& path, std::string_view content) {
+  const fs::path temporary = path.string() + ".tmp." + std::to_string(::getpid());
+  Status status;
+  {
+    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (file.fd < 0) return os_error(path, "write", errno);
+    status = write_all(file.fd, path, content);
+  }
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = os_error(path, "rename", errno);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+Status make_writable_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) return os_error(path, "make folder", error.value());
+  if (!fs::is_directory(path)) return os_error(path, "make folder", EEXIST);
+  const fs::path probe = path / (".write-test." + std::to_string(::getpid()));
+  MG_RETURN_IF_ERROR(write_file_atomically(probe, "").context(path.string() + ": folder is not writable"));
+  fs::remove(probe, error);
+  return {};
+}
+
+}  // namespace mangrove

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace mangrove {
+
+/// The symbolic size of the batch dimension, unknown until a Program is compiled. Only dimension 0 may be symbolic.
+constexpr std::int64_t kBatch = -1;
+
+/// Sizes of a tensor's dimensions, outermost first, e.g. [N, C, H, W]. Rank 0 is a scalar.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
+  explicit Shape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
+
+  std::size_t rank() const { return dims_.size(); }
+  std::int64_t operator[](std::size_t i) const { return dims_[i]; }
+  std::int64_t& operator[](std::size_t i) { return dims_[i]; }
+  const std::vector<std::int64_t>& dims() const { return dims_; }
+  auto begin() const { return dims_.begin(); }
+  auto end() const { return dims_.end(); }
+
+  bool is_symbolic() const { return !dims_.empty() && dims_[0] == kBatch; }
+  /// The shape with the symbolic batch replaced by n; unchanged if it is not symbolic.
+  Shape with_batch(std::int64_t n) const;
+  /// Product of the dimensions; 1 for a scalar. Must not be symbolic.
+  std::int64_t elements() const;
+  /// Product of dimensions [first, last). Must not include a symbolic one.
+  std::int64_t elements(std::size_t first, std::size_t last) const;
+
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<std::int64_t> dims_;
+};
+
+/// "[N, 20, 24, 24]": N for a symbolic batch.
+std::string to_string(const Shape& shape);
+
+}  // namespace mangrove
