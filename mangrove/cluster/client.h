@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/report.h"
+#include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/cluster.pb.h"
+
+namespace mangrove::cluster {
+
+/// A program that asks a coordinator to run jobs.
+/// threads: one call at a time.
+class Client {
+ public:
+  /// errors: unavailable (nobody answers at the address within the timeout; names it and what to start).
+  static Result<std::unique_ptr<Client>> connect(const std::string& coordinator, Seconds timeout = 5);
+  ~Client();
+
+  Result<std::vector<NodeStatus>> nodes();
+
+  /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and its
+  /// reports (a last checkpoint) still come.
+  /// errors: what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
+  Status run(const Job& job, const Reporter& report, std::stop_token stop);
+
+ private:
+  struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
+
+namespace mangrove::cluster {
+
+struct CoordinatorOptions {
+  std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
+  Seconds heartbeat_interval = 0.5;
+  int heartbeat_misses = 6;             // a node silent for so many intervals is lost
+};
+
+/// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time.
+/// threads: any thread may call any method.
+class Coordinator {
+ public:
+  /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed).
+  static Result<std::unique_ptr<Coordinator>> start(const CoordinatorOptions& options);
+  ~Coordinator();
+
+  /// HOST:PORT with the port really taken; the host is a reachable one (not 0.0.0.0).
+  std::string address() const;
+  /// Stops a running job in good order (its client gets the checkpoint), tells the nodes, closes the port.
+  void shutdown();
+
+ private:
+  struct Impl;
+  explicit Coordinator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <optional>
+#include <vector>
+
+#include "mangrove/engine/layout.h"
+#include "mangrove/graph/graph.h"
+
+namespace mangrove {
+
+enum class Mode { inference, training };
+
+/// A buffer that a step reads or writes.
+struct Operand {
+  enum class Kind {
+    value,     // a value of the graph: input, parameter, activation
+    gradient,  // the derivative of the loss with respect to that value
+    saved,     // private to one node, kept from forward to backward (e.g. where the maxima were)
+  };
+  enum class Access { read, write };
+
+  Kind kind;
+  Access access;
+  std::string name;           // the value's name; for saved: chosen by the node's kernels
+  LayoutPtr layout;           // the layout this step wants (read) or makes (write); null: plain. Not for saved.
+  Bytes saved_bytes = 0;      // size of a saved buffer; the same wherever it is named
+};
+
+/// One call into a backend, e.g. one oneDNN primitive.
+///
+/// A step states the layouts that it wants; the program inserts reorders wherever a value lies otherwise, and turns a
+/// gradient that a second consumer writes into an addition, so no kernel thinks about either.
+struct Step {
+  /// Runs the step on the buffers it was bound to. threads: one at a time per bound step.
+  using Bound = std::function<void()>;
+
+  std::string name;                // "conv1 forward", for profiles
+  std::string node;                // the node it belongs to; "" for none
+  std::vector<Operand> operands;
+  Bytes workspace = 0;             // scratch space that only this step uses while it runs
+  /// {i, j}: output operand j may lie in the same memory as input operand i (the step then reads each element before it
+  /// writes it). The planner uses it where the input is not needed later.
+  std::optional<std::pair<std::size_t, std::size_t>> in_place;
+  /// buffers[k] is where operand k lies (64-byte aligned); they and the workspace stay valid as long as the Bound.
+  std::function<Bound(std::span<std::byte* const> buffers, std::byte* workspace)> bind;
+};
+
+/// All that a backend needs to make kernels for one node (and an activation fused into it).
+struct KernelRequest {
+  const Node& node;
+  const Node* activation = nullptr;         // its output is then the request's output
+  std::vector<ValueInfo> inputs;            // batch bound; parallel to node.inputs
+  std::vector<ValueInfo> outputs;
+  std::vector<std::string> output_names;    // of the activation if there is one, else of the node
+  std::vector<const Tensor*> constants;     // per input: its value where it is an initializer that is not trained, else null
+  std::vector<LayoutPtr> layouts;           // per input: how it lies now
+  std::vector<bool> free_layout;            // per input: a parameter no kernel has laid out yet: the layout that this
+                                            // node's forward step asks for becomes its layout
+  std::vector<bool> wants_gradient;         // per input: backward must write its gradient (training only)
+  Mode mode = Mode::inference;
+};
+
+/// A node's steps. Convention: a value lies as its producer's forward step wrote it (a parameter: as its first consumer
+/// wants it), and its gradient lies in the same layout, unless a step asks otherwise for its own use.
+struct NodeKernels {
+  std::vector<Step> forward;
+  std::vector<Step> backward;  // in execution order; empty in inference
+};
+
+}  // namespace mangrove

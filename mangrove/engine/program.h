@@ -1,0 +1,88 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mangrove/engine/backend.h"
+#include "mangrove/engine/kernel.h"
+#include "mangrove/graph/graph.h"
+
+namespace mangrove {
+
+struct CompileOptions {
+  Mode mode = Mode::inference;
+  std::int64_t batch = 1;
+  std::string backend;          // "" takes the fastest of this build
+  bool input_gradients = false; // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
+  bool fuse = true;             // activations into the node before them, where the backend can
+};
+
+/// Bytes, known before the first step.
+struct MemoryReport {
+  Bytes parameters = 0;   // weights, and their gradients in training
+  Bytes arena = 0;        // activations, gradients of activations, saved buffers and workspace, overlapped by liveness
+  Bytes activations = 0;  // the same without overlapping, for comparison
+  Bytes total() const { return parameters + arena; }
+};
+
+/// A place in an Execution's memory.
+struct BufferRef {
+  enum class Region { arena, parameters } region = Region::arena;
+  Bytes offset = 0;
+};
+
+/// A graph compiled for one backend, one batch size and one mode: a list of steps, each operand of which has a place in
+/// memory. Immutable; run it through an Execution.
+/// threads: any.
+class Program {
+ public:
+  /// errors: invalid_argument (batch < 1, unknown backend), unimplemented (no kernel for an operator or type; names it).
+  static Result<std::shared_ptr<const Program>> compile(const Graph& graph, const CompileOptions& options);
+
+  struct PlacedStep {
+    Step step;
+    std::vector<BufferRef> buffers;  // parallel to step.operands
+    BufferRef workspace;
+  };
+  /// Where a value (or its gradient) can be found from outside, and how it lies.
+  struct PlacedValue {
+    ValueInfo info;                  // batch bound
+    LayoutPtr layout;
+    BufferRef value;
+    BufferRef gradient;              // in training: parameters, outputs, and inputs with input_gradients
+    bool has_gradient = false;
+    Bytes bytes = 0;                 // in its layout
+  };
+
+  const Graph& graph() const { return graph_; }
+  const CompileOptions& options() const { return options_; }
+  const Backend& backend() const { return *backend_; }
+  MemoryReport memory() const { return memory_; }
+
+  const std::vector<PlacedStep>& forward_steps() const { return forward_; }
+  const std::vector<PlacedStep>& backward_steps() const { return backward_; }
+  /// Graph inputs and outputs (always plain), parameters and constants (in the layout of their first consumer).
+  const std::map<std::string, PlacedValue>& placed_values() const { return values_; }
+  /// Sizes of the two memory regions.
+  Bytes arena_bytes() const { return memory_.arena; }
+  Bytes parameter_bytes() const { return memory_.parameters; }
+
+  /// One line per step: name, backend, operands with layouts; the reorders and fusions that were chosen, and why a
+  /// portable kernel was taken.
+  std::string describe() const;
+
+ private:
+  friend class ProgramBuilder;
+  explicit Program(Graph graph) : graph_(std::move(graph)) {}
+  Graph graph_;
+  CompileOptions options_;
+  std::shared_ptr<const Backend> backend_;
+  std::vector<PlacedStep> forward_;
+  std::vector<PlacedStep> backward_;
+  std::map<std::string, PlacedValue> values_;
+  MemoryReport memory_;
+};
+
+}  // namespace mangrove

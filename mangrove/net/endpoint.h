@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/result.h"
+
+namespace mangrove::net {
+
+using Rank = int;
+constexpr Rank kAnyRank = -1;
+
+/// Says what a message is for; each strategy names its own. Order is kept per (sender, tag).
+using Tag = std::uint32_t;
+
+struct Message {
+  Rank from = kAnyRank;
+  Tag tag = 0;
+  std::string payload;
+};
+
+/// Ranks to receive from.
+using RankSet = std::vector<Rank>;
+
+struct Member {
+  Rank rank;
+  std::string name;   // of the node
+  bool alive;
+};
+
+/// Who is alive, as the failure detector sees it. A rank that was lost never becomes alive again under the same number.
+struct Members {
+  std::uint64_t version = 0;   // grows with every change
+  std::vector<Member> all;     // by rank
+
+  bool alive(Rank rank) const;
+  RankSet alive_ranks() const;
+};
+
+/// Bytes of messages, payload and framing, that this endpoint has sent and received.
+struct Traffic {
+  std::int64_t sent_bytes = 0;
+  std::int64_t received_bytes = 0;
+};
+
+/// How the members of one job talk, and the only thing that a strategy blocks on. The same strategy code runs over gRPC
+/// between devices, between threads in tests, and in a simulated world.
+/// threads: any thread may call any method; order between two threads' sends to one rank and tag is theirs to arrange.
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  virtual Rank rank() const = 0;
+  /// Ranks are 0 .. size()-1, lost ones included.
+  virtual int size() const = 0;
+
+  /// Queues a message and returns. A message to a rank that is gone is dropped: the members say so. Strategies bound what
+  /// they have in flight (a window, one answer per question), so the queue is bounded by them. A rank may send to itself.
+  virtual void send(Rank to, Tag tag, std::string payload) = 0;
+
+  /// The oldest waiting message with this tag from one of these ranks.
+  /// errors: unavailable: a rank in `from` is gone and no message from the set is waiting (ask members() which);
+  /// deadline_exceeded: all are alive and silent; cancelled: the job ends (cancel() was called).
+  virtual Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) = 0;
+  /// The same, for the oldest waiting message with any of these tags.
+  virtual Result<Message> recv_any(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline) = 0;
+
+  virtual Members members() const = 0;
+  virtual Traffic traffic() const = 0;
+
+  /// Wakes every recv, now and later, with `cancelled`.
+  virtual void cancel() = 0;
+};
+
+}  // namespace mangrove::net

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "mangrove/net/endpoint.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace mangrove::net {
+
+/// Carries the messages of all jobs of one process over gRPC: one service on the process's port, one outgoing stream per
+/// peer process, opened when first needed and again after a break.
+/// threads: any thread may call any method.
+class GrpcTransport {
+ public:
+  GrpcTransport();
+  ~GrpcTransport();   // every endpoint must be gone
+
+  /// To be registered with the process's gRPC server before it starts (see cluster).
+  grpc::Service& service();
+
+  /// Joins a job as `rank`. `addresses[r]` is the HOST:PORT of the process that holds rank r; ranks of this process
+  /// (several may be) are reached without the network when their address equals `own_address`.
+  /// Messages that came before the endpoint was made are kept for it for 30 s.
+  /// errors: already_exists (this process holds that rank of that job already).
+  Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
+                                         const std::string& own_address, Members members);
+  /// The failure detector's news for every endpoint of this job in this process.
+  void set_members(const std::string& job, const Members& members);
+  /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued.
+  void shutdown(Seconds grace);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mangrove::net

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/file.h"
+#include "mangrove/base/report.h"
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::net {
+
+/// What a strategy is given to play one rank of one job. Rank 0 lives beside the coordinator and leads the job; ranks
+/// 1 .. size-1 are one per node.
+struct RoleContext {
+  Endpoint& endpoint;
+  Clock& clock;
+  fs::path data_folder;        // where this device finds its data sets
+  int threads = 1;             // for kernels
+  /// Asked to stop early (Ctrl-C, SIGTERM): rank 0 ends the job in good order, with a checkpoint. Polled between steps.
+  std::stop_token stop;
+  /// Rank 0 only: to the client. Other ranks' reports go nowhere.
+  Reporter report;
+};
+
+}  // namespace mangrove::net
