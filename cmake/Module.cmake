@@ -11,6 +11,9 @@
 # tests/layering_test.cmake reads the DEPENDS of every module and compares them with its #include lines.
 
 set(MANGROVE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND MANGROVE_WARNINGS -Wno-restrict)  # false alarms on std::string (GCC bug 105651)
+endif()
 
 function(mangrove_sanitize target)
   if(MANGROVE_SANITIZE)

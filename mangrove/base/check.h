@@ -9,9 +9,11 @@ namespace mangrove {
 
 }  // namespace mangrove
 
-/// False only by our own bug: aborts with file and line. What a user, file, peer or device can cause is an Error instead.
+/// False only by our own bug: aborts with file and line. What a user, file, peer or device can cause is an Error
+/// instead.
 #define MG_CHECK(condition) MG_CHECK_MSG(condition, std::string())
-#define MG_CHECK_MSG(condition, message)                                                                  \
-  do {                                                                                                    \
-    if (!(condition)) [[unlikely]] ::mangrove::check_failed(__FILE__, __LINE__, #condition, (message));   \
+#define MG_CHECK_MSG(condition, message)                                   \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]]                                         \
+      ::mangrove::check_failed(__FILE__, __LINE__, #condition, (message)); \
   } while (false)

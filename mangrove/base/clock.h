@@ -15,8 +15,12 @@ struct Instant {
   static constexpr Instant never() { return {std::numeric_limits<double>::infinity()}; }
 };
 
-constexpr Instant operator+(Instant instant, Seconds duration) { return {instant.seconds + duration}; }
-constexpr Seconds operator-(Instant later, Instant earlier) { return later.seconds - earlier.seconds; }
+constexpr Instant operator+(Instant instant, Seconds duration) {
+  return {instant.seconds + duration};
+}
+constexpr Seconds operator-(Instant later, Instant earlier) {
+  return later.seconds - earlier.seconds;
+}
 
 /// The Instant by which a wait must end.
 using Deadline = Instant;

@@ -13,14 +13,34 @@ namespace {
 Error os_error(const fs::path& path, const char* what, int number) {
   Code code = Code::internal;
   switch (number) {
-    case ENOENT: code = Code::not_found; break;
-    case ENOTDIR: code = Code::not_found; break;
-    case EACCES: case EPERM: case EROFS: code = Code::permission_denied; break;
-    case EEXIST: code = Code::already_exists; break;
-    case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: code = Code::resource_exhausted; break;
-    case EIO: code = Code::data_loss; break;
-    case EISDIR: code = Code::invalid_argument; break;
-    default: break;
+    case ENOENT:
+      code = Code::not_found;
+      break;
+    case ENOTDIR:
+      code = Code::not_found;
+      break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      code = Code::permission_denied;
+      break;
+    case EEXIST:
+      code = Code::already_exists;
+      break;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+      code = Code::resource_exhausted;
+      break;
+    case EIO:
+      code = Code::data_loss;
+      break;
+    case EISDIR:
+      code = Code::invalid_argument;
+      break;
+    default:
+      break;
   }
   return make_error(code, path.string() + ": cannot " + what + ": " + std::strerror(number));
 }
@@ -56,7 +76,8 @@ Result<std::string> read_file(const fs::path& path) {
   content.resize(static_cast<std::size_t>(info.st_size));
   std::size_t filled = 0;
   for (;;) {
-    if (filled == content.size()) content.resize(content.size() + 4096);  // grows on pipes; one probe at the end of a file
+    if (filled == content.size())
+      content.resize(content.size() + 4096);  // grows on pipes; one probe at the end of a file
     const ssize_t got = ::read(file.fd, content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_error(path, "read", errno);

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 Result<std::string> read_file(const fs::path& path);
 
 /// Writes to a temporary name in the same folder, syncs, and renames: readers see the old file or the new one, never a
-/// part. errors: permission_denied, not_found (no such folder), resource_exhausted (disk full); the message names the path.
+/// part. errors: permission_denied, not_found (no such folder), resource_exhausted (disk full); the message names the
+/// path.
 Status write_file_atomically(const fs::path& path, std::string_view content);
 
 /// Makes the folder and its parents and checks that a file can be written in it.

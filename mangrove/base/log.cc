@@ -57,9 +57,17 @@ void set_log_name(std::string name) {
   logger().set_pattern("%Y-%m-%dT%H:%M:%S.%e " + escaped + " %l %v");
 }
 
-void log_debug(std::string_view event, LogFields fields) { write(spdlog::level::debug, event, fields); }
-void log_info(std::string_view event, LogFields fields) { write(spdlog::level::info, event, fields); }
-void log_warn(std::string_view event, LogFields fields) { write(spdlog::level::warn, event, fields); }
-void log_error(std::string_view event, LogFields fields) { write(spdlog::level::err, event, fields); }
+void log_debug(std::string_view event, LogFields fields) {
+  write(spdlog::level::debug, event, fields);
+}
+void log_info(std::string_view event, LogFields fields) {
+  write(spdlog::level::info, event, fields);
+}
+void log_warn(std::string_view event, LogFields fields) {
+  write(spdlog::level::warn, event, fields);
+}
+void log_error(std::string_view event, LogFields fields) {
+  write(spdlog::level::err, event, fields);
+}
 
 }  // namespace mangrove

@@ -9,8 +9,8 @@
 namespace mangrove {
 
 /// A log line is an event with fields, not prose: log_warn("peer silent", {{"rank", 2}, {"silent_s", 3.1}}).
-/// error = someone must act; warn = it healed by itself; info = a state changed; debug = per message. Never per element.
-/// Lines go to standard error.
+/// error = someone must act; warn = it healed by itself; info = a state changed; debug = per message. Never per
+/// element. Lines go to standard error.
 enum class LogLevel { debug, info, warn, error, off };
 
 struct LogField {
@@ -22,8 +22,8 @@ struct LogField {
   LogField(std::string_view k, std::string_view v) : key(k), value(std::string(v)) {}
   LogField(std::string_view k, double v) : key(k), value(v) {}
   template <class Integer>
-    requires(std::is_integral_v<Integer>)
-  LogField(std::string_view k, Integer v) : key(k), value(static_cast<std::int64_t>(v)) {}
+  requires(std::is_integral_v<Integer>) LogField(std::string_view k, Integer v)
+      : key(k), value(static_cast<std::int64_t>(v)) {}
 };
 using LogFields = std::initializer_list<LogField>;
 

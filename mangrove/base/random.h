@@ -11,8 +11,8 @@ namespace mangrove {
 
 /// A seeded generator with the same stream on every platform and compiler (the standard distributions differ between
 /// libraries, so they are not used).
-/// source: Blackman & Vigna, Scrambled linear pseudorandom number generators, 2018 (xoshiro256**), seeded by splitmix64.
-/// threads: one thread at a time; give every thread its own by fork().
+/// source: Blackman & Vigna, Scrambled linear pseudorandom number generators, 2018 (xoshiro256**), seeded by
+/// splitmix64. threads: one thread at a time; give every thread its own by fork().
 class Random {
  public:
   explicit Random(std::uint64_t seed);
@@ -21,7 +21,7 @@ class Random {
   std::uint64_t below(std::uint64_t bound);  // uniform in [0, bound), bound > 0, without bias
   double uniform();                          // [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  double normal();                           // mean 0, standard deviation 1
+  double normal();  // mean 0, standard deviation 1
 
   /// An independent generator for a sub-task, e.g. an epoch or a sample: the same (seed, stream) gives the same one.
   Random fork(std::uint64_t stream) const;

@@ -11,20 +11,20 @@ namespace mangrove {
 
 /// What went wrong, as a caller must act on it. The numbers are gRPC's, so that an RPC loses nothing (net checks this).
 enum class Code : int {
-  cancelled = 1,            // the job ends
-  invalid_argument = 3,     // the caller or a file is wrong; exit status 2 when it came from the command line
-  deadline_exceeded = 4,    // nothing came in time
-  not_found = 5,            // no such file, model, data set, key
-  already_exists = 6,       // a file or name that must not be replaced
+  cancelled = 1,          // the job ends
+  invalid_argument = 3,   // the caller or a file is wrong; exit status 2 when it came from the command line
+  deadline_exceeded = 4,  // nothing came in time
+  not_found = 5,          // no such file, model, data set, key
+  already_exists = 6,     // a file or name that must not be replaced
   permission_denied = 7,
   resource_exhausted = 8,   // memory, disk, ports
   failed_precondition = 9,  // do not retry until the state changes
   aborted = 10,             // redo the step
   out_of_range = 11,
-  unimplemented = 12,       // valid, but not supported here
-  internal = 13,            // our own bug, seen by a peer
-  unavailable = 14,         // repeat the call; for a peer: it is gone
-  data_loss = 15,           // a truncated or corrupt file or message
+  unimplemented = 12,  // valid, but not supported here
+  internal = 13,       // our own bug, seen by a peer
+  unavailable = 14,    // repeat the call; for a peer: it is gone
+  data_loss = 15,      // a truncated or corrupt file or message
 };
 
 /// "not_found", "unavailable", ...
@@ -46,13 +46,13 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}    // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
   template <class U>
-    requires(std::is_constructible_v<T, U &&> && std::is_convertible_v<U &&, T> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
-             !std::is_same_v<std::remove_cvref_t<U>, T>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT: implicit on purpose
+  requires(std::is_constructible_v<T, U&&>&& std::is_convertible_v<U&&, T> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+           !std::is_same_v<std::remove_cvref_t<U>, T>) Result(U&& value)
+      : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -131,7 +131,7 @@ inline Error make_error(Code code, std::string message) {
   declaration = std::move(name).value()
 
 /// MG_RETURN_IF_ERROR(status_or_result): returns the error from the enclosing function; a value is dropped.
-#define MG_RETURN_IF_ERROR(...)                                              \
-  do {                                                                       \
+#define MG_RETURN_IF_ERROR(...)                                                    \
+  do {                                                                             \
     if (auto mg_status = (__VA_ARGS__); !mg_status.ok()) return mg_status.error(); \
   } while (false)

@@ -17,9 +17,9 @@ struct Unit {
   double factor;
 };
 
-constexpr Unit byte_units[] = {{"", 1},       {"b", 1},          {"kb", 1e3},           {"mb", 1e6},
-                               {"gb", 1e9},   {"tb", 1e12},      {"kib", 1024.0},       {"mib", 1048576.0},
-                               {"gib", 1073741824.0}, {"tib", 1099511627776.0}};
+constexpr Unit byte_units[] = {
+    {"", 1},      {"b", 1},        {"kb", 1e3},        {"mb", 1e6},           {"gb", 1e9},
+    {"tb", 1e12}, {"kib", 1024.0}, {"mib", 1048576.0}, {"gib", 1073741824.0}, {"tib", 1099511627776.0}};
 constexpr Unit rate_units[] = {{"bit", 1.0 / 8}, {"kbit", 1e3 / 8}, {"mbit", 1e6 / 8}, {"gbit", 1e9 / 8},
                                {"b/s", 1},       {"kb/s", 1e3},     {"mb/s", 1e6},     {"gb/s", 1e9}};
 constexpr Unit second_units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}, {"h", 3600}};

@@ -12,9 +12,15 @@ using Bytes = std::int64_t;
 using Seconds = double;
 using BytesPerSecond = double;
 
-constexpr Bytes KiB(std::int64_t n) { return n << 10; }
-constexpr Bytes MiB(std::int64_t n) { return n << 20; }
-constexpr Bytes GiB(std::int64_t n) { return n << 30; }
+constexpr Bytes KiB(std::int64_t n) {
+  return n << 10;
+}
+constexpr Bytes MiB(std::int64_t n) {
+  return n << 20;
+}
+constexpr Bytes GiB(std::int64_t n) {
+  return n << 30;
+}
 
 /// "256MB", "1.5GiB", "4096": kB, MB, GB are powers of 1000; KiB, MiB, GiB of 1024; case does not matter.
 Result<Bytes> parse_bytes(std::string_view text);

@@ -14,6 +14,7 @@ constexpr std::pair<DType, const char*> dtype_codes[] = {{DType::f32, "F32"}, {D
                                                          {DType::i32, "I32"}, {DType::i64, "I64"},
                                                          {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
 constexpr std::size_t length_bytes = 8;
+constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
 
 Error corrupt(const std::string& what) {
   return make_error(Code::data_loss, "safetensors: " + what);
@@ -23,6 +24,18 @@ const char* dtype_code(DType dtype) {
   for (const auto& [type, code] : dtype_codes)
     if (type == dtype) return code;
   return "?";
+}
+
+/// Whether a tensor of this shape has exactly so many elements; no product overflows.
+bool holds(const std::vector<std::int64_t>& shape, std::size_t elements) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return elements == 0;
+  std::size_t left = elements;
+  for (const std::int64_t dim : shape) {
+    const auto size = static_cast<std::size_t>(dim);
+    if (left % size != 0) return false;
+    left /= size;
+  }
+  return left == 1;
 }
 
 /// One entry of the header; `data` is the part of the file after the header.
@@ -41,19 +54,14 @@ Result<Tensor> parse_entry(const std::string& name, const json& entry, std::stri
   range = {offsets[0].get<std::size_t>(), offsets[1].get<std::size_t>()};
   if (range.first > range.second || range.second > data.size())
     return corrupt("tensor '" + name + "' lies outside the file, which may be truncated");
-  // the product is compared with the bytes that are there at every factor, so it cannot overflow
-  const std::size_t available = (range.second - range.first) / size_of(code->first);
   std::vector<std::int64_t> shape;
-  std::size_t elements = 1;
   for (const json& dim : dims) {
-    if (!dim.is_number_unsigned()) return corrupt("tensor '" + name + "' has a malformed shape");
-    const auto size = dim.get<std::size_t>();
-    if (size > available || (size != 0 && elements > available / size))
-      return corrupt("tensor '" + name + "' has a shape larger than its data");
-    elements *= size;
-    shape.push_back(static_cast<std::int64_t>(size));
+    if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > kMaxDimension)
+      return corrupt("tensor '" + name + "' has a malformed shape");
+    shape.push_back(dim.get<std::int64_t>());
   }
-  if (elements * size_of(code->first) != range.second - range.first)
+  if (!holds(shape, (range.second - range.first) / size_of(code->first)) ||
+      (range.second - range.first) % size_of(code->first) != 0)
     return corrupt("tensor '" + name + "' has a shape that does not fit its data");
   Tensor tensor(code->first, Shape(std::move(shape)));
   std::copy_n(data.data() + range.first, range.second - range.first, reinterpret_cast<char*>(tensor.data()));

@@ -10,7 +10,8 @@
 namespace mangrove {
 
 /// The content of a file in safetensors format: named tensors and string metadata.
-/// format: https://github.com/huggingface/safetensors (u64 little-endian header length, JSON header, raw little-endian data)
+/// format: https://github.com/huggingface/safetensors (u64 little-endian header length, JSON header, raw little-endian
+/// data)
 struct TensorFile {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mangrove/base/file.h"
+#include "mangrove/cli/settings.h"
+#include "mangrove/cluster/client.h"
+#include "mangrove/cluster/local_cluster.h"
+
+namespace mangrove::cli {
+
+/// The cluster that a command's jobs run on. Jobs with the same settings, one after the other, share one embedded
+/// cluster. threads: the main thread only (embedded processes end with the thread that started them).
+class ClusterSession {
+ public:
+  /// Connects, starting the embedded cluster if there is none that fits. The client belongs to the session.
+  Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
+                                   const fs::path& log_folder);
+
+ private:
+  std::string key_;  // what the cluster was started or connected with
+  std::unique_ptr<cluster::LocalCluster> local_;
+  std::unique_ptr<cluster::Client> client_;
+};
+
+}  // namespace mangrove::cli

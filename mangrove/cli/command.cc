@@ -1,0 +1,35 @@
+#include "mangrove/cli/command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace mangrove::cli {
+
+void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides) {
+  for (const Key& key : keys.all()) {
+    if (app.get_option_no_throw(key.flag()) != nullptr) continue;
+    auto* option = app.add_option_function<std::string>(
+        key.flag(), [&overrides, name = key.name](const std::string& value) { overrides.emplace_back(name, value); },
+        key.help);
+    option->type_name("");
+    if (const std::string value = key.get(); !value.empty()) option->default_str(value);
+  }
+}
+
+Status apply_overrides(const Overrides& overrides, const Keys& keys) {
+  for (const auto& [name, value] : overrides)
+    if (const Key* key = keys.find(name)) MG_RETURN_IF_ERROR(key->set(value).context(key->flag()));
+  return {};
+}
+
+void add_output_flags(CLI::App& app, OutputOptions& output) {
+  app.add_flag("--json", output.json, "print one JSON object on standard output, everything else on standard error");
+  app.add_flag("--quiet", output.quiet, "no progress");
+}
+
+void print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
+  std::fprintf(output.json ? stderr : stdout, "%s", table.c_str());
+  if (output.json) std::printf("%s\n", json_output.dump().c_str());
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/result.h"
+#include "mangrove/cli/settings.h"
+
+namespace mangrove::cli {
+
+/// What every command is given, and where the chosen one leaves what main() has to do.
+struct CommandContext {
+  std::stop_token stop;
+  OutputOptions output;
+  std::function<Status()> action;
+};
+
+/// Values of flags as they were typed, to be set over defaults and job files.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// A flag for each key that `app` does not have yet; typed values go to `overrides`, which must outlive the parse.
+void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides);
+/// errors: those of Keys::set, with the flag's name.
+Status apply_overrides(const Overrides& overrides, const Keys& keys);
+
+/// --json and --quiet.
+void add_output_flags(CLI::App& app, OutputOptions& output);
+
+/// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),
+/// else the table.
+void print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
+
+// One file per command.
+void add_train_command(CLI::App& app, CommandContext& context);
+void add_infer_command(CLI::App& app, CommandContext& context);
+void add_eval_command(CLI::App& app, CommandContext& context);
+void add_run_command(CLI::App& app, CommandContext& context);
+void add_node_command(CLI::App& app, CommandContext& context);
+void add_coordinator_command(CLI::App& app, CommandContext& context);
+void add_nodes_command(CLI::App& app, CommandContext& context);
+void add_data_command(CLI::App& app, CommandContext& context);
+
+}  // namespace mangrove::cli

@@ -1,0 +1,63 @@
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cluster/coordinator.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  cluster::CoordinatorOptions options;
+  std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
+  Overrides overrides;
+
+  Keys keys() {
+    Keys keys;
+    keys.add("listen", options.listen, "HOST:PORT to listen on; port 0 takes a free one");
+    keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
+    keys.add("heartbeat_misses", misses, "a node silent for so many intervals is lost", 1, 1'000'000);
+    return keys;
+  }
+};
+
+void wait_for_stop(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) stopped.wait_for(lock, stop, std::chrono::hours(1), [] { return false; });
+}
+
+Status run(State& state, const std::stop_token& stop) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  state.options.heartbeat_misses = static_cast<int>(state.misses);
+  set_log_name("coordinator");
+  set_log_level(LogLevel::info);
+  MG_TRY(const auto coordinator, cluster::Coordinator::start(state.options));
+  std::printf("coordinator ready on %s\n", coordinator->address().c_str());
+  std::fflush(stdout);
+  wait_for_stop(stop);
+  coordinator->shutdown();
+  return {};
+}
+
+}  // namespace
+
+void add_coordinator_command(CLI::App& app, CommandContext& context) {
+  auto* command =
+      app.add_subcommand("coordinator", "the one process of a cluster that knows its nodes and runs jobs on them");
+  auto state = std::make_shared<State>();
+  add_flags(*command, state->keys(), state->overrides);
+  command->footer(
+      "Examples:\n"
+      "  mangrove coordinator                             # on port 7070 of every interface\n"
+      "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
+      "Ends on SIGINT or SIGTERM, after a running job has written its checkpoint.");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,36 @@
+#include "mangrove/cli/data_source.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/data/download.h"
+
+namespace mangrove::cli {
+
+Status download_data(const std::string& name, const std::string& data_dir, std::stop_token stop) {
+  const fs::path folder = data::data_folder(data_dir);
+  std::fprintf(stderr, "downloading %s to %s\n", name.c_str(), folder.c_str());
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const auto show = [&](Bytes done, Bytes total) {
+    if (terminal) std::fprintf(stderr, "\r%s of %s ", format_bytes(done).c_str(), format_bytes(total).c_str());
+  };
+  const Status status = data::fetch_dataset(name, folder, show, stop);
+  if (terminal) std::fprintf(stderr, "\r\x1b[K");
+  return status;
+}
+
+Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop) {
+  MG_TRY(const bool present, data::is_present(settings.data, data::data_folder(settings.data_dir)));
+  if (present) return settings.data;
+  const Status fetched = download_data(settings.data, settings.data_dir, stop);
+  if (fetched.ok()) return settings.data;
+  if (settings.data_fallback.empty() || stop.stop_requested()) return fetched.error();
+  std::fprintf(stderr, "%s; using %s instead\n", fetched.error().message.c_str(), settings.data_fallback.c_str());
+  return settings.data_fallback;
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "mangrove/base/result.h"
+#include "mangrove/cli/settings.h"
+
+namespace mangrove::cli {
+
+/// The name of the data set to use: `data` if its files are there or can be downloaded, else, with one line on standard
+/// error, `data_fallback` if one is given. errors: not_found (unknown name), unavailable (neither here nor to be
+/// downloaded, and no fallback).
+Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop);
+
+/// Downloads a data set into the folder, with a progress line on standard error.
+Status download_data(const std::string& name, const std::string& data_dir, std::stop_token stop);
+
+}  // namespace mangrove::cli

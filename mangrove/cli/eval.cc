@@ -1,0 +1,45 @@
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/cli/data_source.h"
+#include "mangrove/cli/job_runner.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/learn/trainer.h"
+
+namespace mangrove::cli {
+
+Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token stop) {
+  if (settings.model.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
+  MG_TRY(const Graph graph, load_onnx(settings.model));
+  MG_TRY(const std::string name, ensure_data(settings.data, stop));
+  MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, data::data_folder(settings.data.data_dir)));
+  learn::ReplicaOptions options;
+  options.batch = settings.batch;
+  options.mode = Mode::inference;
+  options.backend = settings.backend;
+  options.threads = static_cast<int>(settings.threads);
+  MG_TRY(const auto replica, learn::Replica::create(graph, options).context("model " + settings.model));
+  SteadyClock clock;
+  const Instant start = clock.now();
+  MG_TRY(const learn::ConfusionMatrix matrix, learn::evaluate(*replica, dataset).context("model " + settings.model));
+  const Seconds seconds = clock.now() - start;
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::int32_t truth = 0; truth < matrix.classes(); ++truth) {
+    const auto row =
+        matrix.counts().subspan(static_cast<std::size_t>(truth) * static_cast<std::size_t>(matrix.classes()),
+                                static_cast<std::size_t>(matrix.classes()));
+    rows.push_back(std::vector<std::int64_t>(row.begin(), row.end()));
+  }
+  return nlohmann::json{{"model", settings.model},
+                        {"data", name},
+                        {"images", matrix.total()},
+                        {"accuracy", matrix.accuracy()},
+                        {"macro_f1", matrix.macro_f1()},
+                        {"confusion", rows},
+                        {"classes", dataset->class_names()},
+                        {"seconds", seconds},
+                        {"images_per_s", static_cast<double>(matrix.total()) / seconds}};
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,43 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/summary.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  InferSettings settings;
+  Overrides overrides;
+};
+
+Status run(State& state, CommandContext& context) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.settings.keys()));
+  MG_TRY(RunFolder folder, RunFolder::create(state.settings.run_dir, "infer"));
+  ClusterSession session;
+  JobContext job{session, folder, context.output, context.stop};
+  MG_TRY(const nlohmann::json result, run_infer(state.settings, job));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", result.dump(2) + "\n"));
+  print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
+               context.output);
+  return {};
+}
+
+}  // namespace
+
+void add_infer_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("infer", "classify a data set with a network cut into stages, one per node");
+  auto state = std::make_shared<State>();
+  add_flags(*command, state->settings.keys(), state->overrides);
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove infer --model runs/mine/model.onnx --data mnist --stages 3 --local 3\n"
+      "  mangrove infer --model model.onnx --data mnist --stages 3 --local 4   # one node in reserve\n"
+      "  mangrove infer --model model.onnx --data mnist --stages 3 --coordinator 192.168.1.10:7070 --json");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+}
+
+}  // namespace mangrove::cli

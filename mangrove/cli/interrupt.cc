@@ -1,0 +1,38 @@
+#include "mangrove/cli/interrupt.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+namespace mangrove::cli {
+namespace {
+
+sigset_t interrupt_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  const sigset_t signals = interrupt_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of our output that is gone is a write error, not the end
+  waiter_ = std::jthread([this](std::stop_token end) {
+    const sigset_t waited = interrupt_signals();
+    const timespec tick{0, 100'000'000};  // how often the end of the program is noticed
+    while (!end.stop_requested()) {
+      if (sigtimedwait(&waited, nullptr, &tick) < 0) continue;
+      if (stop_.stop_requested()) ::_exit(130);
+      stop_.request_stop();
+    }
+  });
+}
+
+Interrupt::~Interrupt() = default;
+
+}  // namespace mangrove::cli

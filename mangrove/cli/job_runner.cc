@@ -1,0 +1,163 @@
+#include "mangrove/cli/job_runner.h"
+
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/nearest.h"
+#include "mangrove/cli/data_source.h"
+#include "mangrove/cli/progress.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/strategy.h"
+#include "mangrove/learn/optimizer.h"
+#include "mangrove/train/strategy.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+template <class Table>
+Status check_strategy(const std::string& name, const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) {
+    if (row.name == name) return {};
+    names.emplace_back(row.name);
+  }
+  return make_error(Code::invalid_argument, "unknown strategy '" + name + "'" + suggestion(name, names));
+}
+
+/// The text of an ONNX file, after a check that it is one.
+Result<std::string> read_model(const std::string& path) {
+  if (path.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
+  MG_TRY(std::string bytes, read_file(path));
+  MG_RETURN_IF_ERROR(parse_onnx(bytes).context("model " + path));
+  return bytes;
+}
+
+/// A model of the zoo for this data set, or an ONNX file.
+Result<std::string> build_or_read_model(const TrainSettings& settings, const data::Dataset& dataset) {
+  if (fs::path(settings.model).extension() == ".onnx") return read_model(settings.model);
+  zoo::ModelOptions options;
+  options.sample_shape = dataset.sample_shape();
+  options.classes = dataset.classes();
+  options.seed = static_cast<std::uint64_t>(settings.seed);
+  MG_TRY(const Graph graph, zoo::build_model(settings.model, options));
+  return encode_onnx(graph);
+}
+
+Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
+  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
+  MG_RETURN_IF_ERROR(learn::parse_schedule(settings.schedule));
+  MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
+  train::TrainJob job;
+  MG_TRY(*job.mutable_model(), build_or_read_model(settings, *dataset));
+  job.set_data(data);
+  job.set_strategy(settings.strategy);
+  job.set_epochs(settings.epochs);
+  job.set_batch(settings.batch);
+  job.set_learning_rate(static_cast<float>(settings.learning_rate));
+  job.set_momentum(static_cast<float>(settings.momentum));
+  job.set_weight_decay(static_cast<float>(settings.weight_decay));
+  job.set_schedule(settings.schedule);
+  job.set_warmup_steps(settings.warmup_steps);
+  job.set_seed(static_cast<std::uint64_t>(settings.seed));
+  job.set_limit(settings.limit);
+  job.set_backend(settings.backend);
+  job.set_checkpoint_every_s(settings.checkpoint_every);
+  job.set_step_timeout_s(settings.step_timeout);
+  return job;
+}
+
+Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data) {
+  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
+  infer::InferJob job;
+  MG_TRY(*job.mutable_model(), read_model(settings.model));
+  job.set_data(data);
+  job.set_strategy(settings.strategy);
+  job.set_stages(static_cast<std::int32_t>(settings.stages));
+  job.set_micro_batch(settings.micro_batch);
+  job.set_window(static_cast<std::int32_t>(settings.window));
+  job.set_limit(settings.limit);
+  job.set_backend(settings.backend);
+  job.set_answer_timeout_s(settings.answer_timeout);
+  return job;
+}
+
+/// Keeps what a job reports: on the screen, in the run folder, and the result for the caller.
+class ReportKeeper {
+ public:
+  explicit ReportKeeper(JobContext& context) : context_(context), display_(!context.output.quiet) {}
+
+  void take(const Report& report) {
+    display_.show(report);
+    if (!problem_.ok()) return;
+    if (report.kind == "checkpoint") {
+      problem_ = write_file_atomically(context_.folder.checkpoint_path(), report.attachment);
+    } else if (report.kind == "result") {
+      result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+      if (!report.attachment.empty()) problem_ = context_.folder.write("model.onnx", report.attachment);
+    } else {
+      json line = {{"kind", report.kind}};
+      line.update(json::parse(report.json, nullptr, /*allow_exceptions=*/false));
+      problem_ = context_.folder.add_metrics(line.dump());
+    }
+  }
+
+  Result<json> finish(const Status& ended) {
+    display_.finish();
+    if (!ended.ok()) return ended.error();
+    MG_RETURN_IF_ERROR(std::move(problem_));
+    if (!result_.is_object()) return make_error(Code::internal, "the job ended without a result");
+    result_["run_dir"] = context_.folder.path().string();
+    return result_;
+  }
+
+ private:
+  JobContext& context_;
+  ProgressDisplay display_;
+  Status problem_;  // the first file that could not be written
+  json result_;
+};
+
+Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, const DataSettings& data,
+                     JobContext& context) {
+  const fs::path folder = data::data_folder(data.data_dir);
+  MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
+  const bool embedded = cluster_settings.coordinator.empty();
+  job.set_nodes(static_cast<std::int32_t>(embedded ? cluster_settings.local : cluster_settings.nodes));
+  job.set_nodes_timeout_s(10);
+  ReportKeeper keeper(context);
+  const Status ended = client->run(
+      job, [&](Report report) { keeper.take(report); }, context.stop);
+  return keeper.finish(ended);
+}
+
+}  // namespace
+
+Result<json> run_train(const TrainSettings& settings, JobContext& context) {
+  MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
+  cluster::Job job;
+  MG_TRY(*job.mutable_train(), make_job(settings, data, data::data_folder(settings.data.data_dir)));
+  if (!settings.resume.empty()) {
+    MG_TRY(*job.mutable_train()->mutable_resume_from(), read_file(context.folder.checkpoint_path()).context("resume"));
+    context.folder.append_metrics();
+  }
+  MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context));
+  result["model"] = settings.model;
+  result["data"] = data;
+  result["model_file"] = (context.folder.path() / "model.onnx").string();
+  return result;
+}
+
+Result<json> run_infer(const InferSettings& settings, JobContext& context) {
+  MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
+  cluster::Job job;
+  MG_TRY(*job.mutable_infer(), make_job(settings, data));
+  MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context));
+  result["model"] = settings.model;
+  result["data"] = data;
+  return result;
+}
+
+}  // namespace mangrove::cli

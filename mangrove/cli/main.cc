@@ -1,0 +1,68 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/interrupt.h"
+
+namespace {
+
+using namespace mangrove;
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+constexpr int kInterrupted = 130;
+
+/// What the user typed or named is wrong: 2; stopped by a signal: 130; everything else that fails: 1.
+int exit_status(const Error& error, bool interrupted) {
+  if (interrupted && error.code == Code::cancelled) return kInterrupted;
+  return error.code == Code::invalid_argument || error.code == Code::not_found ? kUsage : kFailure;
+}
+
+int report_error(const Error& error, int status, bool json) {
+  std::fprintf(stderr, "mangrove: %s\n", error.message.c_str());
+  if (json)
+    std::printf(
+        "%s\n",
+        nlohmann::json{{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}.dump().c_str());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cli::Interrupt interrupt;
+  cli::CommandContext context;
+  context.stop = interrupt.token();
+
+  CLI::App app("Deep learning across end devices, edge servers and the cloud.", "mangrove");
+  app.set_version_flag("--version", MANGROVE_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  mangrove run examples/lenet-mnist.yaml\n"
+      "  mangrove train --model lenet --data mnist --local 4 --epochs 1\n"
+      "  mangrove infer --model FILE.onnx --data mnist --stages 3 --local 3\n"
+      "`mangrove COMMAND --help` shows a command's flags and examples.\n"
+      "Exit status: 0 done; 1 failed; 2 wrong command line, job file or name; 130 stopped by Ctrl-C.");
+  cli::add_run_command(app, context);
+  cli::add_train_command(app, context);
+  cli::add_eval_command(app, context);
+  cli::add_infer_command(app, context);
+  cli::add_coordinator_command(app, context);
+  cli::add_node_command(app, context);
+  cli::add_nodes_command(app, context);
+  cli::add_data_command(app, context);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fprintf(stderr, "mangrove: %s\nTry `mangrove --help`.\n", error.what());
+    return kUsage;
+  }
+  const Status status = context.action();
+  if (status.ok()) return 0;
+  return report_error(status.error(), exit_status(status.error(), context.stop.stop_requested()), context.output.json);
+}

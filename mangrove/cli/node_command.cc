@@ -1,0 +1,58 @@
+#include <cstdio>
+#include <memory>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cluster/node.h"
+#include "mangrove/data/dataset.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  cluster::NodeOptions options;
+  std::int64_t threads = 0;
+  std::string data_dir;
+  Overrides overrides;
+
+  Keys keys() {
+    Keys keys;
+    keys.add("coordinator", options.coordinator, "HOST:PORT of the coordinator to join");
+    keys.add("name", options.name, "name in the cluster; default: the host's name");
+    keys.add("listen", options.listen, "HOST:PORT where other nodes reach this one; port 0 takes a free one");
+    keys.add("threads", threads, "threads for the kernels; 0: one per core", 0, 1024);
+    keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
+    keys.add_seconds("join_timeout", options.join_timeout, "how long a coordinator that does not answer is tried");
+    return keys;
+  }
+};
+
+Status run(State& state, const std::stop_token& stop) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  state.options.threads = static_cast<int>(state.threads);
+  state.options.data_folder = data::data_folder(state.data_dir);
+  set_log_name(state.options.name.empty() ? "node" : state.options.name);
+  set_log_level(LogLevel::info);
+  MG_TRY(const auto node, cluster::Node::start(state.options));
+  std::printf("node %s ready on %s\n", node->name().c_str(), node->address().c_str());
+  std::fflush(stdout);
+  const Status ended = node->wait(stop);
+  node->shutdown();
+  return ended;
+}
+
+}  // namespace
+
+void add_node_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("node", "this device, as a member of a cluster");
+  auto state = std::make_shared<State>();
+  add_flags(*command, state->keys(), state->overrides);
+  command->footer(
+      "Examples:\n"
+      "  mangrove node --coordinator 192.168.1.10:7070\n"
+      "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 --data-dir /mnt/usb/data\n"
+      "Ends on SIGINT or SIGTERM; the others take over its work.");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,110 @@
+#include "mangrove/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr Seconds kRedrawEvery = 0.1;
+constexpr Seconds kPlainLineEvery = 5;
+
+/// [##########..........]
+std::string bar(double share, int width) {
+  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
+  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
+         std::string(static_cast<std::size_t>(width - filled), '.') + "]";
+}
+
+std::string render_progress(const json& p) {
+  const double done = p.value("done", 0.0), total = std::max(p.value("total", 1.0), 1.0);
+  std::string line =
+      fmt::format("{:<8} {} {:3.0f} %", p.value("phase", "job"), bar(done / total, 24), 100 * done / total);
+  if (p.contains("epoch")) line += fmt::format("  epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0));
+  if (p.contains("step")) line += fmt::format("  step {}/{}", p.value("step", 0), p.value("steps", 0));
+  if (p.contains("loss")) line += fmt::format("  loss {:.4f}", p.value("loss", 0.0));
+  if (p.contains("accuracy")) line += fmt::format("  accuracy {:.2f} %", 100 * p.value("accuracy", 0.0));
+  if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", p.value("images_per_s", 0.0));
+  if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(p.value("eta_s", 0.0)));
+  return line;
+}
+
+std::string render_node(const json& n) {
+  return fmt::format("  {:<12} {:<6} cpu {:5.1f} %  memory {:>8}  sent {:>8}  received {:>8}", n.value("name", "?"),
+                     n.value("state", ""), n.value("cpu_percent", 0.0), format_bytes(n.value("rss_bytes", Bytes{0})),
+                     format_bytes(n.value("sent_bytes", Bytes{0})), format_bytes(n.value("received_bytes", Bytes{0})));
+}
+
+/// event node_lost: node=node-2 time_s=3.1
+std::string render_event(const json& e) {
+  std::string line = "event " + e.value("event", "?") + ":";
+  for (const auto& [key, value] : e.items())
+    if (key != "event") line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  return line;
+}
+
+}  // namespace
+
+ProgressDisplay::ProgressDisplay(bool enabled) : enabled_(enabled), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+void ProgressDisplay::show(const Report& report) {
+  if (!enabled_) return;
+  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object()) return;
+  if (report.kind == "event") {
+    clear();
+    std::fprintf(stderr, "%s\n", render_event(body).c_str());
+  } else if (report.kind == "progress") {
+    const std::string phase = body.value("phase", "job");
+    if (phase != phase_ && !phase_.empty()) finish();  // a finished phase stays on the screen
+    phase_ = phase;
+    bar_ = render_progress(body);
+    unseen_ = true;
+  } else if (report.kind == "nodes") {
+    nodes_.clear();
+    for (const json& node : body.value("nodes", json::array())) nodes_.push_back(render_node(node));
+  } else {
+    return;
+  }
+  const Seconds pause = terminal_ ? kRedrawEvery : kPlainLineEvery;
+  if (report.kind == "event" || clock_.now() - last_drawn_ >= pause) draw();
+}
+
+void ProgressDisplay::draw() {
+  last_drawn_ = clock_.now();
+  if (!terminal_) return print_plain();
+  clear();
+  if (bar_.empty()) return;
+  std::string screen = bar_ + "\n";
+  for (const std::string& node : nodes_) screen += node + "\n";
+  std::fputs(screen.c_str(), stderr);
+  lines_on_screen_ = 1 + static_cast<int>(nodes_.size());
+}
+
+void ProgressDisplay::print_plain() {
+  if (!unseen_) return;
+  unseen_ = false;
+  std::fprintf(stderr, "%s\n", bar_.c_str());
+  for (const std::string& node : nodes_) std::fprintf(stderr, "%s\n", node.c_str());
+}
+
+void ProgressDisplay::clear() {
+  // up to the first of our lines, then erase to the end of the screen
+  if (lines_on_screen_ > 0) std::fprintf(stderr, "\x1b[%dA\x1b[J", lines_on_screen_);
+  lines_on_screen_ = 0;
+}
+
+void ProgressDisplay::finish() {
+  if (!enabled_ || bar_.empty()) return;
+  draw();
+  lines_on_screen_ = 0;
+  bar_.clear();
+}
+
+}  // namespace mangrove::cli

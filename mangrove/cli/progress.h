@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/report.h"
+
+namespace mangrove::cli {
+
+/// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place; elsewhere a plain
+/// line every few seconds. Events are printed as they come. threads: one at a time.
+class ProgressDisplay {
+ public:
+  explicit ProgressDisplay(bool enabled);
+  ~ProgressDisplay() { finish(); }
+
+  /// A "progress", "nodes" or "event" report; others are ignored.
+  void show(const Report& report);
+  /// Leaves the last state on the screen.
+  void finish();
+
+ private:
+  void draw();
+  void print_plain();
+  void clear();
+
+  bool enabled_;
+  bool terminal_;
+  SteadyClock clock_;
+  Instant last_drawn_{};
+  int lines_on_screen_ = 0;
+  bool unseen_ = false;  // something has changed since the last plain line
+  std::string bar_;      // the latest progress, rendered
+  std::string phase_;
+  std::vector<std::string> nodes_;  // a line each
+};
+
+}  // namespace mangrove::cli

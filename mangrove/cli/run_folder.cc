@@ -1,0 +1,31 @@
+#include "mangrove/cli/run_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+namespace mangrove::cli {
+
+Result<RunFolder> RunFolder::create(const std::string& path, const std::string& command) {
+  fs::path folder = path;
+  if (path.empty()) {
+    const std::string stem = fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", command, fmt::gmtime(std::time(nullptr)));
+    folder = stem;
+    for (int n = 2; fs::exists(folder); ++n) folder = fmt::format("{}-{}", stem, n);
+  }
+  MG_RETURN_IF_ERROR(make_writable_folder(folder).context("run folder"));
+  RunFolder made(std::move(folder));
+  MG_RETURN_IF_ERROR(make_writable_folder(made.logs()).context("run folder"));
+  return made;
+}
+
+Status RunFolder::add_metrics(const std::string& json_line) {
+  const fs::path file = path_ / "metrics.jsonl";
+  if (!metrics_.is_open()) metrics_.open(file, append_ ? std::ios::app : std::ios::trunc);
+  metrics_ << json_line << '\n' << std::flush;
+  if (!metrics_) return make_error(Code::resource_exhausted, file.string() + ": cannot write");
+  return {};
+}
+
+}  // namespace mangrove::cli

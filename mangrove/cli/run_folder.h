@@ -1,0 +1,36 @@
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/file.h"
+
+namespace mangrove::cli {
+
+/// Where a run leaves its files: model.onnx, summary.json, metrics.jsonl, checkpoint.safetensors, job.yaml and logs/.
+class RunFolder {
+ public:
+  /// `path` empty: runs/<command>-<UTC time>. Makes the folder. errors: permission_denied, already_exists (a file).
+  static Result<RunFolder> create(const std::string& path, const std::string& command);
+
+  const fs::path& path() const { return path_; }
+  fs::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
+  fs::path job_path() const { return path_ / "job.yaml"; }
+  fs::path logs() const { return path_ / "logs"; }
+
+  Status write(const std::string& name, std::string_view content) const {
+    return write_file_atomically(path_ / name, content);
+  }
+  /// Appends one line to metrics.jsonl; starts the file anew on the first call unless `append`.
+  Status add_metrics(const std::string& json_line);
+  void append_metrics() { append_ = true; }
+
+ private:
+  explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+  std::ofstream metrics_;
+  bool append_ = false;
+};
+
+}  // namespace mangrove::cli

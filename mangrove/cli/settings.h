@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mangrove/cli/keys.h"
+
+namespace mangrove::cli {
+
+/// Which cluster a job runs on.
+struct ClusterSettings {
+  std::int64_t local = 1;    // nodes of an embedded cluster on this machine
+  std::string coordinator;   // HOST:PORT of a running cluster; then `local` is not used
+  std::int64_t nodes = 0;    // of a running cluster, for this job; 0: all
+  std::int64_t threads = 1;  // of each embedded node
+  void declare(Keys& keys);
+};
+
+struct DataSettings {
+  std::string data = "mnist";
+  std::string data_fallback;  // used, with a notice, where `data` is neither here nor can be downloaded
+  std::string data_dir;
+  void declare(Keys& keys);
+};
+
+struct TrainSettings {
+  DataSettings data;
+  ClusterSettings cluster;
+  std::string model = "lenet";  // of the zoo, or an ONNX file
+  std::string strategy = "parameter_server";
+  std::int64_t epochs = 1;
+  std::int64_t batch = 64;  // per worker
+  double learning_rate = 0.1;
+  double momentum = 0.9;
+  double weight_decay = 5e-4;
+  std::string schedule = "cosine";
+  std::int64_t warmup_steps = 20;
+  std::int64_t seed = 1;
+  std::int64_t limit = 0;  // samples of the training split; 0: all
+  std::string backend;
+  Seconds checkpoint_every = 30;
+  Seconds step_timeout = 30;
+  std::string run_dir;
+  std::string resume;  // a run folder
+  Keys keys();
+};
+
+struct InferSettings {
+  DataSettings data;
+  ClusterSettings cluster;
+  std::string model;  // an ONNX file
+  std::string strategy = "pipeline";
+  std::int64_t stages = 1;
+  std::int64_t micro_batch = 50;
+  std::int64_t window = 0;  // micro-batches in flight; 0: chosen
+  std::int64_t limit = 0;   // samples of the test split; 0: all
+  std::string backend;
+  Seconds answer_timeout = 10;
+  std::string run_dir;
+  Keys keys();
+};
+
+struct EvalSettings {
+  DataSettings data;
+  std::string model;
+  std::int64_t batch = 100;
+  std::int64_t threads = 1;
+  std::string backend;
+  Keys keys();
+};
+
+/// What a person, not a job, chooses.
+struct OutputOptions {
+  bool json = false;   // exactly one JSON object on standard output
+  bool quiet = false;  // no progress
+};
+
+}  // namespace mangrove::cli

@@ -1,0 +1,107 @@
+#include "mangrove/cli/summary.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/units.h"
+#include "mangrove/learn/metrics.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string row(const std::string& name, const std::string& value) {
+  return fmt::format("  {:<26} {}\n", name, value);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.2f} %", 100 * share);
+}
+
+std::string accuracy_rows(const json& r) {
+  return row("top-1 accuracy", percent(r.value("accuracy", 0.0))) + row("macro F1", percent(r.value("macro_f1", 0.0)));
+}
+
+std::string confusion_rows(const json& r) {
+  const auto names = r.value("classes", std::vector<std::string>());
+  std::vector<std::int64_t> counts;
+  for (const json& line : r.value("confusion", json::array()))
+    for (const json& count : line) counts.push_back(count.get<std::int64_t>());
+  const auto matrix = learn::ConfusionMatrix::from_counts(static_cast<std::int32_t>(names.size()), std::move(counts));
+  return matrix.ok() ? "  confusion matrix (rows: truth, columns: prediction)\n" + matrix->to_string(names) : "";
+}
+
+std::string node_rows(const json& r) {
+  std::string text = fmt::format("  {:<14} {:>8} {:>10} {:>10} {:>10}\n", "node", "cpu", "memory", "sent", "received");
+  for (const json& n : r.value("nodes", json::array()))
+    text += fmt::format("  {:<14} {:>6.1f} % {:>10} {:>10} {:>10}\n", n.value("name", "?"), n.value("cpu_percent", 0.0),
+                        format_bytes(n.value("rss_bytes", Bytes{0})), format_bytes(n.value("sent_bytes", Bytes{0})),
+                        format_bytes(n.value("received_bytes", Bytes{0})));
+  return text;
+}
+
+std::string event_rows(const json& r) {
+  std::string text;
+  for (const json& event : r.value("events", json::array())) text += row("event", event.dump());
+  return text;
+}
+
+std::string train_table(const json& r) {
+  std::string text =
+      fmt::format("Training: {} on {}, {} workers x {} samples, {} epoch(s)\n", r.value("model", "?"),
+                  r.value("data", "?"), r.value("workers", 0), r.value("batch", 0), r.value("epochs", 0));
+  text += accuracy_rows(r);
+  text += row("training time", format_seconds(r.value("train_seconds", 0.0)));
+  text += row("training images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
+  return text + node_rows(r) + event_rows(r) + confusion_rows(r);
+}
+
+std::string stage_rows(const json& r) {
+  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>10} {:>12} {:>12}  {}\n", "stage", "node", "busy",
+                                 "predicted", "utilisation", "bytes/image", "operators");
+  int number = 1;
+  for (const json& s : r.value("stages", json::array())) {
+    const auto operators = s.value("operators", std::vector<std::string>());
+    text += fmt::format("  {:<6} {:<10} {:>9} {:>10} {:>12} {:>12}  {}\n", number++, s.value("node", "?"),
+                        format_seconds(s.value("seconds", 0.0)), format_seconds(s.value("predicted_seconds", 0.0)),
+                        percent(s.value("utilisation", 0.0)), fmt::format("{:.0f}", s.value("bytes_per_image", 0.0)),
+                        fmt::format("{}", fmt::join(operators, " ")));
+  }
+  return text;
+}
+
+std::string infer_table(const json& r) {
+  const double rate = r.value("images_per_s", 0.0), single = r.value("single_images_per_s", 0.0);
+  std::string text = fmt::format("Pipeline: {} stages, micro-batches of {} images, {} images of {}\n",
+                                 r.value("stages", json::array()).size(), r.value("micro_batch", 0),
+                                 r.value("images", 0), r.value("data", "?"));
+  text += accuracy_rows(r);
+  text +=
+      row("pipeline images/s", fmt::format("{:.0f} (predicted {:.0f})", rate, r.value("predicted_images_per_s", 0.0)));
+  text +=
+      row("one node images/s", fmt::format("{:.0f} (pipeline: {:.2f} x)", single, single > 0 ? rate / single : 0.0));
+  text += row("same answer as one node", percent(r.value("agreement", 0.0)));
+  text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
+  return text + stage_rows(r) + event_rows(r);
+}
+
+std::string eval_table(const json& r) {
+  std::string text = fmt::format("Evaluation: {} on {} images of {}\n", r.value("model", "?"), r.value("images", 0),
+                                 r.value("data", "?"));
+  text += accuracy_rows(r) + row("images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
+  return text + confusion_rows(r);
+}
+
+}  // namespace
+
+std::string summary_table(const json& results) {
+  std::string text;
+  if (results.contains("train")) text += train_table(results["train"]);
+  if (results.contains("eval")) text += eval_table(results["eval"]);
+  if (results.contains("infer")) text += infer_table(results["infer"]);
+  return text;
+}
+
+}  // namespace mangrove::cli

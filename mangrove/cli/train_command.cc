@@ -1,0 +1,68 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/job_file.h"
+#include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/summary.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  TrainSettings settings;
+  Overrides overrides;
+};
+
+/// The settings that the interrupted run was started with; where it ran and where it left its files are this run's
+/// business.
+Status load_resumed_settings(const std::string& folder, const Keys& keys) {
+  const fs::path path = fs::path(folder) / "job.yaml";
+  MG_TRY(JobFile file, JobFile::load(path, {"train"}).context("resume"));
+  JobFile::Section section = file.sections().front();
+  std::erase_if(section.settings, [](const auto& s) { return s.key == "run_dir" || s.key == "resume"; });
+  return file.apply(section, keys);
+}
+
+Status run(State& state, CommandContext& context) {
+  const Keys keys = state.settings.keys();
+  for (const auto& [name, value] : state.overrides)
+    if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, keys));
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
+  TrainSettings& settings = state.settings;
+  if (!settings.resume.empty()) settings.run_dir = settings.resume;
+  MG_TRY(RunFolder folder, RunFolder::create(settings.run_dir, "train"));
+  MG_RETURN_IF_ERROR(folder.write("job.yaml", to_yaml("train", keys)));
+  ClusterSession session;
+  JobContext job{session, folder, context.output, context.stop};
+  auto result = run_train(settings, job);
+  if (!result.ok()) {
+    Error error = result.error();
+    if (fs::exists(folder.checkpoint_path()))
+      error.message += "; go on with: mangrove train --resume " + folder.path().string();
+    return error;
+  }
+  const std::string summary = summary_table({{"train", *result}});
+  MG_RETURN_IF_ERROR(folder.write("summary.json", result->dump(2) + "\n"));
+  print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
+  return {};
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("train", "train a network on the nodes of a cluster");
+  auto state = std::make_shared<State>();
+  add_flags(*command, state->settings.keys(), state->overrides);
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove train --model lenet --data mnist --local 4 --epochs 1\n"
+      "  mangrove train --model lenet --data glyphs --local 2 --epochs 2 --learning-rate 0.05 --run-dir runs/mine\n"
+      "  mangrove train --resume runs/mine            # after Ctrl-C, a crash or a power cut\n"
+      "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --json > result.json\n"
+      "The run folder gets model.onnx, summary.json, metrics.jsonl, job.yaml and checkpoint.safetensors.");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
+#
+#   install-packages.sh build|test|bench...   # packages for these purposes
+set -euo pipefail
+
+build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
+       libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libgtest-dev"
+# oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
+[ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
+test="libonnx-testdata"
+bench="python3 python3-torch libbenchmark-dev"
+
+packages=""
+for purpose in "$@"; do
+  case $purpose in
+    build) packages="$packages $build" ;;
+    test) packages="$packages $test" ;;
+    bench) packages="$packages $bench" ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test or bench" >&2; exit 2 ;;
+  esac
+done
+
+missing=""
+for package in $packages; do
+  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "install-packages: these Debian packages are missing, and there is no sudo:$missing" >&2; exit 1; }
+  as_root=sudo
+fi
+echo "installing:$missing"
+$as_root apt-get update -q
+# shellcheck disable=SC2086  # a list of words
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
