@@ -1,0 +1,91 @@
+#include "mangrove/cli/job_file.h"
+
+#include <gtest/gtest.h>
+
+#include "mangrove/cli/settings.h"
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::cli {
+namespace {
+
+const std::vector<std::string> sections = {"train", "infer"};
+
+TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomically(folder / "job.yaml", "data: glyphs\nepochs: 4\ntrain:\n  epochs: 5\ninfer:\n  stages: 2\n").ok());
+  const auto file = JobFile::load(folder / "job.yaml", sections);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  TrainSettings train;
+  InferSettings infer;
+  ASSERT_EQ(file->sections().size(), 2u);
+  ASSERT_TRUE(file->apply(file->sections()[0], train.keys()).ok());
+  ASSERT_TRUE(file->apply(file->sections()[1], infer.keys()).ok());
+  EXPECT_EQ(train.data.data, "glyphs");
+  EXPECT_EQ(train.epochs, 5) << "a section's own key wins";
+  EXPECT_EQ(infer.data.data, "glyphs");
+  EXPECT_EQ(infer.stages, 2);
+}
+
+TEST(JobFile, SavedSettingsAreReadBack) {
+  const testing::TemporaryFolder folder;
+  TrainSettings from, to;
+  from.model = "strange: name #1";
+  from.weight_decay = 1e-7;
+  ASSERT_TRUE(write_file_atomically(folder / "job.yaml", to_yaml("train", from.keys())).ok());
+  const auto file = JobFile::load(folder / "job.yaml", sections);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
+  EXPECT_EQ(to.model, from.model);
+  EXPECT_EQ(to.weight_decay, from.weight_decay);
+}
+
+struct Bad {
+  const char* name;
+  const char* text;
+  const char* message;  // after the file's path
+};
+
+class BadJobFile : public ::testing::TestWithParam<Bad> {};
+
+TEST_P(BadJobFile, IsNamedWithItsLine) {
+  const testing::TemporaryFolder folder;
+  const fs::path path = folder / "job.yaml";
+  ASSERT_TRUE(write_file_atomically(path, GetParam().text).ok());
+  Status status;
+  const auto file = JobFile::load(path, sections);
+  if (!file.ok()) {
+    status = file.error();
+  } else {
+    TrainSettings settings;
+    status = file->apply(file->sections()[0], settings.keys());
+    if (status.ok()) status = file->check_common(settings.keys().names());
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_EQ(status.error().message, path.string() + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    JobFile, BadJobFile,
+    ::testing::Values(
+        Bad{"unknown_key", "train:\n  epochs: 1\n  bacth: 3\n", ":3: unknown key 'bacth'; did you mean 'batch'?"},
+        Bad{"unknown_common_key", "epoks: 1\ntrain:\n  batch: 3\n", ":1: unknown key 'epoks'; did you mean 'epochs'?"},
+        Bad{"bad_value", "train:\n\n  epochs: many\n", ":3: key 'epochs': 'many' is not a whole number from 1 to 1000000000"},
+        Bad{"unknown_section", "trian:\n  epochs: 1\n", ":1: unknown section 'trian'; did you mean 'train'?"},
+        Bad{"twice", "train:\n  batch: 1\n  batch: 2\n", ":3: key 'batch' is given twice, first in line 2"},
+        Bad{"list", "train:\n  batch: [1, 2]\n", ":2: key 'batch' needs a single value"},
+        Bad{"no_section", "data: mnist\n", ": no section: expected one or more of train and infer"},
+        Bad{"scalar", "hello\n", ": not a job file: expected sections such as 'train:'"},
+        Bad{"empty", "", ": not a job file: expected sections such as 'train:'"},
+        Bad{"not_yaml", "train: [1\n", ":2: end of sequence flow not found"}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+TEST(JobFile, MissingFileIsNamed) {
+  const auto file = JobFile::load("/no/such/job.yaml", sections);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.code(), Code::not_found);
+  EXPECT_NE(file.error().message.find("/no/such/job.yaml"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mangrove::cli
