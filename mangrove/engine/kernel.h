@@ -63,6 +63,7 @@ struct KernelRequest {
                                             // node's forward step asks for becomes its layout
   std::vector<bool> wants_gradient;         // per input: backward must write its gradient (training only)
   Mode mode = Mode::inference;
+  int threads = 1;                          // kernel threads that will run the steps; some kernels split work by it
 };
 
 /// A node's steps. Convention: a value lies as its producer's forward step wrote it (a parameter: as its first consumer
