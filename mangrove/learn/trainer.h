@@ -20,8 +20,8 @@ class Trainer {
     SgdOptions sgd;
     Schedule schedule = Schedule::constant;
     std::int64_t warmup_steps = 0;
-    std::int64_t total_steps = 0;   // for the schedule
-    std::uint64_t seed = 1;         // of the order of the samples
+    std::int64_t total_steps = 0;  // for the schedule
+    std::uint64_t seed = 1;        // of the order of the samples
   };
   static Result<std::unique_ptr<Trainer>> create(const Graph& graph, std::shared_ptr<const data::Dataset> dataset,
                                                  const Options& options);

@@ -1,0 +1,169 @@
+#include "mangrove/learn/checkpoint.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include "mangrove/tensor/safetensors.h"
+
+namespace mangrove::learn {
+namespace {
+
+constexpr const char* kFormat = "mangrove-checkpoint";
+constexpr std::int64_t kVersion = 1;
+
+Error corrupt(const std::string& what) {
+  return make_error(Code::data_loss, "checkpoint: " + what);
+}
+
+template <class T>
+Tensor vector_tensor(const std::vector<T>& elements) {
+  return Tensor::of<T>({static_cast<std::int64_t>(elements.size())}, elements);
+}
+
+/// The shortest text that reads back as the same number.
+template <class T>
+std::string exact(T number) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+/// CRC-32 of the file as it would be written without its own checksum. This rule is the same in every version, so that
+/// a damaged version number is told from a newer one.
+std::string checksum(const TensorFile& file) {
+  const std::string bytes = encode_safetensors(file);
+  return exact(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+/// Takes fields out of a parsed file; remembers the first one that is missing or malformed.
+class Reader {
+ public:
+  explicit Reader(const TensorFile& file) : file_(file) {}
+
+  std::string text(const std::string& key) {
+    const auto found = file_.metadata.find(key);
+    if (found != file_.metadata.end()) return found->second;
+    fail("metadata '" + key + "' is missing");
+    return {};
+  }
+
+  template <class T>
+  T number(const std::string& key) {
+    const std::string digits = text(key);
+    T number{};
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size())
+      fail("metadata '" + key + "' is not a number: '" + digits + "'");
+    return number;
+  }
+
+  template <class T>
+  std::vector<T> vector(const std::string& name) {
+    const auto found = file_.tensors.find(name);
+    if (found == file_.tensors.end() || found->second.dtype() != dtype_of<T> || found->second.shape().rank() != 1) {
+      fail("tensor '" + name + "' of type " + dtype_name(dtype_of<T>) + " and rank 1 is missing");
+      return {};
+    }
+    const auto elements = found->second.template as<T>();
+    return {elements.begin(), elements.end()};
+  }
+
+  void fail(const std::string& what) {
+    if (status_.ok()) status_ = corrupt(what);
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const TensorFile& file_;
+  Status status_;
+};
+
+/// Whether the file is whole, and of a version that we read.
+Status verify(TensorFile& file) {
+  if (!file.metadata.contains("format") || file.metadata["format"] != kFormat)
+    return corrupt("the file is a safetensors file, but not a checkpoint");
+  const std::string stored = file.metadata["checksum"];
+  file.metadata.erase("checksum");
+  const std::string computed = checksum(file);
+  if (computed != stored) return corrupt("checksum is " + computed + ", the file says '" + stored + "'");
+  Reader reader(file);
+  const auto version = reader.number<std::int64_t>("version");
+  MG_RETURN_IF_ERROR(reader.status());
+  if (version > kVersion) {
+    return make_error(Code::unimplemented, "checkpoint: format version " + std::to_string(version) +
+                                               ", this program reads up to " + std::to_string(kVersion));
+  }
+  if (version != kVersion) return corrupt("no format version " + std::to_string(version) + " exists");
+  return {};
+}
+
+std::vector<std::uint32_t> read_pending(Reader& reader) {
+  constexpr std::int64_t largest = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> pending;
+  for (const std::int64_t index : reader.vector<std::int64_t>("pending")) {
+    if (index < 0 || index > largest) reader.fail("pending sample " + std::to_string(index) + " is no index");
+    pending.push_back(static_cast<std::uint32_t>(index));
+  }
+  return pending;
+}
+
+}  // namespace
+
+std::string encode_checkpoint(const Checkpoint& checkpoint) {
+  TensorFile file;
+  file.tensors.emplace("parameters", vector_tensor(checkpoint.parameters));
+  file.tensors.emplace("momentum", vector_tensor(checkpoint.momentum));
+  file.tensors.emplace("pending",
+                       vector_tensor(std::vector<std::int64_t>(checkpoint.pending.begin(), checkpoint.pending.end())));
+  // Bytes, not metadata: settings may hold file names, which need not be UTF-8.
+  file.tensors.emplace("job", vector_tensor(std::vector<std::uint8_t>(checkpoint.job.begin(), checkpoint.job.end())));
+  file.metadata = {
+      {"format", kFormat},
+      {"version", exact(kVersion)},
+      {"step", exact(checkpoint.step)},
+      {"epoch", exact(checkpoint.epoch)},
+      {"epoch_loss", exact(checkpoint.epoch_stats.loss)},
+      {"epoch_correct", exact(checkpoint.epoch_stats.correct)},
+      {"epoch_count", exact(checkpoint.epoch_stats.count)},
+      {"train_seconds", exact(checkpoint.train_seconds)},
+  };
+  file.metadata["checksum"] = checksum(file);
+  return encode_safetensors(file);
+}
+
+Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
+  auto parsed = parse_safetensors(bytes);
+  if (!parsed.ok()) return corrupt(parsed.error().message);
+  TensorFile& file = *parsed;
+  MG_RETURN_IF_ERROR(verify(file));
+  Reader reader(file);
+  Checkpoint checkpoint;
+  const auto job = reader.vector<std::uint8_t>("job");
+  checkpoint.job.assign(job.begin(), job.end());
+  checkpoint.parameters = reader.vector<float>("parameters");
+  checkpoint.momentum = reader.vector<float>("momentum");
+  checkpoint.pending = read_pending(reader);
+  checkpoint.step = reader.number<std::int64_t>("step");
+  checkpoint.epoch = reader.number<std::int64_t>("epoch");
+  checkpoint.epoch_stats = {.loss = reader.number<double>("epoch_loss"),
+                            .correct = reader.number<std::int64_t>("epoch_correct"),
+                            .count = reader.number<std::int64_t>("epoch_count")};
+  checkpoint.train_seconds = reader.number<double>("train_seconds");
+  if (checkpoint.step < 0 || checkpoint.epoch < 0) reader.fail("step or epoch is negative");
+  MG_RETURN_IF_ERROR(reader.status());
+  return checkpoint;
+}
+
+Status save_checkpoint(const Checkpoint& checkpoint, const fs::path& path) {
+  return write_file_atomically(path, encode_checkpoint(checkpoint));
+}
+
+Result<Checkpoint> load_checkpoint(const fs::path& path) {
+  MG_TRY(const std::string bytes, read_file(path));
+  return parse_checkpoint(bytes).context(path.string());
+}
+
+}  // namespace mangrove::learn
