@@ -1,0 +1,95 @@
+#include "mangrove/train/evaluation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "mangrove/train/epoch_work.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+constexpr std::size_t kBatches = 4;  // given to a worker at once; more hides more latency and balances worse
+
+class Evaluation {
+ public:
+  Evaluation(net::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
+             std::span<const float> parameters)
+      : context_(context),
+        workers_(workers),
+        reports_(reports),
+        task_(task),
+        parameters_(parameters),
+        confusion_(task.classes),
+        start_(context.clock.now()),
+        last_report_(start_) {
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(task.samples));
+    std::iota(order.begin(), order.end(), 0u);
+    work_ = EpochWork(order);
+  }
+
+  Result<learn::ConfusionMatrix> run() {
+    while (!work_.done()) {
+      if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped during evaluation");
+      give();
+      MG_TRY(const Workers::News news, workers_.next());
+      if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
+        up_to_date_.erase(dropped->rank);
+        reports_.work_reassigned(dropped->rank, dropped->reason, work_.give_back(dropped->rank), task_.version);
+      }
+      if (const auto* answered = std::get_if<Workers::Answered>(&news)) count(*answered);
+    }
+    return std::move(confusion_);
+  }
+
+ private:
+  void give() {
+    const net::RankSet ranks = workers_.ready();
+    for (const net::Rank rank : ranks) {
+      const std::size_t share = (work_.pending_count() + ranks.size() - 1) / ranks.size();
+      const auto parts =
+          work_.assign(std::span(&rank, 1), std::min(share, kBatches * static_cast<std::size_t>(task_.batch)));
+      if (parts.empty()) return;
+      const EpochWork::Samples& samples = parts.begin()->second;
+      Work work;
+      work.set_kind(Work::EVALUATE);
+      work.set_version(task_.version);
+      work.mutable_samples()->Add(samples.begin(), samples.end());
+      const bool knows = !up_to_date_.insert(rank).second;
+      workers_.give(rank, std::move(work), knows ? std::span<const float>() : parameters_);
+    }
+  }
+
+  void count(const Workers::Answered& answered) {
+    work_.finish(answered.rank);
+    for (int i = 0; i < answered.answer.truths_size(); ++i) {
+      confusion_.add(answered.answer.truths(i), answered.answer.predictions(i));
+    }
+    const Instant now = context_.clock.now();
+    if (now - last_report_ < kProgressInterval && !work_.done()) return;
+    last_report_ = now;
+    const std::int64_t done = confusion_.total();
+    reports_.evaluate_progress(done, task_.samples, now > start_ ? static_cast<double>(done) / (now - start_) : 0);
+  }
+
+  net::RoleContext& context_;
+  Workers& workers_;
+  Reports& reports_;
+  const EvaluationTask task_;
+  const std::span<const float> parameters_;
+  learn::ConfusionMatrix confusion_;
+  EpochWork work_;
+  std::set<net::Rank> up_to_date_;  // were sent the parameters
+  const Instant start_;
+  Instant last_report_;
+};
+
+}  // namespace
+
+Result<learn::ConfusionMatrix> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+                                                   const EvaluationTask& task, std::span<const float> parameters) {
+  return Evaluation(context, workers, reports, task, parameters).run();
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "mangrove/learn/metrics.h"
+#include "mangrove/train/workers.h"
+
+namespace mangrove::train {
+
+struct EvaluationTask {
+  std::int64_t samples;  // of the test split
+  std::int32_t classes;
+  std::int64_t batch;    // of the workers
+  std::int64_t version;  // of the parameters
+};
+
+/// Classifies the test split on the workers: each gets the next samples as soon as it has answered the last ones, and
+/// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
+/// job is asked to stop), those of Workers::next.
+Result<learn::ConfusionMatrix> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+                                                   const EvaluationTask& task, std::span<const float> parameters);
+
+}  // namespace mangrove::train

@@ -1,0 +1,106 @@
+#include "mangrove/train/job_settings.h"
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "mangrove/learn/optimizer.h"
+
+namespace mangrove::train {
+namespace {
+
+/// The shortest text that gives the same float back.
+std::string exact(float value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  return {text, end};
+}
+
+template <class T>
+Status check(const char* key, T value, bool allowed, const char* expected) {
+  if (allowed) return {};
+  return make_error(Code::invalid_argument,
+                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
+}
+
+std::map<std::string, std::string> parse_settings(const std::string& text) {
+  std::map<std::string, std::string> settings;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) settings[line.substr(0, equals)] = line.substr(equals + 1);
+    begin = end + 1;
+  }
+  return settings;
+}
+
+std::string value_of(const std::map<std::string, std::string>& settings, const std::string& key) {
+  const auto found = settings.find(key);
+  return found == settings.end() ? "not there" : "'" + found->second + "'";
+}
+
+}  // namespace
+
+Status check_job(const TrainJob& job) {
+  MG_RETURN_IF_ERROR(check("epochs", job.epochs(), job.epochs() >= 1, "at least 1"));
+  MG_RETURN_IF_ERROR(check("batch", job.batch(), job.batch() >= 1 && job.batch() <= 1 << 20, "from 1 to 1048576"));
+  const float rate = job.learning_rate();
+  MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate > 0, "more than 0"));
+  MG_RETURN_IF_ERROR(check("momentum", job.momentum(), job.momentum() >= 0 && job.momentum() < 1, "from 0 to below 1"));
+  const float decay = job.weight_decay();
+  MG_RETURN_IF_ERROR(check("weight_decay", decay, std::isfinite(decay) && decay >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check("warmup_steps", job.warmup_steps(), job.warmup_steps() >= 0, "0 or more"));
+  const auto valid_seconds = [](double s) { return std::isfinite(s) && s >= 0; };
+  MG_RETURN_IF_ERROR(
+      check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
+  MG_RETURN_IF_ERROR(check("step_timeout_s", job.step_timeout_s(), valid_seconds(job.step_timeout_s()), "0 or more"));
+  MG_RETURN_IF_ERROR(check("limit", job.limit(), job.limit() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(learn::parse_schedule(job.schedule()).context("schedule"));
+  return {};
+}
+
+Seconds step_timeout(const TrainJob& job) {
+  return job.step_timeout_s() > 0 ? job.step_timeout_s() : 30;
+}
+
+Seconds checkpoint_interval(const TrainJob& job) {
+  return job.checkpoint_every_s() > 0 ? job.checkpoint_every_s() : 30;
+}
+
+std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples) {
+  std::string text;
+  const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
+  add("strategy", job.strategy());
+  add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
+                   std::to_string(graph.parameter_elements()) + " parameters");
+  add("data", job.data());
+  add("train_samples", std::to_string(train_samples));
+  add("epochs", std::to_string(job.epochs()));
+  add("batch", std::to_string(job.batch()));
+  add("learning_rate", exact(job.learning_rate()));
+  add("momentum", exact(job.momentum()));
+  add("weight_decay", exact(job.weight_decay()));
+  add("schedule", job.schedule());
+  add("warmup_steps", std::to_string(job.warmup_steps()));
+  add("seed", std::to_string(job.seed()));
+  return text;
+}
+
+Status check_same_settings(const std::string& checkpoint, const std::string& job) {
+  if (checkpoint == job) return {};
+  const auto before = parse_settings(checkpoint);
+  const auto now = parse_settings(job);
+  auto keys = before;
+  keys.insert(now.begin(), now.end());
+  std::string differences;
+  for (const auto& [key, unused] : keys) {
+    const std::string was = value_of(before, key), is = value_of(now, key);
+    if (was == is) continue;
+    differences +=
+        (differences.empty() ? "" : "; ") + key + " is " + was + " in the checkpoint and " + is + " in this job";
+  }
+  return make_error(Code::invalid_argument, "resume: the checkpoint is of another job: " + differences);
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,108 @@
+#include "mangrove/train/reports.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mangrove::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Names come from other machines: bytes that are not UTF-8 are replaced.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double eta_s(std::int64_t done, std::int64_t total, double images_per_s) {
+  return images_per_s > 0 ? static_cast<double>(total - done) / images_per_s : 0;
+}
+
+Json rows(const learn::ConfusionMatrix& confusion) {
+  Json table = Json::array();
+  for (std::int32_t truth = 0; truth < confusion.classes(); ++truth) {
+    Json row = Json::array();
+    for (std::int32_t prediction = 0; prediction < confusion.classes(); ++prediction) {
+      row.push_back(confusion.count(truth, prediction));
+    }
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string json_list(const std::vector<std::string>& names) {
+  return dump(Json(names));
+}
+
+std::string Reports::node(net::Rank rank) const {
+  const net::Members members = context_.endpoint.members();
+  for (const net::Member& member : members.all) {
+    if (member.rank == rank) return member.name;
+  }
+  return "rank " + std::to_string(rank);
+}
+
+void Reports::event(std::string json) {
+  context_.report({"event", std::move(json), {}});
+}
+
+void Reports::train_progress(const Progress& p) {
+  const Json json = {{"phase", "train"},
+                     {"epoch", p.epoch},
+                     {"epochs", p.epochs},
+                     {"step", p.step},
+                     {"steps", p.steps},
+                     {"loss", p.loss},
+                     {"accuracy", p.accuracy},
+                     {"images_per_s", p.images_per_s},
+                     {"eta_s", eta_s(p.done, p.total, p.images_per_s)},
+                     {"done", p.done},
+                     {"total", p.total}};
+  context_.report({"progress", dump(json), {}});
+}
+
+void Reports::evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s) {
+  const Json json = {{"phase", "evaluate"},
+                     {"done", done},
+                     {"total", total},
+                     {"images_per_s", images_per_s},
+                     {"eta_s", eta_s(done, total, images_per_s)}};
+  context_.report({"progress", dump(json), {}});
+}
+
+void Reports::work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step) {
+  event(dump(Json{
+      {"event", "work_reassigned"}, {"node", node(rank)}, {"reason", reason}, {"samples", samples}, {"step", step}}));
+}
+
+void Reports::worker_left_out(net::Rank rank, const std::string& reason) {
+  event(dump(Json{{"event", "worker_left_out"}, {"node", node(rank)}, {"reason", reason}}));
+}
+
+void Reports::worker_back(net::Rank rank) {
+  event(dump(Json{{"event", "worker_back"}, {"node", node(rank)}}));
+}
+
+void Reports::checkpoint(std::int64_t epoch, std::int64_t step, std::string file) {
+  context_.report({"checkpoint", dump(Json{{"epoch", epoch}, {"step", step}}), std::move(file)});
+}
+
+void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, std::string model) {
+  const Json json = {{"accuracy", confusion.accuracy()},
+                     {"macro_f1", confusion.macro_f1()},
+                     {"confusion", rows(confusion)},
+                     {"classes", r.class_names},
+                     {"epochs", r.epochs},
+                     {"steps", r.steps},
+                     {"samples", r.samples},
+                     {"train_seconds", r.train_seconds},
+                     {"eval_seconds", r.eval_seconds},
+                     {"images_per_s", r.train_seconds > 0 ? static_cast<double>(r.samples) / r.train_seconds : 0},
+                     {"loss", r.loss},
+                     {"train_accuracy", r.train_accuracy},
+                     {"workers", r.workers},
+                     {"batch", r.batch}};
+  context_.report({"result", dump(json), std::move(model)});
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mangrove/learn/metrics.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::train {
+
+/// What the server tells the client, as JSON. Keys are listed in docs/json.md.
+/// threads: one at a time.
+class Reports {
+ public:
+  explicit Reports(net::RoleContext& context) : context_(context) {}
+
+  struct Progress {
+    std::int64_t epoch = 0, epochs = 0;  // epoch counts from 1
+    std::int64_t step = 0, steps = 0;
+    double loss = 0, accuracy = 0;     // means over the samples since the last report
+    std::int64_t done = 0, total = 0;  // samples
+    double images_per_s = 0;
+  };
+  void train_progress(const Progress& progress);
+  void evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s);
+
+  void work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step);
+  void worker_left_out(net::Rank rank, const std::string& reason);
+  void worker_back(net::Rank rank);
+
+  void checkpoint(std::int64_t epoch, std::int64_t step, std::string file);
+
+  struct Result {
+    std::int64_t epochs = 0, steps = 0, samples = 0, batch = 0;
+    int workers = 0;
+    double train_seconds = 0, eval_seconds = 0;
+    double loss = 0, train_accuracy = 0;  // of the last epoch
+    std::vector<std::string> class_names;
+  };
+  void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
+
+  /// The name of the rank's node.
+  std::string node(net::Rank rank) const;
+
+ private:
+  void event(std::string json);
+  net::RoleContext& context_;
+};
+
+/// ["a", "b"]: a list of names as one text.
+std::string json_list(const std::vector<std::string>& names);
+
+}  // namespace mangrove::train

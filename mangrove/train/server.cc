@@ -1,0 +1,343 @@
+#include "mangrove/train/server.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "mangrove/data/loader.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/learn/checkpoint.h"
+#include "mangrove/learn/optimizer.h"
+#include "mangrove/learn/replica.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/epoch_work.h"
+#include "mangrove/train/evaluation.h"
+#include "mangrove/train/job_settings.h"
+#include "mangrove/train/workers.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+
+std::vector<std::string> names_of(const Hello& hello) {
+  return {hello.classes().begin(), hello.classes().end()};
+}
+
+/// The data must be what the network was built for.
+Status check_fits(const Graph& graph, const TrainJob& job, const Hello& data) {
+  if (data.train_samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
+  std::vector<std::int64_t> input = {kBatch};
+  input.insert(input.end(), data.sample_shape().begin(), data.sample_shape().end());
+  const Shape logits{kBatch, data.classes_size()};
+  if (graph.inputs().size() != 1 || graph.outputs().size() != 1) {
+    return make_error(Code::invalid_argument,
+                      "model '" + graph.name() + "' must have one input and one output to be trained");
+  }
+  const Shape& found_input = graph.inputs().front().second.shape;
+  const Shape& found_output = graph.value(graph.outputs().front()).shape;
+  if (found_input.with_batch(1) == Shape(input).with_batch(1) && found_output.with_batch(1) == logits.with_batch(1))
+    return {};
+  return make_error(Code::invalid_argument, "model '" + graph.name() + "' maps " + to_string(found_input) + " to " +
+                                                to_string(found_output) + ", but data set '" + job.data() + "' needs " +
+                                                to_string(Shape(input)) + " to " + to_string(logits));
+}
+
+class Server {
+ public:
+  Server(const TrainJob& job, net::RoleContext& context, Graph graph)
+      : job_(job),
+        context_(context),
+        graph_(std::move(graph)),
+        reports_(context),
+        workers_(context, reports_, step_timeout(job)),
+        batch_(static_cast<std::size_t>(job.batch())) {}
+
+  Status run();
+  void end() { workers_.end(); }
+
+ private:
+  Status prepare();
+  Status resume(const learn::Checkpoint& checkpoint);
+  Status train_epoch();
+  Status train_step();
+  Status collect();
+  void apply(std::int64_t samples);
+  float learning_rate() const;
+  Status evaluate();
+  void finish();
+
+  Status wait_for_ready();
+  void reassign(const Workers::Dropped& dropped);
+  Status stopped();
+  void save_checkpoint();
+  void report_progress();
+
+  const TrainJob& job_;
+  net::RoleContext& context_;
+  Graph graph_;
+  Reports reports_;
+  Workers workers_;
+  const std::size_t batch_;
+
+  Hello data_;
+  std::string settings_;  // see settings_text
+  std::int64_t samples_per_epoch_ = 0;
+  std::int64_t samples_per_step_ = 0;  // with all workers that the job began with
+  learn::Schedule schedule_ = learn::Schedule::constant;
+
+  std::vector<float> parameters_, momentum_, gradient_, scratch_;
+  EpochWork work_;                                  // of the epoch
+  std::map<net::Rank, Workers::Answered> answers_;  // of the step
+  std::int64_t epoch_ = 0;                          // epochs done
+  std::int64_t step_ = 0;                           // steps done
+  std::int64_t samples_ = 0;                        // that the network has learnt from
+  learn::BatchStats epoch_stats_;                   // of this epoch so far; when training is over, of the last one
+  learn::BatchStats recent_;                        // since the last progress report
+  Seconds seconds_before_ = 0;                      // of training, before this run took over
+  std::int64_t samples_before_ = 0;
+  Instant start_;  // of training in this run
+  Seconds train_seconds_ = 0;
+  Instant last_report_, last_checkpoint_;
+
+  std::optional<learn::ConfusionMatrix> confusion_;
+  Seconds eval_seconds_ = 0;
+};
+
+Status Server::run() {
+  MG_RETURN_IF_ERROR(prepare());
+  start_ = last_checkpoint_ = last_report_ = context_.clock.now();
+  while (epoch_ < job_.epochs()) MG_RETURN_IF_ERROR(train_epoch());
+  train_seconds_ = seconds_before_ + (context_.clock.now() - start_);
+  MG_RETURN_IF_ERROR(evaluate());
+  finish();
+  return {};
+}
+
+Status Server::prepare() {
+  if (context_.endpoint.size() < 2)
+    return make_error(Code::invalid_argument, "nodes: training needs at least one node, got 0");
+  MG_TRY(schedule_, learn::parse_schedule(job_.schedule()));
+  parameters_ = learn::flat_parameters(graph_);
+  momentum_.assign(parameters_.size(), 0.0f);
+  gradient_.resize(parameters_.size());
+  scratch_.resize(parameters_.size());
+  std::optional<learn::Checkpoint> checkpoint;
+  if (!job_.resume_from().empty()) {
+    MG_TRY(checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
+  }
+  MG_TRY(data_, workers_.gather());
+  MG_RETURN_IF_ERROR(check_fits(graph_, job_, data_));
+  samples_per_epoch_ = data_.train_samples();
+  samples_per_step_ = static_cast<std::int64_t>(workers_.ready().size() * batch_);
+  settings_ = settings_text(job_, graph_, samples_per_epoch_);
+  return checkpoint ? resume(*checkpoint) : Status();
+}
+
+Status Server::resume(const learn::Checkpoint& checkpoint) {
+  MG_RETURN_IF_ERROR(check_same_settings(checkpoint.job, settings_));
+  const auto in_range = [&](std::uint32_t index) { return index < samples_per_epoch_; };
+  if (checkpoint.parameters.size() != parameters_.size() || checkpoint.momentum.size() != momentum_.size() ||
+      checkpoint.step < 0 || checkpoint.epoch < 0 || checkpoint.epoch > job_.epochs() ||
+      static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
+      !std::all_of(checkpoint.pending.begin(), checkpoint.pending.end(), in_range)) {
+    return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
+  }
+  parameters_ = checkpoint.parameters;
+  momentum_ = checkpoint.momentum;
+  step_ = checkpoint.step;
+  epoch_ = checkpoint.epoch;
+  epoch_stats_ = checkpoint.epoch_stats;
+  work_ = EpochWork(checkpoint.pending);
+  seconds_before_ = checkpoint.train_seconds;
+  samples_before_ = samples_ = epoch_ * samples_per_epoch_ + (work_.done() ? 0 : epoch_stats_.count);
+  return {};
+}
+
+Status Server::train_epoch() {
+  if (work_.done()) {  // else it continues one from a checkpoint
+    work_ = EpochWork(data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(),
+                                        static_cast<std::uint64_t>(epoch_)));
+    epoch_stats_ = {};
+  }
+  while (!work_.done()) {
+    if (context_.stop.stop_requested()) return stopped();
+    MG_RETURN_IF_ERROR(train_step());
+    if (context_.clock.now() - last_report_ >= kProgressInterval || work_.done()) report_progress();
+    if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done()) save_checkpoint();
+  }
+  ++epoch_;
+  save_checkpoint();
+  return {};
+}
+
+Status Server::train_step() {
+  MG_RETURN_IF_ERROR(wait_for_ready());
+  const net::RankSet ranks = workers_.ready();
+  const auto parts = work_.assign(ranks, batch_);
+  const auto next_parts = work_.preview(ranks, batch_);
+  for (const auto& [rank, samples] : parts) {
+    Work work;
+    work.set_kind(Work::TRAIN);
+    work.set_version(step_);
+    work.mutable_samples()->Add(samples.begin(), samples.end());
+    if (const auto next = next_parts.find(rank); next != next_parts.end()) {
+      work.mutable_next_samples()->Add(next->second.begin(), next->second.end());
+    }
+    workers_.give(rank, work, parameters_);
+  }
+  answers_.clear();
+  MG_RETURN_IF_ERROR(collect());
+  std::int64_t samples = 0;
+  for (const auto& [rank, answered] : answers_) samples += static_cast<std::int64_t>(work_.finish(rank));
+  if (samples > 0) apply(samples);
+  return {};
+}
+
+/// Waits until every worker of the step has answered or was dropped. When the job is asked to stop, the step is undone.
+Status Server::collect() {
+  while (workers_.any_busy()) {
+    if (context_.stop.stop_requested()) {
+      for (net::Rank rank = context_.endpoint.size(); rank-- > 1;) {
+        if (work_.holds(rank)) work_.give_back(rank);
+      }
+      return stopped();
+    }
+    MG_TRY(Workers::News news, workers_.next());
+    if (auto* answered = std::get_if<Workers::Answered>(&news)) answers_.emplace(answered->rank, std::move(*answered));
+    if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) reassign(*dropped);
+  }
+  return {};
+}
+
+/// Sums in rank order, so that the result does not depend on who was first.
+void Server::apply(std::int64_t samples) {
+  bool first = true;
+  for (const auto& [rank, answered] : answers_) {
+    MG_CHECK(net::read_floats(answered.body(), first ? gradient_ : scratch_).ok());  // Workers has checked the length
+    if (!first) std::transform(gradient_.begin(), gradient_.end(), scratch_.begin(), gradient_.begin(), std::plus<>());
+    first = false;
+    const learn::BatchStats stats{answered.answer.loss(), answered.answer.correct(), answered.answer.count()};
+    epoch_stats_ += stats;
+    recent_ += stats;
+  }
+  const float scale = 1.0f / static_cast<float>(samples);
+  for (float& g : gradient_) g *= scale;
+  learn::sgd_step(parameters_, gradient_, momentum_, {learning_rate(), job_.momentum(), job_.weight_decay()});
+  samples_ += samples;
+  ++step_;
+}
+
+/// The schedule follows the samples, not the steps: when workers are lost, steps become more and smaller, and the rate
+/// still ends where it should. Without losses this is the number of steps done.
+float Server::learning_rate() const {
+  const std::int64_t steps_per_epoch = (samples_per_epoch_ + samples_per_step_ - 1) / samples_per_step_;
+  const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.pending_count());
+  std::int64_t taken = 0;  // by this step
+  for (const auto& [rank, answered] : answers_) taken += answered.answer.count();
+  const std::int64_t position = epoch_ * steps_per_epoch + (done - taken) / samples_per_step_;
+  return learn::scheduled_rate(schedule_, job_.learning_rate(), position, steps_per_epoch * job_.epochs(),
+                               job_.warmup_steps());
+}
+
+Status Server::wait_for_ready() {
+  while (workers_.ready().empty()) {
+    if (context_.stop.stop_requested()) return stopped();
+    MG_TRY(const Workers::News news, workers_.next());
+    if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) reassign(*dropped);
+  }
+  return {};
+}
+
+void Server::reassign(const Workers::Dropped& dropped) {
+  reports_.work_reassigned(dropped.rank, dropped.reason, work_.give_back(dropped.rank), step_);
+}
+
+Status Server::stopped() {
+  save_checkpoint();
+  return make_error(Code::cancelled,
+                    "stopped after step " + std::to_string(step_) + "; the checkpoint goes on from there");
+}
+
+void Server::save_checkpoint() {
+  const bool training = epoch_ < job_.epochs();
+  learn::Checkpoint checkpoint;
+  checkpoint.job = settings_;
+  checkpoint.parameters = parameters_;
+  checkpoint.momentum = momentum_;
+  checkpoint.step = step_;
+  checkpoint.epoch = epoch_;
+  if (training) checkpoint.pending = work_.pending();
+  checkpoint.epoch_stats = epoch_stats_;
+  checkpoint.train_seconds = train_seconds_ > 0 ? train_seconds_ : seconds_before_ + (context_.clock.now() - start_);
+  reports_.checkpoint(epoch_, step_, learn::encode_checkpoint(checkpoint));
+  last_checkpoint_ = context_.clock.now();
+}
+
+void Server::report_progress() {
+  Reports::Progress progress;
+  progress.epoch = epoch_ + 1;
+  progress.epochs = job_.epochs();
+  progress.step = step_;
+  progress.total = job_.epochs() * samples_per_epoch_;
+  progress.done = samples_;
+  const auto workers = static_cast<std::int64_t>(std::max<std::size_t>(1, workers_.ready().size()));
+  const std::int64_t per_step = workers * job_.batch();
+  progress.steps = step_ + (static_cast<std::int64_t>(work_.pending_count()) + per_step - 1) / per_step +
+                   (job_.epochs() - epoch_ - 1) * ((samples_per_epoch_ + per_step - 1) / per_step);
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, recent_.count));
+  progress.loss = recent_.loss / count;
+  progress.accuracy = static_cast<double>(recent_.correct) / count;
+  const Seconds seconds = context_.clock.now() - start_;
+  progress.images_per_s = seconds > 0 ? static_cast<double>(samples_ - samples_before_) / seconds : 0;
+  reports_.train_progress(progress);
+  recent_ = {};
+  last_report_ = context_.clock.now();
+}
+
+Status Server::evaluate() {
+  const Instant start = context_.clock.now();
+  Result<learn::ConfusionMatrix> confusion = evaluate_on_workers(
+      context_, workers_, reports_, {data_.test_samples(), data_.classes_size(), job_.batch(), step_}, parameters_);
+  if (!confusion.ok()) return context_.stop.stop_requested() ? stopped() : Status(confusion.error());
+  confusion_ = std::move(*confusion);
+  eval_seconds_ = context_.clock.now() - start;
+  return {};
+}
+
+void Server::finish() {
+  Result<Graph> trained = learn::with_flat_parameters(graph_, parameters_);
+  MG_CHECK_MSG(trained.ok(), trained.error().message);
+  GraphParts parts = trained->parts();
+  parts.metadata["mangrove.data"] = job_.data();
+  parts.metadata["mangrove.classes"] = json_list(names_of(data_));
+  Result<Graph> labelled = Graph::create(std::move(parts));
+  MG_CHECK_MSG(labelled.ok(), labelled.error().message);
+
+  Reports::Result result;
+  result.epochs = epoch_;
+  result.steps = step_;
+  result.samples = samples_;
+  result.batch = job_.batch();
+  result.workers = static_cast<int>(workers_.ready().size());
+  result.train_seconds = train_seconds_;
+  result.eval_seconds = eval_seconds_;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, epoch_stats_.count));
+  result.loss = epoch_stats_.loss / count;
+  result.train_accuracy = static_cast<double>(epoch_stats_.correct) / count;
+  result.class_names = names_of(data_);
+  reports_.result(result, *confusion_, encode_onnx(*labelled));
+}
+
+}  // namespace
+
+Status run_server(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  Server server(job, context, std::move(graph));
+  const Status status = server.run();
+  server.end();
+  return status;
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::train {
+
+/// What the messages of messages.proto are sent as.
+constexpr net::Tag kHelloTag = 1;   // worker to server: Hello
+constexpr net::Tag kWorkTag = 2;    // server to worker: payload of Work and parameters
+constexpr net::Tag kAnswerTag = 3;  // worker to server: payload of Answer and gradient
+
+}  // namespace mangrove::train

@@ -1,0 +1,249 @@
+#include "mangrove/train/workers.h"
+
+#include <algorithm>
+
+#include "mangrove/base/log.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/tags.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
+constexpr double kPatience = 3;         // timeouts without any usable worker before the job fails
+
+}  // namespace
+
+Workers::Workers(net::RoleContext& context, Reports& reports, Seconds timeout)
+    : context_(context),
+      reports_(reports),
+      timeout_(timeout),
+      last_useful_(context.clock.now()),
+      last_failure_(make_error(Code::unavailable, "no worker is left")) {
+  for (net::Rank rank = 1; rank < context.endpoint.size(); ++rank) {
+    workers_[rank].next_ping = last_useful_ + timeout_;
+  }
+}
+
+net::RankSet Workers::ready() const {
+  net::RankSet ranks;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state == State::ready) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+bool Workers::any_busy() const {
+  return !dropped_.empty() || std::any_of(workers_.begin(), workers_.end(),
+                                          [](const auto& entry) { return entry.second.state == State::busy; });
+}
+
+net::RankSet Workers::ranks_not_out() const {
+  net::RankSet ranks;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state != State::out) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Result<Hello> Workers::gather() {
+  const Deadline deadline = context_.clock.after(timeout_);
+  while (true) {
+    if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped before training began");
+    int heard = 0, starting = 0;
+    for (const auto& [rank, worker] : workers_) {
+      if (worker.state != State::starting) continue;
+      worker.said_hello ? ++heard : ++starting;
+    }
+    if (heard > 0 && (starting == 0 || context_.clock.now() >= deadline)) break;
+    MG_RETURN_IF_ERROR(next());
+  }
+  choose_reference();
+  return reference_;
+}
+
+/// The data that most workers have; among equals that of the lowest rank.
+void Workers::choose_reference() {
+  std::map<std::string, int> votes;
+  int most = 0;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.said_hello) most = std::max(most, ++votes[worker.hello.SerializeAsString()]);
+  }
+  for (const auto& [rank, worker] : workers_) {
+    if (has_reference_ || !worker.said_hello || votes[worker.hello.SerializeAsString()] < most) continue;
+    reference_ = worker.hello;
+    has_reference_ = true;
+  }
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state == State::starting && worker.said_hello) admit(rank);
+  }
+}
+
+void Workers::give(net::Rank rank, Work work, std::span<const float> parameters) {
+  Worker& worker = workers_.at(rank);
+  MG_CHECK(worker.state == State::ready);
+  worker.state = State::busy;
+  worker.round = ++rounds_;
+  work.set_round(worker.round);
+  worker.samples = work.samples_size();
+  worker.predictions = work.kind() == Work::EVALUATE ? work.samples_size() : 0;
+  worker.body_bytes = work.kind() == Work::TRAIN ? parameters.size_bytes() : 0;
+  worker.deadline = context_.clock.after(timeout_);
+  std::string payload = net::begin_payload(work.SerializeAsString(), parameters.size_bytes());
+  net::append_floats(payload, parameters);
+  context_.endpoint.send(rank, kWorkTag, std::move(payload));
+}
+
+Result<Workers::News> Workers::next() {
+  const Instant now = context_.clock.now();
+  drop_overdue(now);
+  if (!dropped_.empty()) {
+    News news = std::move(dropped_.front());
+    dropped_.pop_front();
+    return news;
+  }
+  MG_RETURN_IF_ERROR(check_anyone_left(now));
+  Deadline deadline = now + kPollInterval;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state == State::busy) deadline = std::min(deadline, worker.deadline);
+  }
+  Result<net::Message> message = context_.endpoint.recv_any(ranks_not_out(), {kHelloTag, kAnswerTag}, deadline);
+  if (message.ok()) return take(std::move(*message));
+  if (message.code() == Code::unavailable) drop_gone();
+  if (message.code() == Code::cancelled) return message.error();
+  return News();
+}
+
+Status Workers::check_anyone_left(Instant now) {
+  const net::RankSet ranks = ranks_not_out();
+  if (ranks.empty()) return last_failure_;
+  const bool useful = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.state == State::ready || entry.second.state == State::busy ||
+           (entry.second.state == State::starting && entry.second.said_hello);
+  });
+  if (useful) last_useful_ = now;
+  if (now - last_useful_ <= kPatience * timeout_) return {};
+  std::string names;
+  for (const net::Rank rank : ranks) names += (names.empty() ? "" : ", ") + reports_.node(rank);
+  return make_error(Code::unavailable, "no worker has answered for " + format_seconds(now - last_useful_) + " (" +
+                                           names + "); step_timeout_s is " + format_seconds(timeout_));
+}
+
+Result<Workers::News> Workers::take(net::Message message) {
+  if (message.tag == kAnswerTag) return take_answer(message.from, std::move(message.payload));
+  take_hello(message.from, message.payload);
+  return News();
+}
+
+void Workers::take_hello(net::Rank rank, const std::string& payload) {
+  Worker& worker = workers_.at(rank);
+  Hello hello;
+  if (!hello.ParseFromString(payload)) {
+    log_warn("hello cannot be read", {{"rank", rank}, {"bytes", payload.size()}});
+    return;
+  }
+  if (hello.code() != 0) {
+    const bool known = hello.code() >= 1 && hello.code() <= static_cast<int>(Code::data_loss);
+    const Code code = known ? static_cast<Code>(hello.code()) : Code::internal;
+    leave_out(rank, make_error(code, reports_.node(rank) + ": " + hello.message()));
+    return;
+  }
+  worker.hello = std::move(hello);
+  worker.said_hello = true;
+  if (has_reference_ && worker.state != State::busy) admit(rank);
+}
+
+void Workers::admit(net::Rank rank) {
+  Worker& worker = workers_.at(rank);
+  const Hello& hello = worker.hello;
+  if (hello.SerializeAsString() == reference_.SerializeAsString()) {
+    if (worker.state == State::silent) reports_.worker_back(rank);
+    worker.state = State::ready;
+    return;
+  }
+  const auto describe = [](const Hello& h) {
+    return std::to_string(h.train_samples()) + " + " + std::to_string(h.test_samples()) + " samples of " +
+           std::to_string(h.classes_size()) + " classes";
+  };
+  leave_out(rank, make_error(Code::failed_precondition,
+                             reports_.node(rank) + ": its data set differs: " + describe(hello) + ", the others have " +
+                                 describe(reference_) + " (names and sample shape count too)"));
+}
+
+void Workers::leave_out(net::Rank rank, const Error& error) {
+  Worker& worker = workers_.at(rank);
+  if (worker.state == State::busy) dropped_.push_back({rank, "failed"});
+  worker.state = State::out;
+  last_failure_ = error;
+  reports_.worker_left_out(rank, error.message);
+}
+
+bool Workers::fits(const Answer& answer, const Worker& worker) const {
+  const auto is_class = [&](std::int32_t c) { return c >= 0 && c < reference_.classes_size(); };
+  return answer.count() == worker.samples && answer.predictions_size() == worker.predictions &&
+         answer.truths_size() == worker.predictions &&
+         std::all_of(answer.truths().begin(), answer.truths().end(), is_class) &&
+         std::all_of(answer.predictions().begin(), answer.predictions().end(), is_class);
+}
+
+Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
+  Worker& worker = workers_.at(rank);
+  Answered answered{rank, {}, std::move(payload), 0};
+  const Result<net::PayloadParts> parts = net::split_payload(answered.payload);
+  if (!parts.ok() || !answered.answer.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
+    log_warn("answer cannot be read", {{"rank", rank}, {"bytes", answered.payload.size()}});
+    return {};
+  }
+  answered.body_offset = answered.payload.size() - parts->body.size();
+  if (worker.state == State::silent) {  // late: of no use, but the worker is
+    worker.state = State::ready;
+    reports_.worker_back(rank);
+    return {};
+  }
+  if (worker.state != State::busy || answered.answer.round() != worker.round) return {};
+  if (!fits(answered.answer, worker) || parts->body.size() != worker.body_bytes) {
+    log_warn("answer does not fit the work", {{"rank", rank}, {"round", worker.round}});
+    return {};
+  }
+  worker.state = State::ready;
+  return answered;
+}
+
+void Workers::drop_gone() {
+  const net::Members members = context_.endpoint.members();
+  for (auto& [rank, worker] : workers_) {
+    if (worker.state == State::out || members.alive(rank)) continue;
+    if (worker.state == State::busy) dropped_.push_back({rank, "lost"});
+    worker.state = State::out;
+    last_failure_ = make_error(Code::unavailable, "no worker is left; the last one lost was " + reports_.node(rank));
+  }
+}
+
+/// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
+void Workers::drop_overdue(Instant now) {
+  for (auto& [rank, worker] : workers_) {
+    if (worker.state == State::busy && now >= worker.deadline) {
+      worker.state = State::silent;
+      worker.next_ping = now;
+      dropped_.push_back({rank, "silent"});
+    }
+    const bool unheard = worker.state == State::starting && !worker.said_hello;
+    if ((worker.state == State::silent || unheard) && now >= worker.next_ping) ping(rank, now);
+  }
+}
+
+void Workers::ping(net::Rank rank, Instant now) {
+  workers_.at(rank).next_ping = now + timeout_;
+  Work work;
+  work.set_kind(Work::PING);
+  context_.endpoint.send(rank, kWorkTag, net::begin_payload(work.SerializeAsString(), 0));
+}
+
+void Workers::end() {
+  Work work;
+  work.set_kind(Work::END);
+  const std::string payload = net::begin_payload(work.SerializeAsString(), 0);
+  for (const auto& [rank, worker] : workers_) context_.endpoint.send(rank, kWorkTag, payload);
+}
+
+}  // namespace mangrove::train
