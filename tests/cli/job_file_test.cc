@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "mangrove/cli/settings.h"
 #include "tests/base/temporary_folder.h"
+
+#include "mangrove/cli/settings.h"
 
 namespace mangrove::cli {
 namespace {
@@ -12,7 +13,9 @@ const std::vector<std::string> sections = {"train", "infer"};
 
 TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(write_file_atomically(folder / "job.yaml", "data: glyphs\nepochs: 4\ntrain:\n  epochs: 5\ninfer:\n  stages: 2\n").ok());
+  ASSERT_TRUE(
+      write_file_atomically(folder / "job.yaml", "data: glyphs\nepochs: 4\ntrain:\n  epochs: 5\ninfer:\n  stages: 2\n")
+          .ok());
   const auto file = JobFile::load(folder / "job.yaml", sections);
   ASSERT_TRUE(file.ok()) << file.error().message;
   TrainSettings train;
@@ -70,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Bad{"unknown_key", "train:\n  epochs: 1\n  bacth: 3\n", ":3: unknown key 'bacth'; did you mean 'batch'?"},
         Bad{"unknown_common_key", "epoks: 1\ntrain:\n  batch: 3\n", ":1: unknown key 'epoks'; did you mean 'epochs'?"},
-        Bad{"bad_value", "train:\n\n  epochs: many\n", ":3: key 'epochs': 'many' is not a whole number from 1 to 1000000000"},
+        Bad{"bad_value", "train:\n\n  epochs: many\n",
+            ":3: key 'epochs': 'many' is not a whole number from 1 to 1000000000"},
         Bad{"unknown_section", "trian:\n  epochs: 1\n", ":1: unknown section 'trian'; did you mean 'train'?"},
         Bad{"twice", "train:\n  batch: 1\n  batch: 2\n", ":3: key 'batch' is given twice, first in line 2"},
         Bad{"list", "train:\n  batch: [1, 2]\n", ":2: key 'batch' needs a single value"},

@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"momentum", "1", "key 'momentum': '1' is not a number from 0 to 0.9999"},
                       Bad{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number of 0 or more"},
                       Bad{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number of 0 or more"},
-                      Bad{"step_timeout", "soon", "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}));
+                      Bad{"step_timeout", "soon",
+                          "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}));
 
 TEST(Keys, TextFormSetsTheSameValue) {
   TrainSettings from, to;
