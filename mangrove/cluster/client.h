@@ -22,9 +22,9 @@ class Client {
 
   Result<std::vector<NodeStatus>> nodes();
 
-  /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and its
-  /// reports (a last checkpoint) still come.
-  /// errors: what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
+  /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
+  /// its reports (a last checkpoint) still come. errors: what the job ended with; cancelled (stopped); unavailable (the
+  /// coordinator is gone).
   Status run(const Job& job, const Reporter& report, std::stop_token stop);
 
  private:

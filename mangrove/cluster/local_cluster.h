@@ -12,15 +12,15 @@
 namespace mangrove::cluster {
 
 struct LocalClusterOptions {
-  fs::path program;               // the mangrove program; empty: /proc/self/exe
+  fs::path program;  // the mangrove program; empty: /proc/self/exe
   int nodes = 1;
-  int threads = 1;                // per node, for kernels
+  int threads = 1;  // per node, for kernels
   fs::path data_folder;
-  fs::path log_folder;            // standard error of each process goes to coordinator.log, node-1.log, ...; empty: discarded
+  fs::path log_folder;  // standard error of each process goes to coordinator.log, node-1.log, ...; empty: discarded
 };
 
-/// A coordinator and N nodes as processes on this machine: what --local N starts. They end with the LocalCluster, and, if
-/// this process is killed, with it: none is ever left behind.
+/// A coordinator and N nodes as processes on this machine: what --local N starts. They end with the LocalCluster, and,
+/// if this process is killed, with it: none is ever left behind.
 class LocalCluster {
  public:
   /// Returns when every node has joined. errors: invalid_argument (nodes < 1), resource_exhausted, deadline_exceeded (a
@@ -28,7 +28,7 @@ class LocalCluster {
   static Result<std::unique_ptr<LocalCluster>> start(const LocalClusterOptions& options);
   ~LocalCluster();
 
-  const std::string& coordinator() const;     // HOST:PORT
+  const std::string& coordinator() const;  // HOST:PORT
   const std::vector<pid_t>& node_pids() const;
 
  private:

@@ -7,16 +7,18 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
+#include "mangrove/cluster/play_role.h"
 
 namespace mangrove::cluster {
 
 struct NodeOptions {
   std::string coordinator = "127.0.0.1:7070";
-  std::string name;                       // "" takes the host's name
-  std::string listen = "0.0.0.0:0";       // where peers reach this node; port 0 takes a free one
-  int threads = 0;                        // for kernels; 0 takes all cores
+  std::string name;                  // "" takes the host's name
+  std::string listen = "0.0.0.0:0";  // where peers reach this node; port 0 takes a free one
+  int threads = 0;                   // for kernels; 0 takes all cores
   fs::path data_folder;
-  Seconds join_timeout = 10;              // how long an unreachable coordinator is tried
+  Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
+  PlayRole play = play_role;  // what a role does
 };
 
 /// One per device: joins a coordinator, reports resources, runs the roles that jobs give it. A node that was declared
@@ -24,12 +26,12 @@ struct NodeOptions {
 /// threads: any thread may call any method.
 class Node {
  public:
-  /// Returns when it has joined. errors: unavailable (coordinator not reachable within join_timeout; names the address),
-  /// already_exists (port in use).
+  /// Returns when it has joined. errors: unavailable (coordinator not reachable within join_timeout; names the
+  /// address), already_exists (port in use).
   static Result<std::unique_ptr<Node>> start(const NodeOptions& options);
   ~Node();
 
-  std::string name() const;               // as the coordinator knows it
+  std::string name() const;  // as the coordinator knows it
   std::string address() const;
   /// Until stop is requested, or the coordinator is gone for good (unavailable).
   Status wait(std::stop_token stop);

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/result.h"
+
+namespace mangrove::cluster {
+
+/// Where a process listens: "127.0.0.1:7070", "edge.local:7070", "[::1]:7070".
+struct HostPort {
+  std::string host;
+  int port = 0;  // 0 .. 65535
+
+  std::string to_string() const;
+  /// Listens on every address of the machine: 0.0.0.0 or ::
+  bool is_wildcard() const;
+};
+
+/// errors: invalid_argument (quotes the text).
+Result<HostPort> parse_host_port(std::string_view text);
+
+/// The address of this machine from which packets to `peer` leave: how `peer` and its neighbours reach us. Sends
+/// nothing. May ask the name service. errors: unavailable (unknown host, no route).
+Result<std::string> local_host_towards(const HostPort& peer);
+
+/// An address by which other machines probably reach this one: that of the first interface that is up and not the
+/// loopback; "127.0.0.1" where there is none.
+std::string public_host();
+
+/// Why nobody can listen there, found by trying. errors: already_exists (port in use), invalid_argument (not an address
+/// of this machine), permission_denied.
+Error listen_error(const HostPort& address);
+
+}  // namespace mangrove::cluster

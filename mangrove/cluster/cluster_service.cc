@@ -1,0 +1,188 @@
+#include "mangrove/cluster/cluster_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/client_session.h"
+#include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/open_calls.h"
+#include "mangrove/cluster/outbox.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
+
+constexpr Seconds kLastWordsWithin = 1;  // to a node
+
+/// The line to one node. Others may hold it for longer than the stream lives.
+class StreamLink final : public NodeLink {
+ public:
+  StreamLink(grpc::ServerContext* context, NodeStream* stream)
+      : context_(context),
+        outbox_([stream](const ToNode& message) { return stream->Write(message); },
+                [context] { context->TryCancel(); }) {}
+
+  void send(ToNode message) override { outbox_.send(std::move(message)); }
+  void cut() override {
+    MutexLock lock(mutex_);
+    if (context_ != nullptr) context_->TryCancel();
+  }
+  /// To be called before the handler returns: the stream is not touched afterwards.
+  void close() {
+    outbox_.close(kLastWordsWithin);
+    MutexLock lock(mutex_);
+    context_ = nullptr;
+  }
+
+ private:
+  Mutex mutex_;
+  grpc::ServerContext* context_ MG_GUARDED_BY(mutex_);
+  Outbox<ToNode> outbox_;
+};
+
+}  // namespace
+
+class ClusterService::Service final : public Cluster::Service {
+ public:
+  Service(Membership& membership, JobSlot& jobs, const Clock& clock, const ClusterServiceOptions& options)
+      : membership_(membership), jobs_(jobs), clock_(clock), options_(options) {}
+
+  grpc::Status Join(grpc::ServerContext* context, NodeStream* stream) override;
+  grpc::Status RunJob(grpc::ServerContext* context, ClientStream* stream) override;
+  grpc::Status ListNodes(grpc::ServerContext* context, const ListNodesRequest* request,
+                         ListNodesResponse* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, Job* response) override;
+
+  OpenCalls& calls() { return calls_; }
+  void wait_for_clients(Deadline deadline);
+
+ private:
+  Member welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link);
+  MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
+  void count_client(int change);
+
+  Membership& membership_;
+  JobSlot& jobs_;
+  const Clock& clock_;
+  const ClusterServiceOptions options_;
+  OpenCalls calls_;
+  Mutex mutex_;
+  Condition changed_;
+  int clients_ MG_GUARDED_BY(mutex_) = 0;  // streams of RunJob
+};
+
+// ---- nodes
+
+grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStream* stream) {
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
+  FromNode first;
+  if (!stream->Read(&first) || !first.has_hello())
+    return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
+  call.greeted();
+  const auto link = std::make_shared<StreamLink>(context, stream);
+  const Member member = welcome(first.hello(), link);
+  const MemberState state = follow(member, stream, *link);
+  if (membership_.gone(member.id, state)) {
+    log_info("node gone", {{"node", member.description.name()}, {"state", member_state_name(state)}});
+    if (const auto job = jobs_.current()) job->member_gone(member.id, state);
+  }
+  link->close();
+  return grpc::Status::OK;
+}
+
+Member ClusterService::Service::welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link) {
+  Member member = membership_.join(description, link, clock_.now());
+  ToNode message;
+  message.mutable_welcome()->set_name(member.description.name());
+  message.mutable_welcome()->set_heartbeat_interval_s(options_.heartbeat_interval);
+  message.mutable_welcome()->set_silence_limit_s(options_.silence_limit);
+  link->send(std::move(message));
+  log_info("node joined", {{"node", member.description.name()}, {"address", description.address()}});
+  if (const auto job = jobs_.current()) job->member_joined();
+  return member;
+}
+
+/// Hands on what the node says, until it leaves, its stream breaks, or it was declared lost.
+MemberState ClusterService::Service::follow(const Member& member, NodeStream* stream, StreamLink& link) {
+  FromNode message;
+  while (stream->Read(&message)) {
+    const std::shared_ptr<JobRun> job = jobs_.current();
+    if (message.has_leaving()) return MemberState::left;
+    if (message.has_heartbeat()) {
+      ToNode answer;
+      if (!membership_.heartbeat(member.id, message.heartbeat(), clock_.now())) {
+        answer.mutable_rejected()->set_reason("declared lost after a silence; join again");
+        link.send(std::move(answer));
+        return MemberState::lost;
+      }
+      answer.mutable_echo();
+      link.send(std::move(answer));
+      if (job) job->resources_used(member.id, message.heartbeat());
+    }
+    if (message.has_role_ended() && job) job->role_ended(member.id, message.role_ended());
+  }
+  return MemberState::lost;
+}
+
+// ---- clients
+
+grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, ClientStream* stream) {
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
+  FromClient first;
+  if (!stream->Read(&first) || !first.has_job())
+    return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first"};
+  call.greeted();
+  count_client(+1);
+  ClientSession(context, stream, clock_).serve(std::move(*first.mutable_job()), jobs_);
+  count_client(-1);
+  return grpc::Status::OK;
+}
+
+void ClusterService::Service::count_client(int change) {
+  MutexLock lock(mutex_);
+  clients_ += change;
+  changed_.notify_all();
+}
+
+void ClusterService::Service::wait_for_clients(Deadline deadline) {
+  MutexLock lock(mutex_);
+  while (clients_ > 0 && clock_.now() < deadline) changed_.wait_for(mutex_, deadline - clock_.now());
+}
+
+// ---- questions
+
+grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext*, const ListNodesRequest*,
+                                                ListNodesResponse* response) {
+  for (NodeStatus& status : membership_.list()) *response->add_nodes() = std::move(status);
+  return grpc::Status::OK;
+}
+
+grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobRequest* request, Job* response) {
+  const std::shared_ptr<JobRun> job = jobs_.current();
+  if (job == nullptr || job->id() != request->job_id())
+    return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
+  *response = job->job();
+  return grpc::Status::OK;
+}
+
+ClusterService::ClusterService(Membership& membership, JobSlot& jobs, const Clock& clock,
+                               const ClusterServiceOptions& options)
+    : service_(std::make_unique<Service>(membership, jobs, clock, options)) {}
+
+ClusterService::~ClusterService() = default;
+
+grpc::Service& ClusterService::service() {
+  return *service_;
+}
+
+void ClusterService::cut_mute_streams(Instant now) {
+  service_->calls().cut_mute(now);
+}
+
+void ClusterService::shutdown(Deadline deadline) {
+  service_->wait_for_clients(deadline);
+  service_->calls().cut_all();
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/cluster/job_slot.h"
+#include "mangrove/cluster/membership.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace mangrove::cluster {
+
+struct ClusterServiceOptions {
+  Seconds heartbeat_interval = 0.5;
+  Seconds silence_limit = 3;    // told to the nodes
+  Seconds greeting_limit = 10;  // for the first message of a stream
+};
+
+/// The coordinator's side of cluster.proto: turns streams into calls of Membership and JobSlot.
+/// threads: any thread may call any method.
+class ClusterService {
+ public:
+  ClusterService(Membership& membership, JobSlot& jobs, const Clock& clock, const ClusterServiceOptions& options);
+  ~ClusterService();  // the server must have shut down
+
+  grpc::Service& service();
+
+  /// Ends streams that were opened and have said nothing since. To be called now and then.
+  void cut_mute_streams(Instant now);
+  /// Waits for the clients' streams to end, until the deadline, then cuts every stream, old and new.
+  void shutdown(Deadline deadline);
+
+ private:
+  class Service;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace mangrove::cluster

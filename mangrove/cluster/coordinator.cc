@@ -1,0 +1,125 @@
+#include "mangrove/cluster/coordinator.h"
+
+#include <fstream>
+#include <thread>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/address.h"
+#include "mangrove/cluster/cluster_service.h"
+#include "mangrove/cluster/job_slot.h"
+#include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/rpc.h"
+#include "mangrove/net/grpc_transport.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kJobEndsWithin = 25;      // when it is asked to stop: the job's own 20 s, and what comes after
+constexpr Seconds kClientHearsWithin = 10;  // of the job's end
+constexpr Seconds kCallsEndWithin = 1;
+
+/// A word that no other start of a coordinator has: nodes keep messages by job for a while.
+std::string unique_prefix() {
+  std::string uuid;
+  std::ifstream("/proc/sys/kernel/random/uuid") >> uuid;
+  return "job-" + uuid.substr(0, 8);
+}
+
+}  // namespace
+
+struct Coordinator::Impl {
+  explicit Impl(const CoordinatorOptions& given);
+  Status open();
+  void watch(const std::stop_token& stop);
+  void shutdown();
+
+  const CoordinatorOptions options;
+  std::string address;  // set by open()
+  SteadyClock clock;
+  Membership membership;
+  net::GrpcTransport transport;
+  JobSlot jobs;
+  ClusterService service;
+  std::unique_ptr<RpcServer> server;
+  Mutex mutex;
+  Condition woken;
+  bool down MG_GUARDED_BY(mutex) = false;
+  std::jthread watcher;
+};
+
+Coordinator::Impl::Impl(const CoordinatorOptions& given)
+    : options(given),
+      membership(given.heartbeat_interval * given.heartbeat_misses),
+      jobs({.membership = membership,
+            .transport = transport,
+            .clock = clock,
+            .data_folder = given.data_folder,
+            .threads = given.threads,
+            .play = given.play},
+           unique_prefix()),
+      service(membership, jobs, clock,
+              {.heartbeat_interval = given.heartbeat_interval,
+               .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}
+
+Status Coordinator::Impl::open() {
+  MG_TRY(HostPort listen, parse_host_port(options.listen));
+  MG_TRY(server, RpcServer::start(listen, {&service.service(), &transport.service()}));
+  if (listen.is_wildcard()) listen.host = public_host();
+  listen.port = server->port();
+  address = listen.to_string();
+  jobs.open(address);
+  watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  return {};
+}
+
+/// Looks for silent nodes and mute streams several times within the limits for them.
+void Coordinator::Impl::watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Instant now = clock.now();
+    for (const MemberId member : membership.expire(now)) {
+      log_warn("node lost: no heartbeat", {{"member", member}});
+      if (const auto job = jobs.current()) job->member_gone(member, MemberState::lost);
+    }
+    service.cut_mute_streams(now);
+    MutexLock lock(mutex);
+    if (!stop.stop_requested()) woken.wait_for(mutex, options.heartbeat_interval / 2);
+  }
+}
+
+void Coordinator::Impl::shutdown() {
+  {
+    MutexLock lock(mutex);
+    if (down) return;
+    down = true;
+  }
+  if (server == nullptr) return;
+  jobs.shutdown(clock.after(kJobEndsWithin));
+  service.shutdown(clock.after(kClientHearsWithin));
+  transport.shutdown(kCallsEndWithin);
+  server->shutdown(kCallsEndWithin);
+  watcher.request_stop();
+  woken.notify_all();
+  watcher.join();
+}
+
+Result<std::unique_ptr<Coordinator>> Coordinator::start(const CoordinatorOptions& options) {
+  auto impl = std::make_unique<Impl>(options);
+  MG_RETURN_IF_ERROR(impl->open());
+  return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
+}
+
+Coordinator::Coordinator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Coordinator::~Coordinator() {
+  impl_->shutdown();
+}
+
+std::string Coordinator::address() const {
+  return impl_->address;
+}
+
+void Coordinator::shutdown() {
+  impl_->shutdown();
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,207 @@
+#include "mangrove/cluster/coordinator_link.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/outbox.h"
+#include "mangrove/cluster/rpc.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kWelcomeWithin = 5;
+constexpr Seconds kRetryAfter = 0.2;
+constexpr Seconds kFetchWithin = 600;  // a large model over a slow link
+
+}  // namespace
+
+struct CoordinatorLink::Impl {
+  Impl(std::shared_ptr<grpc::Channel> to, Measure with)
+      : channel(std::move(to)),
+        stub(Cluster::NewStub(channel)),
+        measure(std::move(with)),
+        stream(stub->Join(&context)),
+        outbox([this](const FromNode& message) { return stream->Write(message); }, [this] { context.TryCancel(); }) {}
+
+  Status greet(const NodeDescription& description, Deadline deadline, const std::stop_token& stop);
+  void pulse(const std::stop_token& stop);
+  void heard();
+  void end();
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<Cluster::Stub> stub;
+  Measure measure;
+  SteadyClock clock;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<FromNode, ToNode>> stream;
+  Outbox<FromNode> outbox;
+  Welcome welcome;
+  Mutex measuring;  // never taken while `mutex` is held
+  Mutex mutex;
+  Condition changed;
+  Instant last_heard MG_GUARDED_BY(mutex);
+  bool over MG_GUARDED_BY(mutex) = false;  // read() has returned false
+  std::jthread heart;
+};
+
+/// Says hello and waits for the welcome.
+Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline deadline,
+                                    const std::stop_token& stop) {
+  FromNode hello;
+  *hello.mutable_hello() = description;
+  outbox.send(std::move(hello));
+  ToNode first;
+  {
+    bool answered = false;
+    // a coordinator that is frozen accepts the call and never answers
+    std::jthread guard([&](const std::stop_token& done) {
+      MutexLock lock(mutex);
+      while (!answered && !done.stop_requested() && !stop.stop_requested() && clock.now() < deadline)
+        changed.wait_for(mutex, std::min(deadline - clock.now(), 0.1));
+      if (!answered) context.TryCancel();
+    });
+    const bool read = stream->Read(&first);
+    MutexLock lock(mutex);
+    answered = read && first.has_welcome();
+    changed.notify_all();
+  }
+  if (!first.has_welcome()) {
+    context.TryCancel();
+    outbox.close(0);
+    const Status status = from_grpc(stream->Finish());
+    return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
+  }
+  welcome = first.welcome();
+  heard();
+  heart = std::jthread([this](const std::stop_token& ended) { pulse(ended); });
+  return {};
+}
+
+void CoordinatorLink::Impl::pulse(const std::stop_token& stop) {
+  const Seconds interval = std::clamp(welcome.heartbeat_interval_s(), 0.01, 60.0);
+  const Seconds limit = std::max(welcome.silence_limit_s(), 2 * interval);
+  while (!stop.stop_requested()) {
+    FromNode message;
+    {
+      MutexLock lock(measuring);
+      *message.mutable_heartbeat() = measure();
+    }
+    outbox.send(std::move(message));
+    MutexLock lock(mutex);
+    const Deadline next = clock.now() + interval;
+    while (!stop.stop_requested() && clock.now() < next) changed.wait_for(mutex, next - clock.now());
+    if (clock.now() - last_heard <= limit) continue;
+    log_warn("coordinator silent", {{"silent_s", clock.now() - last_heard}});
+    context.TryCancel();
+    return;
+  }
+}
+
+void CoordinatorLink::Impl::heard() {
+  MutexLock lock(mutex);
+  last_heard = clock.now();
+}
+
+void CoordinatorLink::Impl::end() {
+  MutexLock lock(mutex);
+  over = true;
+  changed.notify_all();
+}
+
+CoordinatorLink::CoordinatorLink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string& coordinator,
+                                                               const NodeDescription& description, Measure measure,
+                                                               Deadline deadline, const std::stop_token& stop) {
+  SteadyClock clock;
+  const Seconds patience = std::max(deadline - clock.now(), 0.0);
+  const std::shared_ptr<grpc::Channel> channel = open_channel(coordinator);
+  Status last;
+  while (true) {
+    last = wait_connected(*channel, deadline, stop);
+    if (last.ok()) {
+      auto impl = std::make_unique<Impl>(channel, measure);
+      last = impl->greet(description, std::min(deadline, clock.after(kWelcomeWithin)), stop);
+      if (last.ok()) return std::unique_ptr<CoordinatorLink>(new CoordinatorLink(std::move(impl)));
+    }
+    if (stop.stop_requested()) return make_error(Code::cancelled, "stopped while joining");
+    if (clock.now() + kRetryAfter >= deadline || last.code() == Code::unimplemented) break;
+    clock.sleep_until(clock.after(kRetryAfter));
+  }
+  const std::string what =
+      last.code() == Code::unimplemented
+          ? "what answers is no mangrove coordinator"
+          : "no coordinator answers (tried for " + format_seconds(patience) + ": " + last.error().message + ")";
+  return make_error(Code::unavailable,
+                    coordinator + ": " + what + "; start one with: mangrove coordinator --listen " + coordinator);
+}
+
+CoordinatorLink::~CoordinatorLink() {
+  impl_->context.TryCancel();
+  impl_->heart.request_stop();
+  {
+    MutexLock lock(impl_->mutex);
+    impl_->changed.notify_all();
+  }
+  if (impl_->heart.joinable()) impl_->heart.join();
+  impl_->outbox.close(0);
+  impl_->stream->Finish();
+}
+
+const std::string& CoordinatorLink::name() const {
+  return impl_->welcome.name();
+}
+
+bool CoordinatorLink::read(ToNode& message) {
+  while (impl_->stream->Read(&message)) {
+    impl_->heard();
+    if (!message.has_echo()) return true;
+  }
+  impl_->end();
+  return false;
+}
+
+void CoordinatorLink::send(FromNode message) {
+  impl_->outbox.send(std::move(message));
+}
+
+void CoordinatorLink::send_heartbeat() {
+  FromNode message;
+  {
+    MutexLock lock(impl_->measuring);
+    *message.mutable_heartbeat() = impl_->measure();
+  }
+  impl_->outbox.send(std::move(message));
+}
+
+Result<Job> CoordinatorLink::fetch_job(const std::string& job_id, const std::stop_token& stop) {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kFetchWithin));
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  GetJobRequest request;
+  request.set_job_id(job_id);
+  Job job;
+  MG_RETURN_IF_ERROR(from_grpc(impl_->stub->GetJob(&context, request, &job)).context("fetching the job"));
+  return job;
+}
+
+void CoordinatorLink::leave(Seconds grace) {
+  FromNode goodbye;
+  goodbye.mutable_leaving();
+  impl_->outbox.send(std::move(goodbye));
+  impl_->outbox.close(grace);
+  // the coordinator ends the stream when it has read the goodbye; cutting it at once could overtake that
+  MutexLock lock(impl_->mutex);
+  const Deadline deadline = impl_->clock.after(grace);
+  while (!impl_->over && impl_->clock.now() < deadline)
+    impl_->changed.wait_for(impl_->mutex, deadline - impl_->clock.now());
+  if (!impl_->over) impl_->context.TryCancel();
+}
+
+}  // namespace mangrove::cluster

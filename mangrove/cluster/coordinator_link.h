@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/cluster.pb.h"
+
+namespace mangrove::cluster {
+
+/// A node's line to its coordinator, from joining to the end: sends heartbeats, and notices when the coordinator is
+/// silent.
+/// threads: one calls read(); any thread may call the others.
+class CoordinatorLink {
+ public:
+  using Measure = std::function<ResourceUse()>;  // for a heartbeat; threads: any, one at a time
+
+  /// Joins, trying again until the deadline. errors: unavailable (nobody answers; names the address and what to start),
+  /// cancelled (stop was requested).
+  static Result<std::unique_ptr<CoordinatorLink>> join(const std::string& coordinator,
+                                                       const NodeDescription& description, Measure measure,
+                                                       Deadline deadline, const std::stop_token& stop);
+  ~CoordinatorLink();
+
+  /// Its name in the cluster.
+  const std::string& name() const;
+  /// The next message that is for the node; waits for one. False: the line is down, for good.
+  bool read(ToNode& message);
+  void send(FromNode message);
+  /// A heartbeat now.
+  void send_heartbeat();
+  /// errors: not_found (it has ended), cancelled (stop was requested), unavailable.
+  Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop);
+  /// Says goodbye and takes the line down, within `grace`.
+  void leave(Seconds grace);
+
+ private:
+  struct Impl;
+  explicit CoordinatorLink(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mangrove::cluster

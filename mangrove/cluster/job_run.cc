@@ -1,0 +1,190 @@
+#include "mangrove/cluster/job_run.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/job_report.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kStopGrace = 20;      // for a job to end in good order
+constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
+constexpr Seconds kNodesReportEvery = 1;
+const char* const kLeader = "coordinator";  // the name of rank 0
+
+std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
+  return std::to_string(wanted) + (wanted == 1 ? " node" : " nodes") + " asked for, " + std::to_string(found) +
+         " joined within " + format_seconds(waited);
+}
+
+}  // namespace
+
+JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Reporter report)
+    : id_(std::move(id)),
+      job_(std::move(job)),
+      around_(surroundings),
+      report_(std::move(report)),
+      began_(surroundings.clock.now()) {}
+
+Status JobRun::run() {
+  MG_TRY(std::vector<Member> nodes, wait_for_nodes());
+  assign_ranks(std::move(nodes));
+  const Status led = lead();
+  return finish(led);
+}
+
+Result<std::vector<Member>> JobRun::wait_for_nodes() {
+  const auto wanted = static_cast<std::size_t>(std::max(job_.nodes(), 0));
+  const Deadline deadline = began_ + job_.nodes_timeout_s();
+  MutexLock lock(mutex_);
+  while (true) {
+    std::vector<Member> alive = around_.membership.alive();
+    if (wanted == 0 && alive.empty()) return make_error(Code::failed_precondition, "no nodes have joined");
+    if (alive.size() >= std::max<std::size_t>(wanted, 1)) {
+      if (wanted != 0) alive.resize(wanted);
+      return alive;
+    }
+    if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
+    const Seconds left = deadline - around_.clock.now();
+    if (left <= 0)
+      return make_error(Code::deadline_exceeded, too_few_nodes(job_.nodes(), alive.size(), job_.nodes_timeout_s()));
+    changed_.wait_for(mutex_, std::min(left, 1.0));
+  }
+}
+
+void JobRun::assign_ranks(std::vector<Member> nodes) {
+  MutexLock lock(mutex_);
+  const Instant now = around_.clock.now();
+  for (Member& node : nodes) {
+    usage_.add(node.id, node.description.name(), node.use, now);
+    workers_.push_back({std::move(node)});
+  }
+  // from here on member_gone() finds them; whoever went in between is found now
+  for (Worker& worker : workers_)
+    if (!around_.membership.alive(worker.member.id)) lose(worker, MemberState::lost);
+}
+
+void JobRun::send_roles() {
+  MutexLock lock(mutex_);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    ToNode message;
+    StartRole& role = *message.mutable_start_role();
+    role.set_job_id(id_);
+    role.set_rank(static_cast<int>(i) + 1);
+    fill_ranks(*role.mutable_ranks());
+    workers_[i].member.link->send(std::move(message));
+  }
+}
+
+/// Plays rank 0 in a thread of its own, while this one follows what happens.
+Status JobRun::lead() {
+  std::map<net::Rank, std::string> addresses{{0, around_.own_address}};
+  net::Members start;
+  {
+    MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      addresses[static_cast<net::Rank>(i) + 1] = workers_[i].member.description.address();
+    start = members();
+  }
+  MG_TRY(const std::unique_ptr<net::Endpoint> endpoint,
+         around_.transport.join(id_, 0, addresses, around_.own_address, start));
+  send_roles();
+  Status led;
+  std::jthread leader([&] {
+    net::RoleContext context{.endpoint = *endpoint,
+                             .clock = around_.clock,
+                             .data_folder = around_.data_folder,
+                             .threads = around_.threads,
+                             .stop = stop_.get_token(),
+                             .report = [this](Report report) { on_report(std::move(report)); }};
+    led = play_guarded(around_.play, job_, context);
+    MutexLock lock(mutex_);
+    led_ = true;
+    changed_.notify_all();
+  });
+  supervise(*endpoint);
+  leader.join();
+  end_roles();
+  return led;
+}
+
+void JobRun::supervise(net::Endpoint& endpoint) {
+  Instant report_at = around_.clock.now();
+  bool cancelled = false;
+  while (true) {
+    publish_members();
+    if (around_.clock.now() >= report_at) {
+      report_nodes();
+      report_at = report_at + kNodesReportEvery;
+    }
+    MutexLock lock(mutex_);
+    if (led_) return;
+    const Instant now = around_.clock.now();
+    if (stop_requested_ && !cancelled && now - *stop_requested_ > kStopGrace) {
+      log_warn("job does not stop in good order: cancelled", {{"job", id_}});
+      endpoint.cancel();
+      cancelled = true;
+    }
+    const bool news = version_ != published_ || !unsent_events_.empty();
+    if (!news) changed_.wait_for(mutex_, std::clamp(report_at - now, 0.0, kNodesReportEvery));
+  }
+}
+
+void JobRun::end_roles() {
+  MutexLock lock(mutex_);
+  for (const Worker& worker : workers_) {
+    ToNode message;
+    message.mutable_end_role()->set_job_id(id_);
+    worker.member.link->send(std::move(message));
+  }
+  const Deadline deadline = around_.clock.after(kRolesEndWithin);
+  const auto all_ended = [&] {
+    return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.ended || w.gone; });
+  };
+  while (!all_ended() && around_.clock.now() < deadline) changed_.wait_for(mutex_, deadline - around_.clock.now());
+}
+
+Status JobRun::finish(Status led) {
+  publish_members();
+  MutexLock lock(mutex_);
+  if (!led.ok()) {
+    const bool nobody_left = std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.gone; });
+    // "no worker is left" is true and says nothing; why the first one gave up does
+    if (led.code() != Code::cancelled && nobody_left && first_role_error_) return *first_role_error_;
+    return led;
+  }
+  if (!result_) return {};
+  MG_TRY(std::string json, complete_result(result_->json, usage_.overall(), events_));
+  result_->json = std::move(json);
+  report_(std::move(*result_));
+  return {};
+}
+
+void JobRun::on_report(Report report) {
+  if (report.kind == "result") {
+    // it goes out when the last heartbeats are counted
+    MutexLock lock(mutex_);
+    result_ = std::move(report);
+    return;
+  }
+  if (report.kind == "event") {
+    MutexLock lock(mutex_);
+    events_.push_back(report.json);
+  }
+  report_(std::move(report));
+}
+
+void JobRun::request_stop() {
+  {
+    MutexLock lock(mutex_);
+    if (stop_requested_) return;
+    stop_requested_ = around_.clock.now();
+    changed_.notify_all();
+  }
+  stop_.request_stop();
+}
+
+}  // namespace mangrove::cluster

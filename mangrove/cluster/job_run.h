@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/report.h"
+#include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/usage.h"
+#include "mangrove/net/grpc_transport.h"
+
+namespace mangrove::cluster {
+
+/// What every job of a coordinator works with.
+struct JobSurroundings {
+  Membership& membership;
+  net::GrpcTransport& transport;
+  Clock& clock;
+  std::string own_address{};  // of rank 0
+  fs::path data_folder;       // of rank 0
+  int threads = 1;            // of rank 0, for kernels
+  PlayRole play;
+};
+
+/// One job from its request to its end: waits for nodes, gives them their roles, plays rank 0, follows the membership,
+/// and hands on reports.
+/// threads: one calls run(); any thread may call the others.
+class JobRun {
+ public:
+  /// `report` is called from several threads.
+  JobRun(std::string id, Job job, const JobSurroundings& surroundings, Reporter report);
+
+  const std::string& id() const { return id_; }
+  const Job& job() const { return job_; }
+
+  /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
+  /// errors: failed_precondition (no nodes), deadline_exceeded (too few nodes), those of the job.
+  Status run();
+  /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
+  void request_stop();
+
+  // News of the nodes.
+  void member_joined();
+  void member_gone(MemberId member, MemberState state);
+  void role_ended(MemberId member, const RoleEnded& ended);
+  void resources_used(MemberId member, const ResourceUse& use);
+
+ private:
+  struct Worker {  // ranks 1 .. workers_.size()
+    Member member;
+    bool gone = false;   // its node, or its role by an error
+    bool ended = false;  // its role
+  };
+
+  Result<std::vector<Member>> wait_for_nodes();
+  void assign_ranks(std::vector<Member> members);
+  void send_roles();
+  Status lead();
+  void supervise(net::Endpoint& endpoint);
+  void end_roles();
+  Status finish(Status led);
+  void on_report(Report report);
+  void publish_members();
+  void report_nodes();
+  void add_event(const std::string& event, const std::string& node, const std::string& message) MG_REQUIRES(mutex_);
+  void lose(Worker& worker, MemberState state) MG_REQUIRES(mutex_);
+  Worker* find(MemberId member) MG_REQUIRES(mutex_);
+  net::Members members() const MG_REQUIRES(mutex_);
+  void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const MG_REQUIRES(mutex_);
+
+  const std::string id_;
+  const Job job_;
+  const JobSurroundings around_;
+  const Reporter report_;
+  const Instant began_;
+  std::stop_source stop_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Worker> workers_ MG_GUARDED_BY(mutex_);
+  std::uint64_t version_ MG_GUARDED_BY(mutex_) = 1;  // of the members
+  std::uint64_t published_ MG_GUARDED_BY(mutex_) = 1;
+  UsageBook usage_ MG_GUARDED_BY(mutex_);
+  std::vector<std::string> events_ MG_GUARDED_BY(mutex_);
+  std::vector<std::string> unsent_events_ MG_GUARDED_BY(mutex_);
+  std::optional<Report> result_ MG_GUARDED_BY(mutex_);
+  std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
+  std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
+  bool led_ MG_GUARDED_BY(mutex_) = false;  // rank 0 has ended
+};
+
+}  // namespace mangrove::cluster

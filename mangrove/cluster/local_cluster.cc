@@ -1,0 +1,159 @@
+#include "mangrove/cluster/local_cluster.h"
+
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/child_process.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kUpWithin = 30;
+constexpr Seconds kDownWithin = 5;
+constexpr std::size_t kQuotedLines = 5;
+
+/// The last lines of a log, to be quoted in an error; "" where there is none.
+std::string end_of_log(const fs::path& log) {
+  if (log.empty()) return {};
+  const Result<std::string> text = read_file(log);
+  if (!text.ok() || text->empty()) return {};
+  std::size_t start = text->size();
+  for (std::size_t line = 0; line < kQuotedLines && start != std::string::npos && start > 0; ++line)
+    start = text->rfind('\n', start >= 2 ? start - 2 : 0);
+  std::string end = text->substr(start == std::string::npos || start >= text->size() ? 0 : start);
+  while (!end.empty() && (end.front() == '\n' || end.front() == ' ')) end.erase(0, 1);
+  while (!end.empty() && (end.back() == '\n' || end.back() == ' ')) end.pop_back();
+  return end;
+}
+
+}  // namespace
+
+struct LocalCluster::Impl {
+  explicit Impl(LocalClusterOptions given) : options(std::move(given)) {}
+
+  void keep(const std::stop_token& stop);
+  Status bring_up();
+  void take_down();
+  fs::path log_of(const std::string& name) const;
+  Result<std::unique_ptr<ChildProcess>> launch(const std::string& name, std::vector<std::string> arguments);
+  Result<std::string> await_ready(const std::string& name, ChildProcess& child, Deadline deadline);
+  Status launch_nodes();
+
+  LocalClusterOptions options;
+  std::string coordinator;
+  std::vector<pid_t> node_pids;
+  std::vector<std::unique_ptr<ChildProcess>> children;  // used by the keeper alone
+  Mutex mutex;
+  Condition changed;
+  std::optional<Status> up MG_GUARDED_BY(mutex);
+  std::jthread keeper;
+};
+
+/// The processes die with the thread that started them (see ChildProcess), so one thread starts them, lives as long as
+/// the cluster does, and ends them.
+void LocalCluster::Impl::keep(const std::stop_token& stop) {
+  Status status = bring_up();
+  const bool good = status.ok();
+  {
+    const std::stop_callback wake(stop, [this] { changed.notify_all(); });
+    MutexLock lock(mutex);
+    up = std::move(status);
+    changed.notify_all();
+    while (good && !stop.stop_requested()) changed.wait_for(mutex, 1);
+  }
+  take_down();
+}
+
+Status LocalCluster::Impl::bring_up() {
+  const SteadyClock clock;
+  std::vector<std::string> arguments{"coordinator", "--listen", "127.0.0.1:0"};
+  if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
+  MG_TRY(std::unique_ptr<ChildProcess> child, launch("coordinator", std::move(arguments)));
+  children.push_back(std::move(child));
+  MG_TRY(coordinator, await_ready("coordinator", *children.front(), clock.after(kUpWithin)));
+  MG_RETURN_IF_ERROR(launch_nodes());
+  const Deadline deadline = clock.after(kUpWithin);
+  for (std::size_t i = 1; i < children.size(); ++i)
+    MG_RETURN_IF_ERROR(await_ready("node-" + std::to_string(i), *children[i], deadline));
+  return {};
+}
+
+Status LocalCluster::Impl::launch_nodes() {
+  for (int i = 1; i <= options.nodes; ++i) {
+    const std::string name = "node-" + std::to_string(i);
+    std::vector<std::string> arguments{"node",     "--coordinator", coordinator,
+                                       "--listen", "127.0.0.1:0",   "--name",
+                                       name,       "--threads",     std::to_string(options.threads)};
+    if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
+    MG_TRY(std::unique_ptr<ChildProcess> child, launch(name, std::move(arguments)));
+    node_pids.push_back(child->pid());
+    children.push_back(std::move(child));
+  }
+  return {};
+}
+
+fs::path LocalCluster::Impl::log_of(const std::string& name) const {
+  return options.log_folder.empty() ? fs::path() : options.log_folder / (name + ".log");
+}
+
+Result<std::unique_ptr<ChildProcess>> LocalCluster::Impl::launch(const std::string& name,
+                                                                 std::vector<std::string> arguments) {
+  return ChildProcess::start(options.program, arguments, log_of(name)).context(name);
+}
+
+/// Reads "... ready on HOST:PORT" and returns the address.
+Result<std::string> LocalCluster::Impl::await_ready(const std::string& name, ChildProcess& child, Deadline deadline) {
+  constexpr std::string_view kReady = " ready on ";
+  Result<std::string> line = child.read_line(deadline);
+  if (line.ok()) {
+    const std::size_t at = line->find(kReady);
+    if (at != std::string::npos) return line->substr(at + kReady.size());
+  }
+  std::string message = name + " did not come up: " + (line.ok() ? "it said '" + *line + "'" : line.error().message);
+  const std::string log = end_of_log(log_of(name));
+  if (!log.empty()) message += "; its log ends with:\n" + log;
+  return make_error(Code::deadline_exceeded, std::move(message));
+}
+
+void LocalCluster::Impl::take_down() {
+  const SteadyClock clock;
+  const Deadline deadline = clock.after(kDownWithin);
+  // nodes first, so that they can say goodbye
+  for (std::size_t i = children.size(); i-- > 0;) children[i]->terminate();
+  for (const auto& child : children) child->wait(deadline);
+  children.clear();  // kills what is left
+}
+
+LocalCluster::LocalCluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<LocalCluster>> LocalCluster::start(const LocalClusterOptions& options) {
+  if (options.nodes < 1)
+    return make_error(Code::invalid_argument, "a cluster needs at least 1 node, " + std::to_string(options.nodes) +
+                                                  (options.nodes == 1 ? " was" : " were") + " asked for");
+  auto impl = std::make_unique<Impl>(options);
+  if (impl->options.program.empty()) {
+    std::error_code error;
+    impl->options.program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return make_error(Code::not_found, "/proc/self/exe: " + error.message());
+  }
+  impl->keeper = std::jthread([raw = impl.get()](const std::stop_token& stop) { raw->keep(stop); });
+  MutexLock lock(impl->mutex);
+  while (!impl->up) impl->changed.wait_for(impl->mutex, 1);  // bring_up() is bounded
+  if (!impl->up->ok()) return impl->up->error();
+  return std::unique_ptr<LocalCluster>(new LocalCluster(std::move(impl)));
+}
+
+LocalCluster::~LocalCluster() = default;
+
+const std::string& LocalCluster::coordinator() const {
+  return impl_->coordinator;
+}
+
+const std::vector<pid_t>& LocalCluster::node_pids() const {
+  return impl_->node_pids;
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/failure_detector.h"
+
+namespace mangrove::cluster {
+
+/// The coordinator's line to one node.
+/// threads: any thread may call any method; both return at once.
+class NodeLink {
+ public:
+  virtual ~NodeLink() = default;
+  virtual void send(ToNode message) = 0;  // dropped when the line is down
+  virtual void cut() = 0;
+};
+
+enum class MemberState { alive, lost, left };
+const char* member_state_name(MemberState state);  // "alive", ...
+
+struct Member {
+  MemberId id = 0;
+  MemberState state = MemberState::alive;
+  NodeDescription description;  // with the name that the cluster knows it by
+  ResourceUse use;              // of the last heartbeat
+  std::shared_ptr<NodeLink> link;
+};
+
+/// The nodes of a cluster: who is there, and who was.
+/// threads: any thread may call any method.
+class Membership {
+ public:
+  explicit Membership(Seconds silence_limit) : detector_(silence_limit) {}
+
+  /// A name held by a node that is alive gets a number: "pi", "pi-2", "pi-3".
+  Member join(NodeDescription description, std::shared_ptr<NodeLink> link, Instant now);
+  /// False: the member is not alive any more (it was declared lost), and must join anew.
+  bool heartbeat(MemberId member, const ResourceUse& use, Instant now);
+  /// It left, or its line broke. False: it was not alive any more.
+  bool gone(MemberId member, MemberState state);
+  /// Declares lost who has been silent for longer than the limit.
+  std::vector<MemberId> expire(Instant now);
+
+  bool alive(MemberId member) const;
+  std::vector<Member> alive() const;  // in order of joining
+  /// All, and the last of those that are gone; in order of joining.
+  std::vector<NodeStatus> list() const;
+
+ private:
+  Member* find(MemberId member) MG_REQUIRES(mutex_);
+  std::string free_name(const std::string& wanted) const MG_REQUIRES(mutex_);
+  void forget_old() MG_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  FailureDetector detector_ MG_GUARDED_BY(mutex_);
+  std::list<Member> members_ MG_GUARDED_BY(mutex_);
+  MemberId next_ MG_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,218 @@
+#include "mangrove/cluster/node.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/address.h"
+#include "mangrove/cluster/coordinator_link.h"
+#include "mangrove/cluster/host.h"
+#include "mangrove/cluster/reference_conv.h"
+#include "mangrove/cluster/resource_monitor.h"
+#include "mangrove/cluster/role_runner.h"
+#include "mangrove/cluster/rpc.h"
+#include "mangrove/net/grpc_transport.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kLeaveWithin = 1;
+constexpr Seconds kCallsEndWithin = 0.5;
+
+}  // namespace
+
+struct Node::Impl final : RoleHost {
+  explicit Impl(NodeOptions given);
+
+  Status open();
+  Status join(const std::stop_token& stop);
+  void live(const std::stop_token& stop);
+  void serve();
+  void obey(const ToNode& message);
+  ResourceUse measure();
+  void shutdown();
+
+  Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop) override;
+  void role_ended(RoleEnded ended) override;
+  std::shared_ptr<CoordinatorLink> current_link();
+
+  NodeOptions options;
+  SteadyClock clock;
+  NodeDescription description;  // set by open()
+  net::GrpcTransport transport;
+  ResourceMonitor monitor{clock};
+  RoleRunner roles;
+  std::unique_ptr<RpcServer> server;
+
+  Mutex mutex;
+  Condition changed;
+  std::shared_ptr<CoordinatorLink> link MG_GUARDED_BY(mutex);  // nullptr: not joined now
+  std::string name MG_GUARDED_BY(mutex);
+  Status gone MG_GUARDED_BY(mutex);  // why the coordinator is gone for good
+  bool down MG_GUARDED_BY(mutex) = false;
+  std::jthread life;
+};
+
+Node::Impl::Impl(NodeOptions given)
+    : options(std::move(given)),
+      roles({.transport = transport,
+             .clock = clock,
+             .data_folder = options.data_folder,
+             .threads = options.threads,
+             .play = options.play}) {}
+
+/// Opens the port, describes the device.
+Status Node::Impl::open() {
+  MG_TRY(HostPort listen, parse_host_port(options.listen));
+  MG_TRY(const HostPort coordinator, parse_host_port(options.coordinator).context("coordinator"));
+  MG_TRY(server, RpcServer::start(listen, {&transport.service()}));
+  listen.port = server->port();
+  if (listen.is_wildcard()) {
+    MG_TRY(listen.host, local_host_towards(coordinator).context("coordinator " + options.coordinator));
+  }
+  const Host host = describe_host();
+  MG_TRY(const double flops, measure_reference_conv(options.threads, clock));
+  description.set_name(options.name.empty() ? host.name : options.name);
+  description.set_address(listen.to_string());
+  description.set_host(host.identity);
+  description.set_cores(host.cores);
+  description.set_threads(options.threads);
+  description.set_memory_bytes(host.memory);
+  description.set_reference_conv_flops(flops);
+  return {};
+}
+
+Status Node::Impl::join(const std::stop_token& stop) {
+  MG_TRY(std::shared_ptr<CoordinatorLink> joined,
+         CoordinatorLink::join(
+             options.coordinator, description, [this] { return measure(); }, clock.after(options.join_timeout), stop));
+  MutexLock lock(mutex);
+  name = joined->name();
+  link = std::move(joined);
+  return {};
+}
+
+/// The time after the first joining: serves the coordinator, and joins again after a break.
+void Node::Impl::live(const std::stop_token& stop) {
+  while (true) {
+    // shutdown() finds a link that was there before it asked to stop
+    if (stop.stop_requested()) current_link()->leave(kLeaveWithin);
+    serve();
+    roles.end_all();
+    {
+      MutexLock lock(mutex);
+      link.reset();
+    }
+    if (stop.stop_requested()) return;
+    log_warn("lost the coordinator: joining again", {{"coordinator", options.coordinator}});
+    Status joined = join(stop);
+    if (joined.ok()) continue;
+    if (stop.stop_requested()) return;
+    MutexLock lock(mutex);
+    gone = std::move(joined);
+    changed.notify_all();
+    return;
+  }
+}
+
+void Node::Impl::serve() {
+  const std::shared_ptr<CoordinatorLink> line = current_link();
+  ToNode message;
+  while (line->read(message)) {
+    if (message.has_rejected()) {
+      log_warn("rejected", {{"reason", message.rejected().reason()}});
+      return;
+    }
+    obey(message);
+  }
+}
+
+void Node::Impl::obey(const ToNode& message) {
+  if (message.has_start_role()) roles.start(message.start_role(), description.address(), options.coordinator, *this);
+  if (message.has_end_role()) roles.end(message.end_role().job_id());
+  if (message.has_members_changed()) roles.members_changed(message.members_changed());
+}
+
+ResourceUse Node::Impl::measure() {
+  const ProcessUse process = monitor.sample();
+  const net::Traffic traffic = roles.traffic();
+  ResourceUse use;
+  use.set_cpu_percent(process.cpu_percent);
+  use.set_rss_bytes(process.rss_bytes);
+  use.set_sent_bytes(traffic.sent_bytes);
+  use.set_received_bytes(traffic.received_bytes);
+  return use;
+}
+
+Result<Job> Node::Impl::fetch_job(const std::string& job_id, const std::stop_token& stop) {
+  const std::shared_ptr<CoordinatorLink> line = current_link();
+  if (line == nullptr) return make_error(Code::unavailable, "no coordinator");
+  return line->fetch_job(job_id, stop);
+}
+
+void Node::Impl::role_ended(RoleEnded ended) {
+  const std::shared_ptr<CoordinatorLink> line = current_link();
+  if (line == nullptr) return;
+  line->send_heartbeat();  // so that the job's account is complete
+  FromNode message;
+  *message.mutable_role_ended() = std::move(ended);
+  line->send(std::move(message));
+}
+
+std::shared_ptr<CoordinatorLink> Node::Impl::current_link() {
+  MutexLock lock(mutex);
+  return link;
+}
+
+void Node::Impl::shutdown() {
+  {
+    MutexLock lock(mutex);
+    if (down) return;
+    down = true;
+    changed.notify_all();
+  }
+  life.request_stop();
+  if (const auto line = current_link()) line->leave(kLeaveWithin);
+  if (life.joinable()) life.join();
+  roles.end_all();
+  transport.shutdown(kCallsEndWithin);
+  if (server) server->shutdown(kCallsEndWithin);
+}
+
+Result<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
+  NodeOptions resolved = options;
+  if (resolved.threads <= 0) resolved.threads = describe_host().cores;
+  auto impl = std::make_unique<Impl>(std::move(resolved));
+  MG_RETURN_IF_ERROR(impl->open());
+  MG_RETURN_IF_ERROR(impl->join({}));
+  impl->life = std::jthread([raw = impl.get()](const std::stop_token& stop) { raw->live(stop); });
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Node::~Node() {
+  impl_->shutdown();
+}
+
+std::string Node::name() const {
+  MutexLock lock(impl_->mutex);
+  return impl_->name;
+}
+
+std::string Node::address() const {
+  return impl_->description.address();
+}
+
+Status Node::wait(std::stop_token stop) {
+  const std::stop_callback wake(stop, [this] { impl_->changed.notify_all(); });
+  MutexLock lock(impl_->mutex);
+  while (!stop.stop_requested() && !impl_->down && impl_->gone.ok()) impl_->changed.wait_for(impl_->mutex, 0.5);
+  return impl_->gone;
+}
+
+void Node::shutdown() {
+  impl_->shutdown();
+}
+
+}  // namespace mangrove::cluster

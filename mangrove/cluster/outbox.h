@@ -1,0 +1,94 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <stop_token>
+#include <thread>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/mutex.h"
+
+namespace mangrove::cluster {
+
+/// Messages on their way into one stream: sending never waits for a slow or frozen peer, a thread of the outbox does.
+/// threads: any thread may call any method.
+template <class Message>
+class Outbox {
+ public:
+  using Write = std::function<bool(const Message&)>;  // may block; false: the stream is broken
+  using Cut = std::function<void()>;                  // makes a blocked Write return false
+
+  Outbox(Write write, Cut cut) : write_(std::move(write)), cut_(std::move(cut)), writer_([this] { run(); }) {}
+  ~Outbox() { close(0); }
+
+  void send(Message message) {
+    MutexLock lock(mutex_);
+    if (closed_) return;
+    waiting_.push_back(std::move(message));
+    changed_.notify_all();
+  }
+
+  /// For what the next message will supersede: dropped when the peer is behind.
+  void send_if_keeping_up(Message message) {
+    MutexLock lock(mutex_);
+    if (closed_ || waiting_.size() >= kBehind) return;
+    waiting_.push_back(std::move(message));
+    changed_.notify_all();
+  }
+
+  /// Takes no more, writes what waits for at most `grace`, then cuts the stream if some is left. Afterwards nothing is
+  /// written any more. Returns whether everything was written.
+  bool close(Seconds grace) {
+    bool written = true;
+    {
+      MutexLock lock(mutex_);
+      closed_ = true;
+      changed_.notify_all();
+      const SteadyClock clock;
+      const Deadline deadline = clock.after(grace);
+      while (!over_ && clock.now() < deadline) changed_.wait_for(mutex_, deadline - clock.now());
+      if (!over_) {
+        waiting_.clear();
+        cut_();
+      }
+      written = over_ && !broken_;
+    }
+    MutexLock joining(join_mutex_);
+    if (writer_.joinable()) writer_.join();
+    return written;
+  }
+
+ private:
+  static constexpr std::size_t kBehind = 16;
+
+  void run() {
+    MutexLock lock(mutex_);
+    while (true) {
+      while (waiting_.empty() && !closed_) changed_.wait_for(mutex_, 60);
+      if (waiting_.empty()) break;
+      const Message message = std::move(waiting_.front());
+      waiting_.pop_front();
+      mutex_.unlock();
+      const bool written = write_(message);
+      mutex_.lock();
+      if (written) continue;
+      broken_ = closed_ = true;
+      waiting_.clear();
+    }
+    over_ = true;
+    changed_.notify_all();
+  }
+
+  Write write_;
+  Cut cut_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Message> waiting_ MG_GUARDED_BY(mutex_);
+  bool closed_ MG_GUARDED_BY(mutex_) = false;
+  bool broken_ MG_GUARDED_BY(mutex_) = false;
+  bool over_ MG_GUARDED_BY(mutex_) = false;
+  Mutex join_mutex_;  // never taken while mutex_ is held
+  std::jthread writer_;
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,33 @@
+#include "mangrove/cluster/play_role.h"
+
+#include <exception>
+#include <new>
+
+#include "mangrove/infer/strategy.h"
+#include "mangrove/train/strategy.h"
+
+namespace mangrove::cluster {
+
+Status play_role(const Job& job, net::RoleContext& context) {
+  switch (job.kind_case()) {
+    case Job::kTrain:
+      return train::run_training(job.train(), context);
+    case Job::kInfer:
+      return infer::run_inference(job.infer(), context);
+    case Job::KIND_NOT_SET:
+      break;
+  }
+  return make_error(Code::invalid_argument, "a job must be training or inference, and this one is neither");
+}
+
+Status play_guarded(const PlayRole& play, const Job& job, net::RoleContext& context) {
+  try {
+    return play(job, context);
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::resource_exhausted, "out of memory");
+  } catch (const std::exception& exception) {
+    return make_error(Code::internal, std::string("the strategy failed: ") + exception.what());
+  }
+}
+
+}  // namespace mangrove::cluster

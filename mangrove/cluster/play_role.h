@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::cluster {
+
+/// Plays one rank of a job to its end. errors: those of the job; cancelled (it was stopped).
+using PlayRole = std::function<Status(const Job&, net::RoleContext&)>;
+
+/// Runs the job's strategy: train::run_training or infer::run_inference. errors: theirs; invalid_argument (a job of
+/// neither kind).
+Status play_role(const Job& job, net::RoleContext& context);
+
+/// The same with `play`, and with what it throws turned into an error: memory is a budget that a model can exceed on a
+/// small device, and one job must not end a process that runs for months.
+Status play_guarded(const PlayRole& play, const Job& job, net::RoleContext& context);
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,139 @@
+#include "mangrove/cluster/role_runner.h"
+
+#include <map>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/wire_status.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using Ranks = google::protobuf::RepeatedPtrField<RankAddress>;
+
+/// errors: invalid_argument (ranks are not 0 .. P-1 in order).
+Result<net::Members> read_members(const Ranks& ranks, std::uint64_t version) {
+  net::Members members{.version = version, .all = {}};
+  for (const RankAddress& rank : ranks) {
+    if (rank.rank() != static_cast<int>(members.all.size()))
+      return make_error(Code::invalid_argument, "rank " + std::to_string(rank.rank()) + " found, rank " +
+                                                    std::to_string(members.all.size()) + " expected");
+    members.all.push_back({rank.rank(), rank.name(), rank.alive()});
+  }
+  return members;
+}
+
+RoleEnded ended_message(const std::string& job_id, net::Rank rank, const Status& status) {
+  RoleEnded ended;
+  ended.set_job_id(job_id);
+  ended.set_rank(rank);
+  ended.set_code(wire_code(status));
+  ended.set_message(wire_message(status));
+  return ended;
+}
+
+Result<std::unique_ptr<net::Endpoint>> join(net::GrpcTransport& transport, const StartRole& start,
+                                            const std::string& own_address, const std::string& coordinator) {
+  MG_TRY(net::Members members, read_members(start.ranks(), 1));
+  if (start.rank() < 1 || start.rank() >= start.ranks_size())
+    return make_error(Code::invalid_argument,
+                      "rank " + std::to_string(start.rank()) + " of " + std::to_string(start.ranks_size()) + " ranks");
+  std::map<net::Rank, std::string> addresses;
+  for (const RankAddress& rank : start.ranks()) addresses[rank.rank()] = rank.address();
+  addresses[0] = coordinator;
+  return transport.join(start.job_id(), start.rank(), std::move(addresses), own_address, std::move(members));
+}
+
+}  // namespace
+
+void RoleRunner::start(const StartRole& start, const std::string& own_address, const std::string& coordinator,
+                       RoleHost& host) {
+  Result<std::unique_ptr<net::Endpoint>> endpoint = join(around_.transport, start, own_address, coordinator);
+  if (!endpoint.ok()) return host.role_ended(ended_message(start.job_id(), start.rank(), endpoint.error()));
+  log_info("role starts", {{"job", start.job_id()}, {"rank", start.rank()}});
+  MutexLock lock(mutex_);
+  reap();
+  Role& role = roles_.emplace_back();
+  role.job_id = start.job_id();
+  role.rank = start.rank();
+  role.endpoint = std::move(*endpoint);
+  role.thread = std::jthread([this, &role, &host](const std::stop_token& stop) { play(role, stop, host); });
+}
+
+void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
+  Status status;
+  if (Result<Job> job = host.fetch_job(role.job_id, stop); job.ok()) {
+    net::RoleContext context{.endpoint = *role.endpoint,
+                             .clock = around_.clock,
+                             .data_folder = around_.data_folder,
+                             .threads = around_.threads,
+                             .stop = stop,
+                             .report = [](Report) {}};
+    status = play_guarded(around_.play, *job, context);
+  } else {
+    status = job.error();
+  }
+  // told to end, it ends as it happens to
+  if (!status.ok() && stop.stop_requested()) status = make_error(Code::cancelled, "the job has ended");
+  log_info("role ended", {{"job", role.job_id}, {"rank", role.rank}, {"message", wire_message(status)}});
+  std::unique_ptr<net::Endpoint> endpoint;
+  {
+    MutexLock lock(mutex_);
+    const net::Traffic traffic = role.endpoint->traffic();
+    past_.sent_bytes += traffic.sent_bytes;
+    past_.received_bytes += traffic.received_bytes;
+    endpoint = std::move(role.endpoint);
+  }
+  endpoint.reset();
+  host.role_ended(ended_message(role.job_id, role.rank, status));
+  MutexLock lock(mutex_);
+  role.over = true;
+}
+
+void RoleRunner::end(const std::string& job_id) {
+  MutexLock lock(mutex_);
+  for (Role& role : roles_) {
+    if (role.job_id != job_id) continue;
+    role.thread.request_stop();
+    if (role.endpoint) role.endpoint->cancel();
+  }
+}
+
+void RoleRunner::end_all() {
+  std::list<Role> ending;
+  {
+    MutexLock lock(mutex_);
+    for (Role& role : roles_) {
+      role.thread.request_stop();
+      if (role.endpoint) role.endpoint->cancel();
+    }
+    ending.swap(roles_);  // the addresses of the roles stay
+  }
+  for (Role& role : ending) role.thread.join();
+}
+
+void RoleRunner::members_changed(const MembersChanged& news) {
+  Result<net::Members> members = read_members(news.ranks(), news.version());
+  if (members.ok()) {
+    around_.transport.set_members(news.job_id(), *members);
+  } else {
+    log_warn("members ignored", {{"job", news.job_id()}, {"message", members.error().message}});
+  }
+}
+
+net::Traffic RoleRunner::traffic() const {
+  MutexLock lock(mutex_);
+  net::Traffic total = past_;
+  for (const Role& role : roles_) {
+    if (!role.endpoint) continue;
+    const net::Traffic traffic = role.endpoint->traffic();
+    total.sent_bytes += traffic.sent_bytes;
+    total.received_bytes += traffic.received_bytes;
+  }
+  return total;
+}
+
+void RoleRunner::reap() {
+  for (auto role = roles_.begin(); role != roles_.end();) role = role->over ? roles_.erase(role) : std::next(role);
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/play_role.h"
+#include "mangrove/net/grpc_transport.h"
+
+namespace mangrove::cluster {
+
+/// What every role on a node works with.
+struct RoleSurroundings {
+  net::GrpcTransport& transport;
+  Clock& clock;
+  fs::path data_folder;
+  int threads = 1;  // for kernels
+  PlayRole play;
+};
+
+/// How a role gets its job and says that it has ended. Must outlive the role.
+/// threads: called by the role's thread.
+class RoleHost {
+ public:
+  virtual ~RoleHost() = default;
+  virtual Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop) = 0;
+  virtual void role_ended(RoleEnded ended) = 0;
+};
+
+/// The roles of one node, each in a thread of its own. There is more than one only for the moment that an old one takes
+/// to end.
+/// threads: any thread may call any method.
+class RoleRunner {
+ public:
+  explicit RoleRunner(RoleSurroundings surroundings) : around_(std::move(surroundings)) {}
+  ~RoleRunner() { end_all(); }
+
+  /// Returns at once. `own_address` is the node's, `coordinator` where the node reaches rank 0. A role that cannot
+  /// start has ended with invalid_argument (a start that makes no sense) or already_exists (the node has that role).
+  void start(const StartRole& start, const std::string& own_address, const std::string& coordinator, RoleHost& host);
+  /// The role shall end, whatever it is doing. Returns at once.
+  void end(const std::string& job_id);
+  /// Ends all roles and returns when they have ended.
+  void end_all();
+  void members_changed(const MembersChanged& news);
+
+  /// Of all roles since the node started.
+  net::Traffic traffic() const;
+
+ private:
+  struct Role {
+    std::string job_id;
+    net::Rank rank = 0;
+    std::unique_ptr<net::Endpoint> endpoint;
+    bool over = false;
+    std::jthread thread;
+  };
+  void play(Role& role, const std::stop_token& stop, RoleHost& host);
+  void reap() MG_REQUIRES(mutex_);
+
+  const RoleSurroundings around_;
+  mutable Mutex mutex_;
+  std::list<Role> roles_ MG_GUARDED_BY(mutex_);
+  net::Traffic past_ MG_GUARDED_BY(mutex_);  // of roles that are over
+};
+
+}  // namespace mangrove::cluster

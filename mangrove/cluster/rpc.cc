@@ -1,0 +1,95 @@
+#include "mangrove/cluster/rpc.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr int kLongestMessageBytes = 1 << 30;  // a model or a checkpoint travels in one
+constexpr int kKeepaliveMs = 10'000;           // between pings
+constexpr int kKeepaliveTimeoutMs = 20'000;    // for the answer to one
+
+void set_server_options(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kLongestMessageBytes);
+  builder.SetMaxSendMessageSize(kLongestMessageBytes);
+  // two servers on one port would share its connections between them
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // the pings of open_channel() are no abuse
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+}
+
+}  // namespace
+
+gpr_timespec from_now(Seconds seconds) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_micros(static_cast<std::int64_t>(seconds * 1e6), GPR_TIMESPAN));
+}
+
+RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, int port) : server_(std::move(server)), port_(port) {}
+
+RpcServer::~RpcServer() {
+  shutdown(0);
+}
+
+Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen,
+                                                    const std::vector<grpc::Service*>& services) {
+  grpc::ServerBuilder builder;
+  set_server_options(builder);
+  int port = 0;
+  builder.AddListeningPort(listen.to_string(), grpc::InsecureServerCredentials(), &port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) return listen_error(listen);
+  return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), port));
+}
+
+void RpcServer::shutdown(Seconds grace) {
+  server_->Shutdown(from_now(grace));
+}
+
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kLongestMessageBytes);
+  arguments.SetMaxSendMessageSize(kLongestMessageBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+  // a proxy for web pages does not lead to the boards in this room
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+Status wait_connected(grpc::Channel& channel, Deadline deadline, const std::stop_token& stop) {
+  constexpr Seconds kSlice = 0.1;  // how soon a stop is seen
+  const SteadyClock clock;
+  while (!stop.stop_requested()) {
+    const Seconds left = deadline - clock.now();
+    if (channel.WaitForConnected(from_now(std::clamp(left, 0.0, kSlice)))) return {};
+    if (left <= 0) return make_error(Code::unavailable, "no answer");
+  }
+  return make_error(Code::cancelled, "stopped while connecting");
+}
+
+Status from_grpc(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return {};
+    case grpc::StatusCode::UNKNOWN:
+      return make_error(Code::internal, status.error_message());
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return make_error(Code::permission_denied, status.error_message());
+    default:
+      return make_error(static_cast<Code>(status.error_code()), status.error_message());
+  }
+}
+
+}  // namespace mangrove::cluster

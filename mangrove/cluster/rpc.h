@@ -1,0 +1,54 @@
+#pragma once
+
+#include <grpc/support/time.h>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/address.h"
+
+namespace grpc {
+class Channel;
+class Server;
+class Service;
+class Status;
+}  // namespace grpc
+
+namespace mangrove::cluster {
+
+/// The one gRPC server of a process, on one port.
+/// threads: any thread may call any method.
+class RpcServer {
+ public:
+  /// The services must outlive it. errors: those of listen_error().
+  static Result<std::unique_ptr<RpcServer>> start(const HostPort& listen, const std::vector<grpc::Service*>& services);
+  ~RpcServer();
+
+  int port() const { return port_; }
+  /// Lets calls go on for `grace`, then cancels them; returns when their handlers have returned.
+  void shutdown(Seconds grace);
+
+ private:
+  RpcServer(std::unique_ptr<grpc::Server> server, int port);
+  std::unique_ptr<grpc::Server> server_;
+  int port_;
+};
+
+/// A line to a server, made when first used. A peer that is gone without a word (power cut, broken link) is noticed
+/// within half a minute.
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address);
+
+/// As gRPC wants a deadline.
+gpr_timespec from_now(Seconds seconds);
+
+/// Waits until the server answers. errors: unavailable (not by the deadline), cancelled (stop was requested).
+Status wait_connected(grpc::Channel& channel, Deadline deadline, const std::stop_token& stop);
+
+/// The outcome of a call. gRPC's codes that we do not have become the nearest one of ours.
+Status from_grpc(const grpc::Status& status);
+
+}  // namespace mangrove::cluster
