@@ -42,8 +42,8 @@ struct GraphParts {
   std::vector<std::pair<std::string, ValueInfo>> inputs;  // fed at run time, in order
   std::vector<std::string> outputs;                       // value names, in order
   std::vector<Node> nodes;
-  std::map<std::string, Tensor> initializers;             // parameters and constants
-  std::map<std::string, std::string> metadata;            // ONNX metadata_props, e.g. class names
+  std::map<std::string, Tensor> initializers;   // parameters and constants
+  std::map<std::string, std::string> metadata;  // ONNX metadata_props, e.g. class names
 };
 
 /// A directed acyclic graph of ONNX operators in topological order, every value's type and shape known (the batch may
@@ -52,8 +52,8 @@ struct GraphParts {
 class Graph {
  public:
   /// Checks, sorts topologically (keeping the given order where it can), and infers types and shapes.
-  /// errors: invalid_argument: unknown operator, wrong attribute or number of inputs, undefined or doubly defined value,
-  /// cycle, shapes that do not fit; the message names node and value.
+  /// errors: invalid_argument: unknown operator, wrong attribute or number of inputs, undefined or doubly defined
+  /// value, cycle, shapes that do not fit; the message names node and value.
   static Result<Graph> create(GraphParts parts);
 
   const std::string& name() const { return parts_.name; }

@@ -20,9 +20,9 @@ struct OperatorInputs {
 
 /// What one execution of a node costs, forward.
 struct OperatorCost {
-  double flops = 0;        // a multiply-add counts 2
-  Bytes read = 0;          // of inputs and parameters
-  Bytes written = 0;       // of outputs
+  double flops = 0;   // a multiply-add counts 2
+  Bytes read = 0;     // of inputs and parameters
+  Bytes written = 0;  // of outputs
   Bytes parameters = 0;
 };
 
@@ -34,18 +34,18 @@ struct Operator {
     AttributeKind kind;
   };
 
-  std::string_view type;                   // "Conv"
+  std::string_view type;  // "Conv"
   std::size_t min_inputs;
   std::size_t max_inputs;
   std::size_t min_outputs;
   std::size_t max_outputs;
-  std::vector<AttributeRule> attributes;   // all that are known; others are errors
-  std::vector<std::size_t> parameters;     // positions of inputs that training changes when they are initializers
-  bool activation = false;                 // one input, one output, elementwise, derivative computable from the output:
-                                           // may be fused into the node before it
+  std::vector<AttributeRule> attributes;  // all that are known; others are errors
+  std::vector<std::size_t> parameters;    // positions of inputs that training changes when they are initializers
+  bool activation = false;                // one input, one output, elementwise, derivative computable from the output:
+                                          // may be fused into the node before it
 
-  /// Types and shapes of the outputs, from those of the inputs. The error's message says what does not fit, with both shapes
-  /// (the caller puts the node's name in front).
+  /// Types and shapes of the outputs, from those of the inputs. The error's message says what does not fit, with both
+  /// shapes (the caller puts the node's name in front).
   std::function<Result<std::vector<ValueInfo>>(const Node&, const OperatorInputs&)> infer;
 
   /// Cost with every shape bound (no symbolic dimension).

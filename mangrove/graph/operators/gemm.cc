@@ -1,0 +1,58 @@
+#include "mangrove/graph/broadcast.h"
+#include "mangrove/graph/gemm_geometry.h"
+#include "mangrove/graph/operators/rows.h"
+#include "mangrove/graph/operators/rules.h"
+
+namespace mangrove::rows {
+namespace {
+
+Result<std::vector<ValueInfo>> infer(const Node& node, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_floating(inputs, {0, 1, 2}));
+  MG_TRY(const GemmGeometry geometry, gemm_geometry(node, inputs.values[0]->shape, inputs.values[1]->shape));
+  const Shape output{geometry.m, geometry.n};
+  if (const ValueInfo* bias = optional_input(inputs, 2); bias != nullptr) {
+    const Result<Shape> together = broadcast(bias->shape, output);
+    if (!together.ok() || *together != output) {
+      return make_error(Code::invalid_argument,
+                        "bias " + to_string(bias->shape) + " does not broadcast to the result " + to_string(output));
+    }
+  }
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, output}};
+}
+
+// The bias is where the accumulators start, so it costs no operation.
+OperatorCost cost(const Node& node, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+  const GemmGeometry geometry = gemm_geometry(node, inputs.values[0]->shape, inputs.values[1]->shape).value();
+  return elementwise_cost(inputs, outputs, 2 * static_cast<double>(geometry.k), {0, 1, 2});
+}
+
+}  // namespace
+
+/// Gemm: Y = alpha op(A) op(B) + beta C, see GemmGeometry; C is optional and broadcast to [m, n].
+Operator gemm() {
+  using enum Operator::AttributeKind;
+  return {.type = "Gemm",
+          .min_inputs = 2,
+          .max_inputs = 3,
+          .min_outputs = 1,
+          .max_outputs = 1,
+          .attributes = {{"alpha", real}, {"beta", real}, {"transA", integer}, {"transB", integer}},
+          .parameters = {0, 1, 2},
+          .infer = infer,
+          .cost = cost};
+}
+
+/// MatMul: Y[m, n] = A[m, k] B[k, n].
+Operator matmul() {
+  return {.type = "MatMul",
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .min_outputs = 1,
+          .max_outputs = 1,
+          .attributes = {},
+          .parameters = {0, 1},
+          .infer = infer,
+          .cost = cost};
+}
+
+}  // namespace mangrove::rows

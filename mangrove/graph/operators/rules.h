@@ -1,0 +1,27 @@
+#pragma once
+
+#include <initializer_list>
+
+#include "mangrove/graph/operator.h"
+
+/// What the shape and cost rules of several operators share.
+namespace mangrove::rows {
+
+/// Flops of one exponential: a polynomial of degree 6 after range reduction.
+constexpr double kExponentialFlops = 8;
+
+/// f32 or f64, and the same type for all inputs that are present at these positions.
+Status check_floating(const OperatorInputs& inputs, std::initializer_list<std::size_t> positions);
+
+/// The input at this position, or null where it was left out.
+const ValueInfo* optional_input(const OperatorInputs& inputs, std::size_t position);
+
+/// Bytes of all inputs and outputs, and of the parameters: constants at these positions.
+OperatorCost traffic(const OperatorInputs& inputs, std::span<const ValueInfo> outputs,
+                     std::initializer_list<std::size_t> parameters = {});
+
+/// The same with a number of flops per element of output 0.
+OperatorCost elementwise_cost(const OperatorInputs& inputs, std::span<const ValueInfo> outputs,
+                              double flops_per_element, std::initializer_list<std::size_t> parameters = {});
+
+}  // namespace mangrove::rows
