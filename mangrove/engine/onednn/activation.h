@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mangrove/engine/onednn/primitive_step.h"
+
+namespace mangrove::onednn {
+
+/// An elementwise operator whose derivative is computed from its output.
+struct Activation {
+  std::string_view op;
+  dnnl::algorithm forward;
+  dnnl::algorithm backward;
+};
+
+/// Null for an operator that is not one.
+const Activation* find_activation(std::string_view op);
+
+/// user_scratchpad() with the activation computed on the primitive's result; null for none.
+dnnl::primitive_attr attributes_with(const Node* activation);
+
+/// The step  dz = dy * activation'(z), from y = activation(z); all lie as `desc`. It may work in place.
+Step activation_backward(const dnnl::engine& engine, const Activation& activation, const std::string& node,
+                         const Value& y, const Desc& desc, const Argument& dz);
+
+/// The gradient of a node's result before the activation fused into it, as the node's backward steps read it.
+/// Without activation it is the gradient of the node's output. With one it is a saved buffer that a first step fills,
+/// since it is no value of the graph; a step that wants it in another format gets its own copy.
+class ResultGradient {
+ public:
+  /// output: the request's output, which lies as `desc`. Appends to `steps`.
+  ResultGradient(const dnnl::engine& engine, const KernelRequest& request, const Value& output, const Desc& desc,
+                 std::vector<Step>& steps);
+
+  /// The argument for a step that wants the gradient as `desc`. Appends the copy, if it needs one, to `steps`.
+  Argument read(int id, const Desc& desc, std::vector<Step>& steps) const;
+
+ private:
+  dnnl::engine engine_;
+  std::string node_;
+  Value output_;
+  Desc desc_;
+  bool is_saved_;
+};
+
+}  // namespace mangrove::onednn

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+
+#include "mangrove/engine/kernel.h"
+#include "mangrove/engine/onednn/primitive_step.h"
+
+/// The operators that oneDNN computes, one file per family. For each: `..._supported`, which says no for what oneDNN
+/// cannot do, and `make_...`, which makes the steps and may throw dnnl::error. All values are f32 (checked before).
+namespace mangrove::onednn {
+
+bool conv_supported(const KernelRequest& request);
+NodeKernels make_conv(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Gemm and MatMul of matrices.
+bool inner_product_supported(const KernelRequest& request);
+NodeKernels make_inner_product(const dnnl::engine& engine, const KernelRequest& request);
+
+/// MaxPool, AveragePool and GlobalAveragePool.
+bool pool_supported(const KernelRequest& request);
+NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request);
+
+/// The activations, where they are not fused.
+bool eltwise_supported(const KernelRequest& request);
+NodeKernels make_eltwise(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Add of two values of one shape.
+bool add_supported(const KernelRequest& request);
+NodeKernels make_add(const dnnl::engine& engine, const KernelRequest& request);
+
+bool softmax_supported(const KernelRequest& request);
+NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request);
+
+// What the families share.
+
+inline bool has_input(const KernelRequest& request, std::size_t i) {
+  return i < request.node.inputs.size() && !request.node.inputs[i].empty();
+}
+inline bool wants_gradient(const KernelRequest& request, std::size_t i) {
+  return request.mode == Mode::training && i < request.wants_gradient.size() && request.wants_gradient[i];
+}
+inline dnnl::prop_kind forward_kind(const KernelRequest& request) {
+  return request.mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+inline Value input_value(const KernelRequest& request, std::size_t i) {
+  return {request.node.inputs[i], plain_desc(request.inputs[i].shape.dims())};
+}
+inline Value output_value(const KernelRequest& request) {
+  return {request.output_names[0], plain_desc(request.outputs[0].shape.dims())};
+}
+
+}  // namespace mangrove::onednn

@@ -1,0 +1,40 @@
+#include "mangrove/engine/onednn/kernels.h"
+
+namespace mangrove::onednn {
+namespace {
+
+int positive_axis(const KernelRequest& request) {
+  const auto rank = static_cast<std::int64_t>(request.inputs[0].shape.rank());
+  const std::int64_t axis = request.node.int_or("axis", -1);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace
+
+bool softmax_supported(const KernelRequest& request) {
+  const std::size_t rank = request.inputs[0].shape.rank();
+  return rank >= 1 && rank <= 6;
+}
+
+NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request) {
+  const Value src = input_value(request, 0), dst = output_value(request);
+  const int axis = positive_axis(request);
+  // plain, since padding has no place in a softmax
+  const dnnl::softmax_forward::primitive_desc forward({forward_kind(request), src.plain, axis}, user_scratchpad(),
+                                                      engine);
+  const std::string& node = request.node.name;
+  NodeKernels kernels;
+  kernels.forward.push_back(
+      primitive_step(forward, node + " forward", node,
+                     {read_value(DNNL_ARG_SRC, src, src.plain), write_value(DNNL_ARG_DST, dst, dst.plain)}));
+  if (!wants_gradient(request, 0)) return kernels;
+  const dnnl::softmax_backward::primitive_desc backward({dst.plain, dst.plain, axis}, user_scratchpad(), engine,
+                                                        forward);
+  kernels.backward.push_back(
+      primitive_step(backward, node + " backward", node,
+                     {read_value(DNNL_ARG_DST, dst, dst.plain), read_gradient(DNNL_ARG_DIFF_DST, dst, dst.plain),
+                      write_gradient(DNNL_ARG_DIFF_SRC, src, src.plain)}));
+  return kernels;
+}
+
+}  // namespace mangrove::onednn
