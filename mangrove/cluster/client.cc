@@ -70,7 +70,7 @@ Status Client::run(const Job& job, const Reporter& report, std::stop_token stop)
       ended = message.has_ended();
       if (ended) status = status_from_wire(message.ended().code(), message.ended().message());
       if (message.has_report() && report) {
-        cluster::Report& got = *message.mutable_report();
+        JobReport& got = *message.mutable_report();
         report({.kind = std::move(*got.mutable_kind()),
                 .json = std::move(*got.mutable_json()),
                 .attachment = std::move(*got.mutable_attachment())});

@@ -1,7 +1,10 @@
 #include "mangrove/cluster/client_session.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <thread>
 
+#include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/wire_status.h"
 
 namespace mangrove::cluster {

@@ -38,7 +38,7 @@ Result<Graph> reference_graph() {
 Result<double> measure_reference_conv(int threads, const Clock& clock) {
   MG_TRY(const Graph graph, reference_graph());
   MG_TRY(std::shared_ptr<const Program> program,
-         Program::compile(graph, {.mode = Mode::inference, .batch = kBatchSize, .backend = {}}));
+         Program::compile(graph, {.mode = Mode::inference, .batch = kBatchSize, .backend = {}, .threads = threads}));
   MG_TRY(const std::unique_ptr<Execution> execution, Execution::create(std::move(program), threads));
   std::ranges::fill(execution->input<float>("x"), 1.0F);
   execution->forward();  // the first run pages memory in
