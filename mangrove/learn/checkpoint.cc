@@ -13,6 +13,7 @@ namespace mangrove::learn {
 namespace {
 
 constexpr const char* kFormat = "mangrove-checkpoint";
+constexpr const char* kChecksum = "checksum";
 constexpr std::int64_t kVersion = 1;
 
 Error corrupt(const std::string& what) {
@@ -31,11 +32,27 @@ std::string exact(T number) {
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
-/// CRC-32 of the file as it would be written without its own checksum. This rule is the same in every version, so that
-/// a damaged version number is told from a newer one.
+/// CRC-32 over the metadata (each key and value with a zero after it, in order of the keys, without the checksum
+/// itself), then over the tensors in order of their names (name, type and shape each with a zero after it, data). The
+/// rule is the same in every version, so that a damaged version number is told from a newer one.
 std::string checksum(const TensorFile& file) {
-  const std::string bytes = encode_safetensors(file);
-  return exact(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  uLong crc = 0;
+  const auto cover = [&crc](const void* data, std::size_t bytes) {
+    crc = crc32_z(crc, static_cast<const Bytef*>(data), bytes);
+  };
+  const auto cover_text = [&cover](const std::string& text) { cover(text.c_str(), text.size() + 1); };
+  for (const auto& [key, value] : file.metadata) {
+    if (key == kChecksum) continue;
+    cover_text(key);
+    cover_text(value);
+  }
+  for (const auto& [name, tensor] : file.tensors) {
+    cover_text(name);
+    cover_text(dtype_name(tensor.dtype()));
+    cover_text(to_string(tensor.shape()));
+    cover(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  }
+  return exact(crc);
 }
 
 /// Takes fields out of a parsed file; remembers the first one that is missing or malformed.
@@ -82,14 +99,12 @@ class Reader {
 };
 
 /// Whether the file is whole, and of a version that we read.
-Status verify(TensorFile& file) {
-  if (!file.metadata.contains("format") || file.metadata["format"] != kFormat)
-    return corrupt("the file is a safetensors file, but not a checkpoint");
-  const std::string stored = file.metadata["checksum"];
-  file.metadata.erase("checksum");
-  const std::string computed = checksum(file);
-  if (computed != stored) return corrupt("checksum is " + computed + ", the file says '" + stored + "'");
+Status verify(const TensorFile& file) {
   Reader reader(file);
+  const std::string format = reader.text("format"), stored = reader.text(kChecksum), computed = checksum(file);
+  MG_RETURN_IF_ERROR(reader.status());
+  if (format != kFormat) return corrupt("format is '" + format + "', expected '" + kFormat + "'");
+  if (computed != stored) return corrupt("checksum is " + computed + ", the file says '" + stored + "'");
   const auto version = reader.number<std::int64_t>("version");
   MG_RETURN_IF_ERROR(reader.status());
   if (version > kVersion) {
@@ -130,14 +145,14 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
       {"epoch_count", exact(checkpoint.epoch_stats.count)},
       {"train_seconds", exact(checkpoint.train_seconds)},
   };
-  file.metadata["checksum"] = checksum(file);
+  file.metadata[kChecksum] = checksum(file);
   return encode_safetensors(file);
 }
 
 Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   auto parsed = parse_safetensors(bytes);
   if (!parsed.ok()) return corrupt(parsed.error().message);
-  TensorFile& file = *parsed;
+  const TensorFile& file = *parsed;
   MG_RETURN_IF_ERROR(verify(file));
   Reader reader(file);
   Checkpoint checkpoint;
