@@ -146,10 +146,11 @@ Result<Step> OnednnBackend::make_reorder(const ValueInfo& info, const LayoutPtr&
 
 namespace mangrove {
 
-Result<std::shared_ptr<const Backend>> make_onednn_backend() try {
-  return std::shared_ptr<const Backend>(std::make_shared<onednn::OnednnBackend>());
+std::shared_ptr<const Backend> make_onednn_backend() try {
+  return std::make_shared<onednn::OnednnBackend>();
 } catch (const dnnl::error& error) {
-  return onednn::as_error("onednn backend", error);
+  check_failed(__FILE__, __LINE__, "make_onednn_backend",
+               std::string("oneDNN has no engine for a CPU: ") + error.what());
 }
 
 }  // namespace mangrove

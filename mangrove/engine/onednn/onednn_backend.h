@@ -8,8 +8,7 @@ namespace mangrove {
 
 /// Kernels of oneDNN on this machine's CPU, f32 only; every other type or case is left to the portable backend.
 /// Values lie in the blocked formats that oneDNN chooses for its convolutions and inner products.
-/// errors: unavailable (oneDNN cannot make an engine).
 /// threads: the backend may be used by any; each Bound step by one at a time.
-Result<std::shared_ptr<const Backend>> make_onednn_backend();
+std::shared_ptr<const Backend> make_onednn_backend();
 
 }  // namespace mangrove
