@@ -15,8 +15,15 @@ namespace mangrove {
 Result<Graph> parse_onnx(std::string_view bytes);
 Result<Graph> load_onnx(const fs::path& path);
 
+/// One tensor in ONNX's format (a TensorProto), as in the `input_0.pb` files of ONNX's operator tests.
+/// errors: data_loss (not a tensor, truncated, dimensions and data do not fit), unimplemented (external data, a type
+/// that Tensor lacks). Allocates no more than `bytes` has.
+Result<Tensor> parse_onnx_tensor(std::string_view bytes);
+
+/// The batch is the symbolic dimension "N". Weights are written bit by bit; parse_onnx of the result gives the same
+/// parts. The format ends at 2 GiB: a larger graph is a programming error here, and an error of save_onnx.
 std::string encode_onnx(const Graph& graph);
-/// Atomic: see write_file_atomically.
+/// Atomic: see write_file_atomically. errors: its own; out_of_range (the file would exceed 2 GiB).
 Status save_onnx(const Graph& graph, const fs::path& path);
 
 }  // namespace mangrove

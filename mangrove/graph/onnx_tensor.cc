@@ -1,0 +1,184 @@
+#include "mangrove/graph/onnx_tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cstring>
+#include <vector>
+
+#include "mangrove/graph/onnx.h"
+
+namespace mangrove {
+namespace {
+
+using Proto = onnx::TensorProto;
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+// Elements that raw_data or the typed field of this kind holds.
+Result<std::size_t> elements_present(const Proto& proto, DType dtype) {
+  if (proto.has_raw_data()) {
+    if (proto.raw_data().size() % size_of(dtype) != 0) {
+      return make_error(Code::data_loss, std::to_string(proto.raw_data().size()) +
+                                             " bytes of data are no whole number of " + dtype_name(dtype));
+    }
+    return proto.raw_data().size() / size_of(dtype);
+  }
+  switch (dtype) {
+    case DType::f32:
+      return static_cast<std::size_t>(proto.float_data_size());
+    case DType::f64:
+      return static_cast<std::size_t>(proto.double_data_size());
+    case DType::i64:
+      return static_cast<std::size_t>(proto.int64_data_size());
+    case DType::i32:
+    case DType::u8:
+    case DType::boolean:
+      return static_cast<std::size_t>(proto.int32_data_size());
+  }
+  return std::size_t{0};
+}
+
+// The dimensions must hold exactly the elements that are there; nothing is allocated before that is known.
+Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const Shape shape(std::vector<std::int64_t>(proto.dims().begin(), proto.dims().end()));
+  std::int64_t bound = 1;  // the product with 1 for 0, so that no partial product overflows either
+  bool empty = false;
+  for (const std::int64_t dim : shape) {
+    if (dim < 0 || (dim > 0 && bound > kMost / dim)) {
+      return make_error(Code::data_loss, "impossible shape " + to_string(shape));
+    }
+    bound *= std::max<std::int64_t>(dim, 1);
+    empty = empty || dim == 0;
+  }
+  const std::size_t expected = empty ? 0 : static_cast<std::size_t>(bound);
+  if (expected != present) {
+    return make_error(Code::data_loss, "shape " + to_string(shape) + " needs " + std::to_string(expected) +
+                                           " elements, found " + std::to_string(present));
+  }
+  return shape;
+}
+
+Status copy_bytes_from_ints(const Proto& proto, Tensor& tensor) {
+  for (int i = 0; i < proto.int32_data_size(); ++i) {
+    const std::int32_t value = proto.int32_data(i);
+    if (value < 0 || value > 255) {
+      return make_error(Code::data_loss, "element " + std::to_string(value) + " does not fit into a byte");
+    }
+    tensor.data()[i] = static_cast<std::byte>(value);
+  }
+  return {};
+}
+
+template <class Field>
+void copy_field(const Field& field, Tensor& tensor) {
+  if (!field.empty()) std::memcpy(tensor.data(), field.data(), static_cast<std::size_t>(tensor.bytes()));
+}
+
+Status copy_elements(const Proto& proto, Tensor& tensor) {
+  if (proto.has_raw_data()) {
+    copy_field(proto.raw_data(), tensor);
+    return {};
+  }
+  switch (tensor.dtype()) {
+    case DType::f32:
+      copy_field(proto.float_data(), tensor);
+      break;
+    case DType::f64:
+      copy_field(proto.double_data(), tensor);
+      break;
+    case DType::i64:
+      copy_field(proto.int64_data(), tensor);
+      break;
+    case DType::i32:
+      copy_field(proto.int32_data(), tensor);
+      break;
+    case DType::u8:
+    case DType::boolean:
+      return copy_bytes_from_ints(proto, tensor);
+  }
+  return {};
+}
+
+// A C++ bool must be 0 or 1 in memory.
+void normalise_booleans(Tensor& tensor) {
+  if (tensor.dtype() != DType::boolean) return;
+  std::byte* const data = tensor.data();
+  std::transform(data, data + tensor.bytes(), data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
+}
+
+std::string type_name(std::int32_t data_type) {
+  const bool known = Proto::DataType_IsValid(data_type);
+  return known ? Proto::DataType_Name(static_cast<Proto::DataType>(data_type)) : std::to_string(data_type);
+}
+
+}  // namespace
+
+Result<DType> decode_dtype(std::int32_t data_type) {
+  switch (data_type) {
+    case Proto::FLOAT:
+      return DType::f32;
+    case Proto::DOUBLE:
+      return DType::f64;
+    case Proto::INT32:
+      return DType::i32;
+    case Proto::INT64:
+      return DType::i64;
+    case Proto::UINT8:
+      return DType::u8;
+    case Proto::BOOL:
+      return DType::boolean;
+    default:
+      return make_error(Code::unimplemented, "element type " + type_name(data_type) +
+                                                 " is not supported; FLOAT, DOUBLE, INT32, INT64, UINT8 and BOOL are");
+  }
+}
+
+std::int32_t encode_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return Proto::FLOAT;
+    case DType::f64:
+      return Proto::DOUBLE;
+    case DType::i32:
+      return Proto::INT32;
+    case DType::i64:
+      return Proto::INT64;
+    case DType::u8:
+      return Proto::UINT8;
+    case DType::boolean:
+      return Proto::BOOL;
+  }
+  return Proto::UNDEFINED;
+}
+
+Result<Tensor> decode_tensor(const Proto& proto) {
+  if (proto.data_location() == Proto::EXTERNAL || proto.external_data_size() > 0) {
+    return make_error(Code::unimplemented, "data in a separate file (external data) is not supported");
+  }
+  MG_TRY(const DType dtype, decode_dtype(proto.data_type()));
+  MG_TRY(const std::size_t present, elements_present(proto, dtype));
+  MG_TRY(Shape shape, checked_shape(proto, present));
+  Tensor tensor(dtype, std::move(shape));
+  MG_RETURN_IF_ERROR(copy_elements(proto, tensor));
+  normalise_booleans(tensor);
+  return tensor;
+}
+
+void encode_tensor(const Tensor& tensor, const std::string& name, Proto& proto) {
+  for (const std::int64_t dim : tensor.shape()) proto.add_dims(dim);
+  proto.set_data_type(encode_dtype(tensor.dtype()));
+  if (!name.empty()) proto.set_name(name);
+  proto.set_raw_data(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+}
+
+Result<Tensor> parse_onnx_tensor(std::string_view bytes) {
+  Proto proto;
+  if (bytes.empty() || bytes.size() > INT_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return make_error(Code::data_loss, "not a tensor in ONNX's format, or truncated");
+  }
+  return decode_tensor(proto).context("tensor '" + proto.name() + "'");
+}
+
+}  // namespace mangrove
