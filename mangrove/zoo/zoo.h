@@ -15,12 +15,12 @@ namespace mangrove::zoo {
 struct ModelOptions {
   Shape sample_shape{1, 28, 28};  // [C, H, W] of one input
   std::int64_t classes = 10;
-  std::uint64_t seed = 1;         // of the initial weights
+  std::uint64_t seed = 1;  // of the initial weights
 };
 
 struct ModelEntry {
   std::string_view name;
-  std::string_view summary;       // one line, with the source paper
+  std::string_view summary;  // one line, with the source paper
   Result<Graph> (*build)(const ModelOptions&);
 };
 
