@@ -1,0 +1,106 @@
+#include "mangrove/cluster/membership.h"
+
+#include <gtest/gtest.h>
+
+namespace mangrove::cluster {
+namespace {
+
+class SilentLink final : public NodeLink {
+ public:
+  void send(ToNode) override {}
+  void cut() override {}
+};
+
+NodeDescription named(const std::string& name) {
+  NodeDescription description;
+  description.set_name(name);
+  return description;
+}
+
+MemberId join(Membership& membership, const std::string& name, Instant now = {0}) {
+  return membership.join(named(name), std::make_shared<SilentLink>(), now).id;
+}
+
+/// "a alive, b lost"
+std::string listing(const Membership& membership) {
+  std::string text;
+  for (const NodeStatus& status : membership.list())
+    text += (text.empty() ? "" : ", ") + status.description().name() + " " + status.state();
+  return text;
+}
+
+TEST(Membership, ListsNodesInOrderOfJoining) {
+  Membership membership(3);
+  EXPECT_EQ(listing(membership), "");
+  join(membership, "b");
+  join(membership, "a");
+  EXPECT_EQ(listing(membership), "b alive, a alive");
+  EXPECT_EQ(membership.alive().size(), 2u);
+}
+
+TEST(Membership, NumbersNamesThatAreTaken) {
+  Membership membership(3);
+  for (int i = 0; i < 3; ++i) join(membership, "pi");
+  EXPECT_EQ(listing(membership), "pi alive, pi-2 alive, pi-3 alive");
+}
+
+TEST(Membership, NamesFitIntoLogsAndFiles) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "node"}, {"../../etc", "..-..-etc"}, {"a b\nc", "a_b_c"}, {std::string(1000, 'x'), std::string(63, 'x')}};
+  for (const auto& [wanted, got] : cases) {
+    Membership membership(3);
+    join(membership, wanted);
+    const std::string name = membership.list().front().description().name();
+    EXPECT_EQ(name.find_first_of("/ \n"), std::string::npos) << name;
+    EXPECT_EQ(name.size(), got.size()) << name;
+  }
+}
+
+TEST(Membership, ANodeThatWasLostTakesItsNameAgainAsANewMember) {
+  Membership membership(3);
+  const MemberId first = join(membership, "pi", {0});
+  EXPECT_EQ(membership.expire({1}), std::vector<MemberId>{});
+  EXPECT_EQ(membership.expire({2}), std::vector<MemberId>{});
+  EXPECT_EQ(membership.expire({3.1}), std::vector<MemberId>{first});
+  EXPECT_EQ(listing(membership), "pi lost");
+  EXPECT_FALSE(membership.heartbeat(first, {}, {4})) << "it must join anew";
+  const MemberId second = join(membership, "pi", {5});
+  EXPECT_NE(first, second);
+  EXPECT_EQ(listing(membership), "pi alive");
+  EXPECT_FALSE(membership.alive(first));
+  EXPECT_TRUE(membership.alive(second));
+}
+
+TEST(Membership, HeartbeatsKeepANodeAndCarryItsUse) {
+  Membership membership(3);
+  const MemberId node = join(membership, "pi", {0});
+  ResourceUse use;
+  use.set_rss_bytes(1234);
+  for (int second = 1; second < 20; ++second) {
+    EXPECT_TRUE(membership.heartbeat(node, use, {static_cast<double>(second)}));
+    EXPECT_TRUE(membership.expire({static_cast<double>(second)}).empty());
+  }
+  EXPECT_EQ(membership.list().front().use().rss_bytes(), 1234);
+}
+
+TEST(Membership, GoneIsToldOnce) {
+  Membership membership(3);
+  const MemberId node = join(membership, "pi");
+  EXPECT_TRUE(membership.gone(node, MemberState::left));
+  EXPECT_FALSE(membership.gone(node, MemberState::lost));
+  EXPECT_FALSE(membership.gone(99, MemberState::lost));
+  EXPECT_EQ(listing(membership), "pi left");
+  EXPECT_TRUE(membership.expire({100}).empty());
+}
+
+TEST(Membership, RemembersALimitedNumberOfThoseThatAreGone) {
+  Membership membership(3);
+  join(membership, "stays");
+  for (int i = 0; i < 500; ++i) membership.gone(join(membership, "n" + std::to_string(i)), MemberState::left);
+  EXPECT_LE(membership.list().size(), 65u);
+  EXPECT_EQ(membership.list().front().description().name(), "stays");
+  EXPECT_EQ(membership.list().back().description().name(), "n499");
+}
+
+}  // namespace
+}  // namespace mangrove::cluster
