@@ -21,19 +21,20 @@ struct Message {
   std::string payload;
 };
 
-/// Ranks to receive from.
+/// Ranks to receive from. {kAnyRank} alone means every rank: then a wait ends with `unavailable` only when no other
+/// rank is alive.
 using RankSet = std::vector<Rank>;
 
 struct Member {
   Rank rank;
-  std::string name;   // of the node
+  std::string name;  // of the node
   bool alive;
 };
 
 /// Who is alive, as the failure detector sees it. A rank that was lost never becomes alive again under the same number.
 struct Members {
-  std::uint64_t version = 0;   // grows with every change
-  std::vector<Member> all;     // by rank
+  std::uint64_t version = 0;  // grows with every change
+  std::vector<Member> all;    // by rank
 
   bool alive(Rank rank) const;
   RankSet alive_ranks() const;
@@ -55,13 +56,15 @@ class Endpoint {
   /// Ranks are 0 .. size()-1, lost ones included.
   virtual int size() const = 0;
 
-  /// Queues a message and returns. A message to a rank that is gone is dropped: the members say so. Strategies bound what
-  /// they have in flight (a window, one answer per question), so the queue is bounded by them. A rank may send to itself.
+  /// Queues a message and returns. A message to a rank that is gone is dropped: the members say so. Strategies bound
+  /// what they have in flight (a window, one answer per question), so the queue is bounded by them. A rank may send to
+  /// itself.
   virtual void send(Rank to, Tag tag, std::string payload) = 0;
 
   /// The oldest waiting message with this tag from one of these ranks.
   /// errors: unavailable: a rank in `from` is gone and no message from the set is waiting (ask members() which);
-  /// deadline_exceeded: all are alive and silent; cancelled: the job ends (cancel() was called).
+  /// deadline_exceeded: all are alive and silent; cancelled: the job ends (cancel() was called), whatever waits.
+  /// A message that waits comes before `unavailable`, also when the deadline has passed already.
   virtual Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) = 0;
   /// The same, for the oldest waiting message with any of these tags.
   virtual Result<Message> recv_any(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline) = 0;

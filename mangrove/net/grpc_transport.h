@@ -12,13 +12,12 @@ class Service;
 
 namespace mangrove::net {
 
-/// Carries the messages of all jobs of one process over gRPC: one service on the process's port, one outgoing stream per
-/// peer process, opened when first needed and again after a break.
-/// threads: any thread may call any method.
+/// Carries the messages of all jobs of one process over gRPC: one service on the process's port, one outgoing stream
+/// per peer process, opened when first needed and again after a break. threads: any thread may call any method.
 class GrpcTransport {
  public:
   GrpcTransport();
-  ~GrpcTransport();   // every endpoint must be gone
+  ~GrpcTransport();  // every endpoint must be gone
 
   /// To be registered with the process's gRPC server before it starts (see cluster).
   grpc::Service& service();

@@ -15,8 +15,8 @@ namespace mangrove::net {
 struct RoleContext {
   Endpoint& endpoint;
   Clock& clock;
-  fs::path data_folder;        // where this device finds its data sets
-  int threads = 1;             // for kernels
+  fs::path data_folder;  // where this device finds its data sets
+  int threads = 1;       // for kernels
   /// Asked to stop early (Ctrl-C, SIGTERM): rank 0 ends the job in good order, with a checkpoint. Polled between steps.
   std::stop_token stop;
   /// Rank 0 only: to the client. Other ranks' reports go nowhere.

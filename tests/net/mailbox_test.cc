@@ -1,0 +1,80 @@
+#include "mangrove/net/mailbox.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "world.h"
+
+namespace mangrove::net {
+namespace {
+
+Members without(Rank lost, int size, std::uint64_t version) {
+  Members members = all_alive(size);
+  members.version = version;
+  members.all[static_cast<std::size_t>(lost)].alive = false;
+  return members;
+}
+
+TEST(Mailbox, DropsMessagesFromTheLostAndTheUnknown) {
+  Mailbox mailbox(0, without(1, 3, 1));
+  mailbox.deliver({1, 9, "lost"});
+  mailbox.deliver({7, 9, "unknown"});
+  mailbox.deliver({2, 9, "alive"});
+  const Result<Message> message = mailbox.recv({1, 2, 7}, {9}, soon());
+  ASSERT_TRUE(message.ok());
+  EXPECT_EQ(message->payload, "alive");
+  EXPECT_EQ(mailbox.recv({2}, {9}, SteadyClock().now()).code(), Code::deadline_exceeded);
+}
+
+TEST(Mailbox, RankOutsideTheJobIsGone) {
+  Mailbox mailbox(0, all_alive(2));
+  EXPECT_EQ(mailbox.recv({5}, {9}, soon()).code(), Code::unavailable);
+}
+
+TEST(Mailbox, OlderNewsDoesNotReviveARank) {
+  Mailbox mailbox(0, all_alive(2));
+  mailbox.set_members(without(1, 2, 4));
+  Members older = all_alive(2);
+  older.version = 3;
+  mailbox.set_members(older);
+  EXPECT_FALSE(mailbox.alive(1));
+  EXPECT_EQ(mailbox.members().version, 4u);
+}
+
+TEST(Mailbox, ErrorSaysWhoWaitedForWhat) {
+  Mailbox mailbox(3, all_alive(4));
+  EXPECT_EQ(mailbox.recv({1, 2}, {8, 9}, SteadyClock().now()).error().message,
+            "rank 3: a message with tag 8, 9 from rank 1, 2 did not come in time");
+}
+
+TEST(Mailbox, ThreadsWaitingForDifferentTagsEachGetTheirs) {
+  constexpr int kThreads = 8;
+  Mailbox mailbox(0, all_alive(2));
+  std::vector<std::string> got(kThreads);
+  {
+    std::vector<std::jthread> receivers;
+    for (Tag tag = 0; tag < kThreads; ++tag) {
+      receivers.emplace_back([&, tag] {
+        Result<Message> message = mailbox.recv({1}, {tag}, soon());
+        if (message.ok()) got[tag] = message->payload;
+      });
+    }
+    for (Tag tag = kThreads; tag-- > 0;) mailbox.deliver({1, tag, std::to_string(tag)});
+  }
+  for (Tag tag = 0; tag < kThreads; ++tag) EXPECT_EQ(got[tag], std::to_string(tag));
+}
+
+TEST(Mailbox, ManyWaitingMessagesDoNotSlowDownOthers) {
+  constexpr int kWaiting = 200'000;
+  Mailbox mailbox(0, all_alive(2));
+  for (int i = 0; i < kWaiting; ++i) mailbox.deliver({1, 1, ""});
+  const Deadline deadline = soon();
+  for (int i = 0; i < kWaiting; ++i) {
+    mailbox.deliver({1, 2, ""});
+    ASSERT_TRUE(mailbox.recv({1}, {2}, deadline).ok());
+  }
+}
+
+}  // namespace
+}  // namespace mangrove::net
