@@ -18,12 +18,17 @@ struct ReplicaOptions {
   int threads = 1;
 };
 
-/// One copy of a classifier on one device: the compiled network, its buffers and its loss. The network has one input
-/// [N, C, H, W] and one output of logits [N, classes].
+/// Whether the graph is a classifier that a Replica can run: one f32 input [N, C, H, W] and one f32 output of logits
+/// [N, classes], both with a symbolic batch, and parameters of f32. errors: invalid_argument (says what differs).
+Status check_classifier(const Graph& graph);
+/// Whether the samples and classes of a data set fit a classifier. errors: invalid_argument (names both shapes).
+Status check_fits(const Graph& classifier, const data::Dataset& dataset);
+
+/// One copy of a classifier on one device: the compiled network, its buffers and its loss.
 /// threads: one at a time.
 class Replica {
  public:
-  /// errors: those of Program::compile; invalid_argument (the graph is not such a network).
+  /// errors: those of check_classifier, Program::compile and Execution::create.
   static Result<std::unique_ptr<Replica>> create(const Graph& graph, const ReplicaOptions& options);
 
   std::int32_t classes() const { return classes_; }
@@ -32,7 +37,7 @@ class Replica {
   std::int64_t parameter_elements() const { return parameter_elements_; }
 
   /// Forward, loss and backward on a batch of options.batch rows. Parameter gradients become those of
-  /// scale * (sum of the losses over labelled rows).
+  /// scale * (sum of the losses over labelled rows). Training mode only.
   BatchStats compute_gradients(const data::Batch& batch, float scale);
   /// Forward only: the predicted class of each of the first batch.count rows.
   std::vector<std::int32_t> predict(const data::Batch& batch);
@@ -44,21 +49,26 @@ class Replica {
 
   /// The graph with the parameters as they are now.
   Graph trained_graph();
+  const Graph& graph() const { return execution_->program().graph(); }
   Execution& execution() { return *execution_; }
 
  private:
-  Replica(const Graph& graph, const ReplicaOptions& options);
-  Graph graph_;
+  Replica(const ReplicaOptions& options, std::unique_ptr<Execution> execution);
+  void forward(const data::Batch& batch);
+
   ReplicaOptions options_;
   std::unique_ptr<Execution> execution_;
+  std::vector<Execution::ParameterView> views_;  // in the order of Graph::parameters()
+  std::vector<std::size_t> sizes_;               // elements of each in the flat vector
   std::string input_, output_;
   std::int32_t classes_ = 0;
   std::int64_t parameter_elements_ = 0;
 };
 
-/// The graph with its parameters replaced by a flat plain vector of graph.parameter_elements() floats.
+/// The graph with its parameters (f32) replaced by a flat plain vector.
+/// errors: invalid_argument (not graph.parameter_elements() floats).
 Result<Graph> with_flat_parameters(const Graph& graph, std::span<const float> flat);
-/// The parameters of the graph as one flat plain vector.
+/// The parameters (f32) of the graph as one flat plain vector.
 std::vector<float> flat_parameters(const Graph& graph);
 
 }  // namespace mangrove::learn

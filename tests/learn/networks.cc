@@ -1,0 +1,70 @@
+#include "networks.h"
+
+#include "mangrove/base/random.h"
+
+namespace mangrove::learn {
+namespace {
+
+Tensor random_tensor(Shape shape, double limit, Random& random) {
+  Tensor tensor(DType::f32, std::move(shape));
+  for (float& x : tensor.as<float>()) x = static_cast<float>(random.uniform(-limit, limit));
+  return tensor;
+}
+
+}  // namespace
+
+Patterns::Patterns(std::uint32_t size, std::int32_t classes, std::uint32_t broken) : size_(size), broken_(broken) {
+  for (std::int32_t c = 0; c < classes; ++c) names_.push_back("pattern " + std::to_string(c));
+}
+
+std::int32_t Patterns::label(std::uint32_t index) const {
+  return static_cast<std::int32_t>(index) % classes();
+}
+
+Status Patterns::read(std::uint32_t index, std::span<float> out) const {
+  if (index >= broken_) return make_error(Code::data_loss, "sample " + std::to_string(index) + " is broken");
+  Random pattern = Random(1).fork(static_cast<std::uint64_t>(label(index)));
+  Random noise = Random(2).fork(index);
+  for (float& pixel : out) pixel = static_cast<float>(0.7 * pattern.uniform() + 0.3 * noise.uniform());
+  return {};
+}
+
+GraphParts small_parts(std::int64_t classes) {
+  Random random(42);
+  GraphParts parts;
+  parts.name = "small";
+  parts.inputs.emplace_back("input", ValueInfo{DType::f32, Shape{kBatch, 1, 6, 6}});
+  parts.outputs = {"logits"};
+  parts.nodes = {
+      {.name = "conv", .op = "Conv", .attributes = {}, .inputs = {"input", "conv.w", "conv.b"}, .outputs = {"a"}},
+      {.name = "tanh", .op = "Tanh", .attributes = {}, .inputs = {"a"}, .outputs = {"b"}},
+      {.name = "flatten", .op = "Flatten", .attributes = {}, .inputs = {"b"}, .outputs = {"c"}},
+      {.name = "fc", .op = "Gemm", .attributes = {}, .inputs = {"c", "fc.w", "fc.b"}, .outputs = {"logits"}},
+  };
+  parts.nodes[3].attributes["transB"] = std::int64_t{1};
+  parts.initializers.emplace("conv.w", random_tensor({5, 1, 3, 3}, 0.5, random));
+  parts.initializers.emplace("conv.b", random_tensor({5}, 0.1, random));
+  parts.initializers.emplace("fc.w", random_tensor({classes, 80}, 0.15, random));
+  parts.initializers.emplace("fc.b", random_tensor({classes}, 0.1, random));
+  return parts;
+}
+
+Graph small_network() {
+  return Graph::create(small_parts()).value();
+}
+
+data::Batch batch_of(const data::Dataset& dataset, std::uint32_t first, std::uint32_t count, std::int64_t rows) {
+  const Shape sample = dataset.sample_shape();
+  data::Batch batch;
+  batch.images = Tensor(DType::f32, Shape{rows, sample[0], sample[1], sample[2]});
+  batch.labels.assign(static_cast<std::size_t>(rows), data::kPadding);
+  batch.count = count;
+  const auto elements = static_cast<std::size_t>(sample.elements());
+  for (std::uint32_t row = 0; row < count; ++row) {
+    MG_CHECK(dataset.read(first + row, batch.images.as<float>().subspan(row * elements, elements)).ok());
+    batch.labels[row] = dataset.label(first + row);
+  }
+  return batch;
+}
+
+}  // namespace mangrove::learn
