@@ -14,7 +14,7 @@ namespace mangrove::learn {
 struct ReplicaOptions {
   std::int64_t batch = 64;
   Mode mode = Mode::training;
-  std::string backend;  // "" takes the fastest
+  std::string backend{};  // "" takes the fastest
   int threads = 1;
 };
 
