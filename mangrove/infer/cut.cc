@@ -1,0 +1,33 @@
+#include "mangrove/infer/cut.h"
+
+#include <algorithm>
+#include <set>
+
+namespace mangrove::infer {
+
+std::vector<std::string> values_at_cut(const Graph& graph, std::size_t position) {
+  const std::vector<Node>& nodes = graph.nodes();
+  std::set<std::string> wanted(graph.outputs().begin(), graph.outputs().end());
+  for (std::size_t i = position; i < nodes.size(); ++i) wanted.insert(nodes[i].inputs.begin(), nodes[i].inputs.end());
+  std::vector<std::string> values;
+  for (const auto& [name, info] : graph.inputs()) {
+    if (wanted.contains(name) && !graph.initializers().contains(name)) values.push_back(name);
+  }
+  for (std::size_t i = 0; i < position; ++i) {
+    std::copy_if(nodes[i].outputs.begin(), nodes[i].outputs.end(), std::back_inserter(values),
+                 [&](const std::string& name) { return !name.empty() && wanted.contains(name); });
+  }
+  return values;
+}
+
+std::int64_t elements_of(const ValueInfo& info, std::int64_t count) {
+  return info.shape.is_symbolic() ? info.shape.with_batch(count).elements() : info.shape.elements();
+}
+
+std::int64_t elements_at_cut(const Graph& graph, std::size_t position, std::int64_t count) {
+  std::int64_t elements = 0;
+  for (const std::string& name : values_at_cut(graph, position)) elements += elements_of(graph.value(name), count);
+  return elements;
+}
+
+}  // namespace mangrove::infer

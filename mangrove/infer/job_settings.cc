@@ -1,0 +1,37 @@
+#include "mangrove/infer/job_settings.h"
+
+#include <cmath>
+#include <string>
+
+namespace mangrove::infer {
+namespace {
+
+template <class T>
+Status check(const char* key, T value, bool allowed, const char* expected) {
+  if (allowed) return {};
+  return make_error(Code::invalid_argument,
+                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
+}
+
+}  // namespace
+
+Status check_job(const InferJob& job) {
+  MG_RETURN_IF_ERROR(check("stages", job.stages(), job.stages() >= 1, "at least 1"));
+  const std::int64_t micro_batch = job.micro_batch();
+  MG_RETURN_IF_ERROR(
+      check("micro_batch", micro_batch, micro_batch >= 1 && micro_batch <= 1 << 20, "from 1 to 1048576"));
+  MG_RETURN_IF_ERROR(check("window", job.window(), job.window() >= 0, "0 or more"));
+  const double timeout = job.answer_timeout_s();
+  MG_RETURN_IF_ERROR(check("answer_timeout_s", timeout, std::isfinite(timeout) && timeout >= 0, "0 or more"));
+  return check("limit", job.limit(), job.limit() >= 0, "0 or more");
+}
+
+Seconds answer_timeout(const InferJob& job) {
+  return job.answer_timeout_s() > 0 ? job.answer_timeout_s() : 30;
+}
+
+std::size_t window(const InferJob& job) {
+  return static_cast<std::size_t>(job.window() > 0 ? job.window() : 2 * job.stages() + 2);
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
+#include "mangrove/infer/infer.pb.h"
+
+namespace mangrove::infer {
+
+/// errors: invalid_argument (a value that makes no sense: names the key, the value and what is allowed).
+Status check_job(const InferJob& job);
+
+Seconds answer_timeout(const InferJob& job);
+/// Micro-batches in flight.
+std::size_t window(const InferJob& job);
+
+}  // namespace mangrove::infer

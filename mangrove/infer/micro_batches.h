@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+
+namespace mangrove::infer {
+
+/// Which micro-batches wait, are in flight, and are answered. Micro-batch i holds samples [i * size, ...), the last one
+/// perhaps fewer.
+/// No input or output; threads: one at a time.
+class MicroBatches {
+ public:
+  /// samples >= 0, size >= 1, window >= 1: the most in flight at once.
+  MicroBatches(std::int64_t samples, std::int64_t size, std::size_t window);
+
+  struct Part {
+    std::uint64_t id;
+    std::int64_t begin;
+    std::int64_t count;
+  };
+  /// The next one to send, now in flight; those that are to be sent again come first. Nothing while the window is full
+  /// or all are sent.
+  std::optional<Part> send_next(Instant now);
+  /// Marks it answered, wherever it was. False if it was answered before, or does not exist.
+  bool answer(std::uint64_t id);
+  /// All in flight are to be sent again.
+  void resend_all();
+  /// Those in flight for longer than `timeout` are to be sent again. Returns how many.
+  std::size_t resend_overdue(Instant now, Seconds timeout);
+
+  Part part(std::uint64_t id) const;
+  bool exists(std::uint64_t id) const { return id < answered_.size(); }
+  std::size_t size() const { return answered_.size(); }
+  std::size_t in_flight() const { return sent_at_.size(); }
+  bool done() const { return answers_ == answered_.size(); }
+
+ private:
+  std::int64_t samples_, size_;
+  std::size_t window_;
+  std::vector<bool> answered_;
+  std::size_t answers_ = 0;
+  std::uint64_t next_ = 0;                    // not sent yet from here on
+  std::map<std::uint64_t, Instant> sent_at_;  // in flight
+  std::deque<std::uint64_t> again_;
+};
+
+}  // namespace mangrove::infer

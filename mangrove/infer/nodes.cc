@@ -1,0 +1,161 @@
+#include "mangrove/infer/nodes.h"
+
+#include <algorithm>
+
+#include "mangrove/base/log.h"
+#include "mangrove/infer/tags.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kPollInterval = 0.2;  // how often the stop token is looked at
+constexpr double kPatience = 3;         // timeouts without any node before the job fails
+
+bool same_data(const Hello& a, const Hello& b) {
+  return a.samples() == b.samples() &&
+         std::equal(a.classes().begin(), a.classes().end(), b.classes().begin(), b.classes().end()) &&
+         std::equal(a.sample_shape().begin(), a.sample_shape().end(), b.sample_shape().begin(), b.sample_shape().end());
+}
+
+std::string describe(const Hello& hello) {
+  return std::to_string(hello.samples()) + " samples of " + std::to_string(hello.classes_size()) + " classes";
+}
+
+}  // namespace
+
+Nodes::Nodes(net::RoleContext& context, Reports& reports, Seconds timeout)
+    : context_(context),
+      reports_(reports),
+      timeout_(timeout),
+      last_failure_(make_error(Code::unavailable, "no node is left")) {
+  for (net::Rank rank = 1; rank < context.endpoint.size(); ++rank)
+    nodes_[rank].next_ping = context.clock.after(timeout);
+}
+
+Result<Hello> Nodes::gather() {
+  const Instant start = context_.clock.now();
+  while (true) {
+    const net::RankSet ready = usable();
+    const bool complete = ready.size() == ranks_not_out().size() || context_.clock.now() - start >= timeout_;
+    if (!ready.empty() && complete) return hello(ready.front());
+    MG_RETURN_IF_ERROR(check_patience(start));
+    MG_RETURN_IF_ERROR(next(Instant::never()));
+  }
+}
+
+Result<net::RankSet> Nodes::wait_usable() {
+  const Instant start = context_.clock.now();
+  while (usable().empty()) {
+    MG_RETURN_IF_ERROR(check_patience(start));
+    MG_RETURN_IF_ERROR(next(Instant::never()));
+  }
+  return usable();
+}
+
+Status Nodes::check_patience(Instant since) const {
+  const Seconds waited = context_.clock.now() - since;
+  if (waited <= kPatience * timeout_) return {};
+  return make_error(Code::unavailable, "no node has said hello for " + format_seconds(waited) +
+                                           "; answer_timeout_s is " + format_seconds(timeout_));
+}
+
+net::RankSet Nodes::usable() const {
+  net::RankSet ranks;
+  for (const auto& [rank, node] : nodes_) {
+    if (node.state == State::usable) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+net::RankSet Nodes::ranks_not_out() const {
+  net::RankSet ranks;
+  for (const auto& [rank, node] : nodes_) {
+    if (node.state != State::out) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void Nodes::send(net::Rank rank, const Command& command) {
+  context_.endpoint.send(rank, kCommandTag, command.SerializeAsString());
+}
+
+Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
+  std::optional<Said> nothing;
+  if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped");
+  ping_starting();
+  const net::RankSet ranks = ranks_not_out();
+  if (ranks.empty()) return last_failure_;
+  const Deadline poll = context_.clock.after(kPollInterval);
+  Result<net::Message> message = context_.endpoint.recv(ranks, kFromNodeTag, std::min(deadline, poll));
+  if (!message.ok()) {
+    if (message.code() == Code::cancelled) return message.error();
+    if (message.code() == Code::unavailable) drop_gone();
+    return nothing;
+  }
+  Said said{message->from, {}};
+  if (!said.message.ParseFromString(message->payload)) {
+    log_warn("message cannot be read", {{"rank", said.rank}, {"bytes", message->payload.size()}});
+    return nothing;
+  }
+  if (said.message.has_hello()) {
+    take_hello(said.rank, said.message.hello());
+    return nothing;
+  }
+  return std::optional<Said>(std::move(said));
+}
+
+void Nodes::take_hello(net::Rank rank, const Hello& hello) {
+  if (hello.code() != 0) {
+    const bool known = hello.code() >= 1 && hello.code() <= static_cast<int>(Code::data_loss);
+    leave_out(rank, make_error(known ? static_cast<Code>(hello.code()) : Code::internal,
+                               reports_.node(rank) + ": " + hello.message()));
+    return;
+  }
+  for (const net::Rank other : usable()) {
+    if (other == rank || same_data(hello, nodes_.at(other).hello)) continue;
+    leave_out(rank, make_error(Code::failed_precondition,
+                               reports_.node(rank) + ": its data set differs: " + describe(hello) + ", " +
+                                   reports_.node(other) + " has " + describe(nodes_.at(other).hello) +
+                                   " (names and sample shape count too)"));
+    return;
+  }
+  nodes_.at(rank).hello = hello;
+  nodes_.at(rank).hello.set_cores(std::max(1, hello.cores()));
+  nodes_.at(rank).hello.set_threads(std::max(1, hello.threads()));
+  nodes_.at(rank).state = State::usable;
+}
+
+void Nodes::leave_out(net::Rank rank, const Error& error) {
+  nodes_.at(rank).state = State::out;
+  last_failure_ = error;
+  reports_.node_left_out(rank, error.message);
+}
+
+void Nodes::drop_gone() {
+  const net::Members members = context_.endpoint.members();
+  for (auto& [rank, node] : nodes_) {
+    if (node.state == State::out || members.alive(rank)) continue;
+    node.state = State::out;
+    last_failure_ = make_error(Code::unavailable, "no node is left; the last one lost was " + reports_.node(rank));
+  }
+}
+
+/// Its hello may have been lost on the way.
+void Nodes::ping_starting() {
+  const Instant now = context_.clock.now();
+  for (auto& [rank, node] : nodes_) {
+    if (node.state != State::starting || now < node.next_ping) continue;
+    node.next_ping = now + timeout_;
+    Command command;
+    command.set_kind(Command::PING);
+    send(rank, command);
+  }
+}
+
+void Nodes::end() {
+  Command command;
+  command.set_kind(Command::END);
+  for (const auto& [rank, node] : nodes_) send(rank, command);
+}
+
+}  // namespace mangrove::infer

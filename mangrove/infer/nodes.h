@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/reports.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::infer {
+
+/// The nodes of a job as the leader sees them.
+/// threads: one at a time.
+class Nodes {
+ public:
+  /// timeout: how often a node that has not said hello is asked to.
+  Nodes(net::RoleContext& context, Reports& reports, Seconds timeout);
+
+  /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
+  /// come in later, as spare ones). A node whose data differs from that of the lowest rank, or that cannot take part,
+  /// is left out, with an event. Returns what the data is like. errors: as next(); unavailable (none has come in three
+  /// timeouts).
+  Result<Hello> gather();
+
+  /// Those that can work, by rank.
+  net::RankSet usable() const;
+  bool is_usable(net::Rank rank) const { return nodes_.at(rank).state == State::usable; }
+  /// The same, waiting until there is one. errors: as gather().
+  Result<net::RankSet> wait_usable();
+  const Hello& hello(net::Rank rank) const { return nodes_.at(rank).hello; }
+
+  void send(net::Rank rank, const Command& command);
+
+  struct Said {
+    net::Rank rank;
+    FromNode message;  // not a hello
+  };
+  /// What a node says next, or nothing until `deadline`, for a fifth of a second, or when a node was lost.
+  /// errors: cancelled (also when the job is asked to stop); unavailable: no node is left; if all failed, the last
+  /// one's error.
+  Result<std::optional<Said>> next(Deadline deadline);
+
+  /// Tells all that the job is done.
+  void end();
+
+ private:
+  enum class State { starting, usable, out };
+  struct Node {
+    State state = State::starting;
+    Hello hello;
+    Instant next_ping;
+  };
+  void take_hello(net::Rank rank, const Hello& hello);
+  void leave_out(net::Rank rank, const Error& error);
+  void drop_gone();
+  void ping_starting();
+  net::RankSet ranks_not_out() const;
+  Status check_patience(Instant since) const;
+
+  net::RoleContext& context_;
+  Reports& reports_;
+  Seconds timeout_;
+  std::map<net::Rank, Node> nodes_;
+  Error last_failure_;
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,95 @@
+#include "mangrove/infer/single_run.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace mangrove::infer {
+namespace {
+
+constexpr int kProfileRepeats = 9;
+constexpr Seconds kChunkInterval = 0.1;
+
+Seconds median(std::vector<Seconds> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// Samples [begin, begin + count) of a data set, read on this thread.
+Result<data::Batch> read_batch(const data::Dataset& dataset, std::int64_t rows, std::int64_t begin,
+                               std::int64_t count) {
+  std::vector<std::int64_t> dims = {rows};
+  const Shape sample = dataset.sample_shape();
+  dims.insert(dims.end(), sample.begin(), sample.end());
+  data::Batch batch{Tensor(DType::f32, Shape(dims)),
+                    std::vector<std::int32_t>(static_cast<std::size_t>(rows), data::kPadding), count};
+  const auto elements = static_cast<std::size_t>(sample.elements());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::uint32_t>(begin + i);
+    const auto row = batch.images.as<float>().subspan(static_cast<std::size_t>(i) * elements, elements);
+    MG_RETURN_IF_ERROR(dataset.read(index, row));
+    batch.labels[static_cast<std::size_t>(i)] = dataset.label(index);
+  }
+  return batch;
+}
+
+}  // namespace
+
+Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
+                        const Clock& clock) {
+  const std::int64_t count = std::min(samples, replica.batch());
+  std::vector<Seconds> reads;
+  std::optional<data::Batch> batch;
+  for (int i = 0; i < kProfileRepeats; ++i) {
+    const std::int64_t begin = std::min(i * count, samples - count);
+    const Instant start = clock.now();
+    MG_TRY(batch, read_batch(dataset, replica.batch(), begin, count));
+    reads.push_back(clock.now() - start);
+  }
+  replica.predict(*batch);  // real samples as input, and everything warm
+  Profile profile;
+  for (const NodeTime& time : replica.execution().profile_forward(kProfileRepeats)) {
+    profile.add_operator_seconds(time.seconds);
+  }
+  profile.set_read_seconds(median(std::move(reads)));
+  return profile;
+}
+
+SingleRun::SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
+                     std::int64_t samples, const Clock& clock)
+    : replica_(replica), samples_(samples), clock_(clock), loader_(std::move(dataset), {.batch = replica.batch()}) {
+  replica_.execution().forward();  // touches all memory before the time counts
+  chunk_.set_request(request);
+  start_ = last_chunk_ = clock.now();
+  request_next();
+  request_next();
+}
+
+void SingleRun::request_next() {
+  const std::int64_t count = std::min(replica_.batch(), samples_ - requested_);
+  if (count == 0) return;
+  std::vector<std::uint32_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(requested_));
+  loader_.request(std::move(indices));
+  requested_ += count;
+}
+
+Result<std::optional<SingleChunk>> SingleRun::step() {
+  MG_TRY(const data::Batch batch, loader_.next());
+  request_next();
+  const std::vector<std::int32_t> predictions = replica_.predict(batch);
+  chunk_.mutable_predictions()->Add(predictions.begin(), predictions.end());
+  chunk_.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
+  done_ += batch.count;
+  const Instant now = clock_.now();
+  if (!done() && now - last_chunk_ < kChunkInterval) return std::optional<SingleChunk>();
+  last_chunk_ = now;
+  chunk_.set_begin(done_ - chunk_.predictions_size());
+  chunk_.set_seconds(now - start_);
+  std::optional<SingleChunk> chunk = chunk_;
+  chunk_.clear_predictions();
+  chunk_.clear_truths();
+  return chunk;
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/data/loader.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/learn/replica.h"
+
+namespace mangrove::infer {
+
+/// Time of each operator of the unsplit network on one micro-batch, and of reading one. Medians.
+/// errors: those of Dataset::read.
+Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
+                        const Clock& clock);
+
+/// One pass of the unsplit network over a data set, a micro-batch at a time, so that its node can listen in between.
+/// threads: one at a time.
+class SingleRun {
+ public:
+  /// `replica` stays the caller's.
+  SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
+            std::int64_t samples, const Clock& clock);
+
+  /// Classifies the next micro-batch. Returns a chunk to send, now and then and at the end. errors: those of
+  /// Loader::next.
+  Result<std::optional<SingleChunk>> step();
+  bool done() const { return done_ == samples_; }
+
+ private:
+  void request_next();
+
+  learn::Replica& replica_;
+  const std::int64_t samples_;
+  const Clock& clock_;
+  data::Loader loader_;
+  std::int64_t requested_ = 0, done_ = 0;
+  Instant start_, last_chunk_;
+  SingleChunk chunk_;  // not sent yet
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::infer {
+
+/// What the messages of messages.proto are sent as.
+constexpr net::Tag kCommandTag = 1;     // leader to node: Command
+constexpr net::Tag kFromNodeTag = 2;    // node to leader: FromNode
+constexpr net::Tag kActivationTag = 3;  // node to node: payload of Activation and values
+
+}  // namespace mangrove::infer
