@@ -32,11 +32,17 @@ class Dataset {
   virtual Status read(std::uint32_t index, std::span<float> out) const = 0;
 };
 
-/// Where data sets are looked for: `given` (a --data-dir) if not empty, else $MANGROVE_DATA, else ~/.cache/mangrove/data.
+/// Where data sets are looked for: `given` (a --data-dir) if not empty, else $MANGROVE_DATA, else
+/// ~/.cache/mangrove/data.
 fs::path data_folder(const std::string& given);
 
 /// Names that open_dataset knows: "glyphs", "mnist".
 std::span<const std::string> dataset_names();
+/// One line for a person. errors: not_found (unknown name, with the nearest known one).
+Result<std::string> dataset_summary(std::string_view name);
+/// Whether open_dataset would find the files of both splits (it does not look into them).
+/// errors: not_found (unknown name, with the nearest known one).
+Result<bool> is_present(std::string_view name, const fs::path& folder);
 
 /// Opens a data set in a folder made by data_folder().
 /// errors: not_found (unknown name, with the nearest known one; or files missing: names them and says how to get them),

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "mangrove/data/dataset.h"
+#include "mangrove/data/download.h"
+
+namespace mangrove::data {
+
+/// Handwritten digits, 60,000 to train and 10,000 to test, [1, 28, 28], from the four IDX files of folder/mnist, each
+/// as it is or with .gz behind its name. errors: as open_dataset.
+/// source: LeCun, Bottou, Bengio & Haffner, Gradient-based learning applied to document recognition, Proc. IEEE 1998.
+Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& folder);
+
+/// What fetch_dataset("mnist") downloads.
+extern const RemoteDataset kMnistFiles;
+
+}  // namespace mangrove::data
