@@ -96,8 +96,8 @@ Result<Shape> decode_shape(const onnx::TensorShapeProto& proto) {
     const auto& dim = proto.dim(i);
     if (dim.has_dim_value()) {
       if (dim.dim_value() < 1) {
-        return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " is " +
-                                                      std::to_string(dim.dim_value()) + ", expected at least 1");
+        return make_error(Code::unimplemented, "dimension " + std::to_string(i) + " is " +
+                                                   std::to_string(dim.dim_value()) + ", expected at least 1");
       }
       dims.push_back(dim.dim_value());
     } else if (i == 0) {
@@ -217,7 +217,7 @@ Result<Graph> parse_onnx(std::string_view bytes) {
   MG_TRY(const std::int64_t opset, checked_opset(model));
   MG_TRY(GraphParts parts, decode_graph(model.graph()));
   for (const auto& entry : model.metadata_props()) parts.metadata[entry.key()] = entry.value();
-  upgrade_opset(parts, opset);
+  MG_RETURN_IF_ERROR(upgrade_opset(parts, opset));
   return Graph::create(std::move(parts));
 }
 

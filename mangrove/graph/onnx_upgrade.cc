@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "mangrove/graph/node_check.h"
 #include "mangrove/graph/operator.h"
 
 namespace mangrove {
@@ -14,10 +15,16 @@ std::set<std::string> values_read(const GraphParts& parts) {
   return read;
 }
 
-void drop_unread_outputs(Node& node, const std::set<std::string>& read) {
+Status drop_unread_outputs(Node& node, const std::set<std::string>& read) {
   const Operator* row = find_operator(node.op);
-  if (row == nullptr) return;
-  while (node.outputs.size() > row->max_outputs && !read.contains(node.outputs.back())) node.outputs.pop_back();
+  while (row != nullptr && node.outputs.size() > row->max_outputs) {
+    if (read.contains(node.outputs.back())) {
+      return make_error(Code::unimplemented, describe(node) + ": output " + std::to_string(node.outputs.size() - 1) +
+                                                 " ('" + node.outputs.back() + "') is not supported");
+    }
+    node.outputs.pop_back();
+  }
+  return {};
 }
 
 void ratio_to_input(Node& node, GraphParts& parts) {
@@ -34,13 +41,14 @@ void ratio_to_input(Node& node, GraphParts& parts) {
 
 }  // namespace
 
-void upgrade_opset(GraphParts& parts, std::int64_t from) {
+Status upgrade_opset(GraphParts& parts, std::int64_t from) {
   const std::set<std::string> read = values_read(parts);
   for (Node& node : parts.nodes) {
-    drop_unread_outputs(node, read);
+    MG_RETURN_IF_ERROR(drop_unread_outputs(node, read));
     if (from < 13 && node.op == "Softmax") node.attributes.try_emplace("axis", std::int64_t{1});
     if (from < 12 && node.op == "Dropout") ratio_to_input(node, parts);
   }
+  return {};
 }
 
 }  // namespace mangrove

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mangrove/base/result.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove {
@@ -9,6 +10,7 @@ namespace mangrove {
 ///   Softmax before 13   the default of axis was 1 (and dimensions from there on were taken together, which is the same
 ///                       where axis is the last; the shape rule refuses other cases)
 ///   Dropout before 12   ratio was an attribute; now it is input 1
-void upgrade_opset(GraphParts& parts, std::int64_t from);
+/// errors: unimplemented: such an output is read; the message names node and output.
+Status upgrade_opset(GraphParts& parts, std::int64_t from);
 
 }  // namespace mangrove
