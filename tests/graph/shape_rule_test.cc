@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/graph/small_graphs.h"
+
+namespace mangrove {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Attributes = std::map<std::string, Attribute>;
+using Constants = std::map<std::size_t, Tensor>;
+
+struct Case {
+  const char* name;
+  const char* op;
+  std::vector<Shape> inputs;
+  Attributes attributes;
+  Constants constants;
+  Shape expected;            // where it fits
+  const char* message = "";  // where it does not: a part of the error
+};
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+Constants new_shape(const Ints& dims) {
+  return {{1, Tensor::of<std::int64_t>({static_cast<std::int64_t>(dims.size())}, dims)}};
+}
+
+Attributes window(Ints kernel, Ints strides, Ints pads) {
+  return {{"kernel_shape", std::move(kernel)}, {"strides", std::move(strides)}, {"pads", std::move(pads)}};
+}
+
+Attributes padded(const char* mode, Ints kernel, Ints strides) {
+  return {{"kernel_shape", std::move(kernel)}, {"strides", std::move(strides)}, {"auto_pad", std::string(mode)}};
+}
+
+class ShapeRule : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ShapeRule, GivesTheShapeOrTheReason) {
+  const Case& c = GetParam();
+  const auto shape = testing::infer_one(testing::make_node("", c.op, {}, {}, c.attributes), c.inputs, c.constants);
+  if (*c.message == '\0') {
+    ASSERT_TRUE(shape.ok()) << shape.error().message;
+    EXPECT_EQ(to_string(*shape), to_string(c.expected));
+  } else {
+    ASSERT_FALSE(shape.ok()) << to_string(*shape);
+    EXPECT_NE(shape.error().message.find(c.message), std::string::npos) << shape.error().message;
+    EXPECT_EQ(shape.error().message.find("node 'n'"), 0u) << shape.error().message;
+  }
+}
+
+const Case kConv[] = {
+    {"Plain", "Conv", {{kBatch, 3, 9, 7}, {8, 3, 3, 3}, {8}}, {}, {}, {kBatch, 8, 7, 5}},
+    {"OddPads", "Conv", {{2, 3, 9, 7}, {8, 3, 3, 2}}, window({3, 2}, {2, 3}, {1, 0, 2, 1}), {}, {2, 8, 5, 3}},
+    {"Dilated", "Conv", {{1, 1, 9, 9}, {1, 1, 3, 3}}, {{"dilations", Ints{2, 4}}}, {}, {1, 1, 5, 1}},
+    {"Depthwise", "Conv", {{1, 6, 5, 5}, {12, 1, 3, 3}}, {{"group", std::int64_t{6}}}, {}, {1, 12, 3, 3}},
+    {"SameUpper", "Conv", {{1, 1, 7, 8}, {1, 1, 3, 3}}, padded("SAME_UPPER", {3, 3}, {2, 2}), {}, {1, 1, 4, 4}},
+    {"SameLower", "Conv", {{1, 1, 7, 8}, {1, 1, 2, 2}}, padded("SAME_LOWER", {2, 2}, {1, 3}), {}, {1, 1, 7, 3}},
+    {"Valid", "Conv", {{1, 1, 7, 8}, {1, 1, 3, 3}}, padded("VALID", {3, 3}, {2, 2}), {}, {1, 1, 3, 3}},
+    {"UnknownPadding",
+     "Conv",
+     {{1, 1, 7, 8}, {1, 1, 3, 3}},
+     {{"auto_pad", std::string("SOME")}},
+     {},
+     {},
+     "auto_pad is 'SOME'"},
+    {"TwoPaddings",
+     "Conv",
+     {{1, 1, 7, 8}, {1, 1, 3, 3}},
+     {{"auto_pad", std::string("VALID")}, {"pads", Ints{1, 1, 1, 1}}},
+     {},
+     {},
+     "contradict"},
+    {"OtherChannels", "Conv", {{1, 4, 7, 8}, {1, 3, 3, 3}}, {}, {}, {}, "channels of input [1, 4, 7, 8]"},
+    {"GroupZero", "Conv", {{1, 4, 7, 8}, {1, 4, 3, 3}}, {{"group", std::int64_t{0}}}, {}, {}, "group 0"},
+    {"GroupNotDividing", "Conv", {{1, 4, 7, 8}, {3, 2, 3, 3}}, {{"group", std::int64_t{2}}}, {}, {}, "group 2"},
+    {"KernelTooLarge", "Conv", {{1, 1, 4, 4}, {1, 1, 5, 5}}, {}, {}, {}, "does not fit into input [1, 1, 4, 4]"},
+    {"KernelContradicts",
+     "Conv",
+     {{1, 1, 4, 4}, {1, 1, 3, 3}},
+     {{"kernel_shape", Ints{2, 2}}},
+     {},
+     {},
+     "kernel_shape is [2, 2], but weights have shape [1, 1, 3, 3]"},
+    {"OneStride", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"strides", Ints{1}}}, {}, {}, "strides is [1], expected 2"},
+    {"StrideZero", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"strides", Ints{1, 0}}}, {}, {}, "strides is [1, 0]"},
+    {"NegativePad", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"pads", Ints{0, 0, -2, 0}}}, {}, {}, "attribute pads"},
+    {"HugePad", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"pads", Ints{kHuge, 0, kHuge, 0}}}, {}, {}, "attribute pads"},
+    {"HugeDilation", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"dilations", Ints{kHuge, 1}}}, {}, {}, "dilations"},
+    {"OneDimensional", "Conv", {{1, 1, 4}, {1, 1, 3}}, {}, {}, {}, "expected a 2-d convolution"},
+    {"BiasOfOtherLength", "Conv", {{1, 1, 4, 4}, {2, 1, 3, 3}, {3}}, {}, {}, {}, "bias has shape [3], expected [2]"},
+};
+
+const Case kPool[] = {
+    {"Max", "MaxPool", {{kBatch, 3, 24, 24}}, window({2, 2}, {2, 2}, {0, 0, 0, 0}), {}, {kBatch, 3, 12, 12}},
+    {"MaxOdd", "MaxPool", {{kBatch, 3, 7, 5}}, window({3, 2}, {2, 1}, {1, 0, 1, 1}), {}, {kBatch, 3, 4, 5}},
+    {"Average", "AveragePool", {{1, 3, 8, 8}}, {{"kernel_shape", Ints{3, 3}}}, {}, {1, 3, 6, 6}},
+    {"AverageSame", "AveragePool", {{1, 3, 8, 8}}, padded("SAME_LOWER", {3, 3}, {3, 3}), {}, {1, 3, 3, 3}},
+    {"Global", "GlobalAveragePool", {{kBatch, 3, 8, 5}}, {}, {}, {kBatch, 3, 1, 1}},
+    {"NoKernel", "MaxPool", {{1, 3, 8, 8}}, {}, {}, {}, "kernel_shape is [0, 0]"},
+    {"OnlyPadding", "MaxPool", {{1, 3, 8, 8}}, window({2, 2}, {1, 1}, {2, 0, 0, 0}), {}, {}, "padding must be smaller"},
+    {"CeilMode",
+     "MaxPool",
+     {{1, 3, 8, 8}},
+     {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", std::int64_t{1}}},
+     {},
+     {},
+     "ceil_mode is 1"},
+    {"Dilated",
+     "MaxPool",
+     {{1, 3, 8, 8}},
+     {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 1}}},
+     {},
+     {},
+     "dilated pooling"},
+    {"ThreeDimensional", "GlobalAveragePool", {{1, 3, 8, 8, 8}}, {}, {}, {}, "expected [N, C, H, W]"},
+};
+
+const Case kMatrix[] = {
+    {"Gemm", "Gemm", {{kBatch, 4}, {4, 3}, {3}}, {}, {}, {kBatch, 3}},
+    {"GemmTransposed",
+     "Gemm",
+     {{4, 2}, {3, 4}},
+     {{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}},
+     {},
+     {2, 3}},
+    {"GemmColumnBias", "Gemm", {{2, 4}, {4, 3}, {2, 1}}, {}, {}, {2, 3}},
+    {"GemmScalarBias", "Gemm", {{kBatch, 4}, {4, 3}, Shape{}}, {}, {}, {kBatch, 3}},
+    {"GemmLargerBias",
+     "Gemm",
+     {{2, 4}, {4, 1}, {2, 5}},
+     {},
+     {},
+     {},
+     "bias [2, 5] does not broadcast to the result [2, 1]"},
+    {"GemmFixedBiasOfABatch", "Gemm", {{kBatch, 4}, {4, 3}, {2, 3}}, {}, {}, {}, "does not broadcast"},
+    {"GemmBatchTransposed", "Gemm", {{kBatch, 4}, {4, 3}}, {{"transA", std::int64_t{1}}}, {}, {}, "rows of the result"},
+    {"MatMul", "MatMul", {{kBatch, 4}, {4, 3}}, {}, {}, {kBatch, 3}},
+    {"MatMulInner", "MatMul", {{kBatch, 4}, {5, 3}}, {}, {}, {}, "inner dimensions differ: [N, 4] x [5, 3]"},
+    {"MatMulBatched", "MatMul", {{2, 3, 4}, {2, 4, 3}}, {}, {}, {}, "expected two matrices"},
+};
+
+const Case kElementwise[] = {
+    {"AddSame", "Add", {{kBatch, 3, 2}, {kBatch, 3, 2}}, {}, {}, {kBatch, 3, 2}},
+    {"AddBias", "Add", {{kBatch, 3, 2}, {3, 1}}, {}, {}, {kBatch, 3, 2}},
+    {"AddBoth", "Add", {{4, 1, 2}, {5, 1}}, {}, {}, {4, 5, 2}},
+    {"AddOneSample", "Add", {{1, 3}, {kBatch, 3}}, {}, {}, {kBatch, 3}},
+    {"AddMisfit", "Add", {{kBatch, 3}, {kBatch, 4}}, {}, {}, {}, "do not broadcast: [N, 3] and [N, 4]"},
+    {"AddFixedToBatch", "Add", {{kBatch, 3}, {2, 3}}, {}, {}, {}, "do not broadcast"},
+    {"AddBatchInside", "Add", {{kBatch, 3}, {5, 1, 3}}, {}, {}, {}, "move the batch"},
+    {"Relu", "Relu", {{kBatch, 3, 1}}, {}, {}, {kBatch, 3, 1}},
+    {"SoftmaxLast", "Softmax", {{kBatch, 3, 4}}, {{"axis", std::int64_t{2}}}, {}, {kBatch, 3, 4}},
+    {"SoftmaxMiddle", "Softmax", {{kBatch, 3, 4}}, {{"axis", std::int64_t{1}}}, {}, {}, "axis is 1"},
+    {"SoftmaxOverBatch", "Softmax", {{kBatch}}, {}, {}, {}, "no dimension to normalise"},
+};
+
+const Case kShape[] = {
+    {"Flatten", "Flatten", {{kBatch, 50, 4, 4}}, {}, {}, {kBatch, 800}},
+    {"FlattenAxis", "Flatten", {{2, 3, 4, 5}}, {{"axis", std::int64_t{-1}}}, {}, {24, 5}},
+    {"FlattenAll", "Flatten", {{2, 3, 4, 5}}, {{"axis", std::int64_t{0}}}, {}, {1, 120}},
+    {"FlattenUnitChannel", "Flatten", {{kBatch, 1, 4, 5}}, {{"axis", std::int64_t{2}}}, {}, {kBatch, 20}},
+    {"FlattenBatchAway", "Flatten", {{kBatch, 2, 4}}, {{"axis", std::int64_t{2}}}, {}, {}, "would merge the batch"},
+    {"FlattenAxisOutside", "Flatten", {{2, 4}}, {{"axis", std::int64_t{3}}}, {}, {}, "axis is 3"},
+    {"ReshapeMinusOneFirst", "Reshape", {{kBatch, 50, 4, 4}, {}}, {}, new_shape({-1, 800}), {kBatch, 800}},
+    {"ReshapeZeroFirst", "Reshape", {{kBatch, 50, 4, 4}, {}}, {}, new_shape({0, -1, 16}), {kBatch, 50, 16}},
+    {"ReshapeFixed", "Reshape", {{2, 3, 4}, {}}, {}, new_shape({0, 2, -1}), {2, 2, 6}},
+    {"ReshapeToVector", "Reshape", {{2, 3}, {}}, {}, new_shape({6}), {6}},
+    {"ReshapeToScalar", "Reshape", {{1, 1}, {}}, {}, new_shape({}), Shape{}},
+    {"ReshapeMergesBatch", "Reshape", {{kBatch, 4, 4}, {}}, {}, new_shape({-1, 4}), {}, "with the batch kept first"},
+    {"ReshapeFixesBatch", "Reshape", {{kBatch, 4}, {}}, {}, new_shape({1, 4}), {}, "with the batch kept first"},
+    {"ReshapeOtherCount", "Reshape", {{2, 3}, {}}, {}, new_shape({4, 2}), {}, "cannot take the shape [4, 2]"},
+    {"ReshapeNotDividing", "Reshape", {{2, 3}, {}}, {}, new_shape({4, -1}), {}, "cannot take the shape"},
+    {"ReshapeTwoOpen", "Reshape", {{2, 3}, {}}, {}, new_shape({-1, -1}), {}, "more than one -1"},
+    {"ReshapeHuge", "Reshape", {{2, 3}, {}}, {}, new_shape({kHuge, kHuge, 6}), {}, "cannot take the shape"},
+    {"ReshapeNegative", "Reshape", {{2, 3}, {}}, {}, new_shape({-2, 3}), {}, "value -2 at 0"},
+    {"ReshapeZeroOutside", "Reshape", {{6}, {}}, {}, new_shape({6, 0}), {}, "value 0 at 1"},
+    {"ReshapeNotConstant", "Reshape", {{2, 3}, {2}}, {}, {}, {}, "must be a constant i64 vector"},
+    {"Identity", "Identity", {{kBatch, 3}}, {}, {}, {kBatch, 3}},
+    {"Dropout", "Dropout", {{kBatch, 3}, {}}, {}, {{1, Tensor::of<float>(Shape{}, {0.3f})}}, {kBatch, 3}},
+    {"DropoutNotTraining",
+     "Dropout",
+     {{kBatch, 3}, {}, {}},
+     {},
+     {{1, Tensor::of<float>(Shape{}, {0.3f})}, {2, Tensor(DType::boolean, Shape{})}},
+     {kBatch, 3}},
+    {"DropoutOpenRatio", "Dropout", {{kBatch, 3}, Shape{}}, {}, {}, {}, "ratio (input 1) must be a constant"},
+};
+
+std::string case_name(const ::testing::TestParamInfo<Case>& instance) {
+  return instance.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Conv, ShapeRule, ::testing::ValuesIn(kConv), case_name);
+INSTANTIATE_TEST_SUITE_P(Pool, ShapeRule, ::testing::ValuesIn(kPool), case_name);
+INSTANTIATE_TEST_SUITE_P(Matrix, ShapeRule, ::testing::ValuesIn(kMatrix), case_name);
+INSTANTIATE_TEST_SUITE_P(Elementwise, ShapeRule, ::testing::ValuesIn(kElementwise), case_name);
+INSTANTIATE_TEST_SUITE_P(Shape, ShapeRule, ::testing::ValuesIn(kShape), case_name);
+
+}  // namespace
+}  // namespace mangrove
