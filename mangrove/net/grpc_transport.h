@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "mangrove/base/units.h"
 #include "mangrove/net/endpoint.h"
 
 namespace grpc {
@@ -11,6 +12,10 @@ class Service;
 }
 
 namespace mangrove::net {
+
+/// Longest payload of one message; a longer one is dropped with an error in the log. The gRPC server must take messages
+/// of 1 GiB (ServerBuilder::SetMaxReceiveMessageSize).
+constexpr Bytes kLongestPayload = GiB(1) - KiB(64);
 
 /// Carries the messages of all jobs of one process over gRPC: one service on the process's port, one outgoing stream
 /// per peer process, opened when first needed and again after a break. threads: any thread may call any method.
@@ -24,17 +29,21 @@ class GrpcTransport {
 
   /// Joins a job as `rank`. `addresses[r]` is the HOST:PORT of the process that holds rank r; ranks of this process
   /// (several may be) are reached without the network when their address equals `own_address`.
-  /// Messages that came before the endpoint was made are kept for it for 30 s.
-  /// errors: already_exists (this process holds that rank of that job already).
+  /// Messages that came before the endpoint was made are kept for it for 30 s, up to 128 MiB for a job.
+  /// Traffic counts payload and envelope, for the ranks of this process only the payload.
+  /// errors: already_exists (this process holds that rank of that job already); invalid_argument (a rank that is alive
+  /// has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
   Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
                                          const std::string& own_address, Members members);
   /// The failure detector's news for every endpoint of this job in this process.
   void set_members(const std::string& job, const Members& members);
-  /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued.
+  /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
+  /// do not answer cannot make it last longer. To be called before the server's shutdown.
   void shutdown(Seconds grace);
 
+  struct Impl;  // of grpc_transport.cc
+
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,12 +1,12 @@
 #include "mangrove/net/in_process.h"
 
-#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mangrove/base/mutex.h"
 #include "mangrove/net/mailbox.h"
+#include "mangrove/net/traffic_meter.h"
 
 namespace mangrove::net {
 namespace {
@@ -22,12 +22,12 @@ class InProcessEndpoint final : public Endpoint {
   Rank rank() const override { return rank_; }
   int size() const override { return size_; }
   Members members() const override { return mailbox_.members(); }
-  Traffic traffic() const override { return {sent_bytes_.load(), received_bytes_.load()}; }
+  Traffic traffic() const override { return meter_.read(); }
   void cancel() override { mailbox_.cancel(); }
 
   void send(Rank to, Tag tag, std::string payload) override {
     MG_CHECK_MSG(to >= 0 && to < size_, "rank " + std::to_string(to) + " of " + std::to_string(size_));
-    sent_bytes_ += static_cast<std::int64_t>(payload.size());
+    meter_.sent(payload.size());
     post_(to, {rank_, tag, std::move(payload)});
   }
   Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) override {
@@ -38,7 +38,7 @@ class InProcessEndpoint final : public Endpoint {
   }
 
   void deliver(Message message) {
-    received_bytes_ += static_cast<std::int64_t>(message.payload.size());
+    meter_.received(message.payload.size());
     mailbox_.deliver(std::move(message));
   }
   void set_members(const Members& members) { mailbox_.set_members(members); }
@@ -48,8 +48,7 @@ class InProcessEndpoint final : public Endpoint {
   const int size_;
   Mailbox mailbox_;
   const Post post_;
-  std::atomic<std::int64_t> sent_bytes_ = 0;
-  std::atomic<std::int64_t> received_bytes_ = 0;
+  TrafficMeter meter_;
 };
 
 Members everyone(int size) {

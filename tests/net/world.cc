@@ -1,5 +1,7 @@
 #include "world.h"
 
+#include "grpc_process.h"
+
 #include "mangrove/net/in_process.h"
 
 namespace mangrove::net {
@@ -15,11 +17,41 @@ class ThreadWorld final : public World {
   InProcessWorld world_;
 };
 
+/// Every rank is a process of its own as far as net can see.
+class GrpcWorld final : public World {
+ public:
+  explicit GrpcWorld(int size) : members_(all_alive(size)), processes_(static_cast<std::size_t>(size)) {
+    std::map<Rank, std::string> addresses;
+    for (Rank rank = 0; rank < size; ++rank) addresses[rank] = processes_[static_cast<std::size_t>(rank)].address();
+    for (Rank rank = 0; rank < size; ++rank) {
+      endpoints_.push_back(join(processes_[static_cast<std::size_t>(rank)], "job", rank, addresses));
+    }
+  }
+  Endpoint& endpoint(Rank rank) override { return *endpoints_.at(static_cast<std::size_t>(rank)); }
+  void kill(Rank rank) override {
+    const auto index = static_cast<std::size_t>(rank);
+    endpoints_[index]->cancel();
+    processes_[index].transport().shutdown(0);
+    processes_[index].stop_server();
+    members_.all[index].alive = false;
+    ++members_.version;
+    for (std::size_t other = 0; other < processes_.size(); ++other) {
+      if (other != index) processes_[other].transport().set_members("job", members_);
+    }
+  }
+
+ private:
+  Members members_;
+  std::vector<GrpcProcess> processes_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
 }  // namespace
 
 const std::vector<WorldKind>& world_kinds() {
   static const std::vector<WorldKind> kinds = {
       {"in_process", [](int size) -> std::unique_ptr<World> { return std::make_unique<ThreadWorld>(size); }},
+      {"grpc", [](int size) -> std::unique_ptr<World> { return std::make_unique<GrpcWorld>(size); }},
   };
   return kinds;
 }

@@ -1,0 +1,175 @@
+#include "mangrove/net/grpc_transport.h"
+
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/log.h"
+#include "mangrove/net/job_table.h"
+#include "mangrove/net/peer_links.h"
+#include "mangrove/net/peer_service.h"
+
+namespace mangrove::net {
+namespace {
+
+/// By rank; "" for those that this process holds.
+using Addresses = std::vector<std::string>;
+
+Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& addresses,
+                                  const std::string& own_address, const Members& members) {
+  Addresses checked;
+  for (const Member& member : members.all) {
+    if (member.rank != static_cast<Rank>(checked.size())) {
+      return make_error(Code::invalid_argument,
+                        "members: rank " + std::to_string(member.rank) + " at place " + std::to_string(checked.size()));
+    }
+    const auto found = addresses.find(member.rank);
+    if (found == addresses.end() && member.alive && member.rank != rank) {
+      return make_error(Code::invalid_argument, "rank " + std::to_string(member.rank) + " has no address");
+    }
+    const bool local = found == addresses.end() || member.rank == rank || found->second == own_address;
+    checked.push_back(local ? "" : found->second);
+  }
+  if (rank < 0 || rank >= static_cast<Rank>(checked.size())) {
+    return make_error(Code::invalid_argument,
+                      "rank " + std::to_string(rank) + " of " + std::to_string(checked.size()) + " ranks");
+  }
+  return checked;
+}
+
+}  // namespace
+
+struct GrpcTransport::Impl {
+  const std::shared_ptr<JobTable> jobs = std::make_shared<JobTable>();
+  PeerService service{jobs};
+  PeerLinks links{[table = jobs] { table->expire(); }};
+
+  Mutex mutex;  // before those of jobs and links
+  bool closed MG_GUARDED_BY(mutex) = false;
+  std::map<std::pair<std::string, Rank>, Addresses> joined MG_GUARDED_BY(mutex);
+
+  void drop_lost(const std::string& job, const Addresses& addresses, const Members& members);
+  void leave(const std::string& job, Rank rank);
+};
+
+namespace {
+
+class GrpcEndpoint final : public Endpoint {
+ public:
+  GrpcEndpoint(GrpcTransport::Impl& transport, std::string job, Rank rank, Addresses addresses,
+               std::shared_ptr<LocalRank> local)
+      : transport_(transport),
+        job_(std::move(job)),
+        rank_(rank),
+        addresses_(std::move(addresses)),
+        local_(std::move(local)) {}
+  ~GrpcEndpoint() override { transport_.leave(job_, rank_); }
+
+  Rank rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(addresses_.size()); }
+  Members members() const override { return local_->mailbox.members(); }
+  Traffic traffic() const override { return local_->meter.read(); }
+  void cancel() override { local_->mailbox.cancel(); }
+
+  void send(Rank to, Tag tag, std::string payload) override;
+  Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) override {
+    return local_->mailbox.recv(from, {tag}, deadline);
+  }
+  Result<Message> recv_any(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline) override {
+    return local_->mailbox.recv(from, tags, deadline);
+  }
+
+ private:
+  GrpcTransport::Impl& transport_;
+  const std::string job_;
+  const Rank rank_;
+  const Addresses addresses_;
+  const std::shared_ptr<LocalRank> local_;
+};
+
+void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
+  MG_CHECK_MSG(to >= 0 && to < size(), "rank " + std::to_string(to) + " of " + std::to_string(size()));
+  if (!local_->mailbox.alive(to)) return;
+  if (static_cast<Bytes>(payload.size()) > kLongestPayload) {
+    log_error("message dropped: too long", {{"job", job_}, {"to", to}, {"tag", tag}, {"bytes", payload.size()}});
+    return;
+  }
+  const std::string& address = addresses_[static_cast<std::size_t>(to)];
+  if (address.empty()) {
+    const std::size_t bytes = payload.size();
+    local_->meter.sent(bytes);
+    return transport_.jobs->deliver(job_, to, {rank_, tag, std::move(payload)}, bytes);
+  }
+  auto message = std::make_unique<Outgoing>();
+  message->envelope.set_job(job_);
+  message->envelope.set_from(rank_);
+  message->envelope.set_to(to);
+  message->envelope.set_tag(tag);
+  message->envelope.set_payload(std::move(payload));
+  message->meter = std::shared_ptr<TrafficMeter>(local_, &local_->meter);
+  transport_.links.send(address, std::move(message));
+}
+
+}  // namespace
+
+void GrpcTransport::Impl::drop_lost(const std::string& job, const Addresses& addresses, const Members& members) {
+  for (Rank rank = 0; rank < static_cast<Rank>(addresses.size()); ++rank) {
+    const std::string& address = addresses[static_cast<std::size_t>(rank)];
+    if (!address.empty() && !members.alive(rank)) links.drop(address, job, rank);
+  }
+}
+
+void GrpcTransport::Impl::leave(const std::string& job, Rank rank) {
+  MutexLock lock(mutex);
+  jobs->leave(job, rank);
+  const auto entry = joined.find({job, rank});
+  for (const std::string& address : entry->second) {
+    if (!address.empty()) links.remove_user(address);
+  }
+  joined.erase(entry);
+}
+
+GrpcTransport::GrpcTransport() : impl_(std::make_unique<Impl>()) {}
+
+GrpcTransport::~GrpcTransport() {
+  MG_CHECK_MSG(impl_->joined.empty(), "an endpoint outlives its transport");
+  shutdown(0);
+}
+
+grpc::Service& GrpcTransport::service() {
+  return impl_->service;
+}
+
+Result<std::unique_ptr<Endpoint>> GrpcTransport::join(const std::string& job, Rank rank,
+                                                      std::map<Rank, std::string> addresses,
+                                                      const std::string& own_address, Members members) {
+  MG_TRY(Addresses checked, check_addresses(rank, addresses, own_address, members).context("job " + job));
+  MutexLock lock(impl_->mutex);
+  if (impl_->closed) return make_error(Code::cancelled, "job " + job + ": this process is shutting down");
+  MG_TRY(std::shared_ptr<LocalRank> local, impl_->jobs->join(job, rank, members));
+  for (const std::string& address : checked) {
+    if (!address.empty()) impl_->links.add_user(address);
+  }
+  impl_->joined[{job, rank}] = checked;
+  impl_->drop_lost(job, checked, members);
+  return std::make_unique<GrpcEndpoint>(*impl_, job, rank, std::move(checked), std::move(local));
+}
+
+void GrpcTransport::set_members(const std::string& job, const Members& members) {
+  MutexLock lock(impl_->mutex);
+  impl_->jobs->set_members(job, members);
+  for (auto entry = impl_->joined.lower_bound({job, 0}); entry != impl_->joined.end() && entry->first.first == job;
+       ++entry) {
+    impl_->drop_lost(job, entry->second, members);
+  }
+}
+
+void GrpcTransport::shutdown(Seconds grace) {
+  {
+    MutexLock lock(impl_->mutex);
+    impl_->closed = true;
+  }
+  impl_->links.shutdown(grace);
+  impl_->service.shutdown();
+}
+
+}  // namespace mangrove::net

@@ -1,0 +1,227 @@
+#include "mangrove/net/peer_links.h"
+
+#include <grpcpp/create_channel.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+#include "mangrove/base/log.h"
+
+namespace mangrove::net {
+namespace {
+
+constexpr Seconds kTick = 1;
+constexpr Seconds kFirstBackoff = 0.05;
+constexpr Seconds kLongestBackoff = 2;
+constexpr Seconds kUnusedLimit = 30;  // then a link without users that makes no progress is given up
+constexpr Seconds kAbortLimit = 5;    // gRPC ends a cancelled stream at once
+
+/// A name that no other link has, not even one of a former process at the same address: the receiver knows by it what
+/// it has got already. Nothing that a job computes depends on it.
+std::string new_link_id() {
+  std::uint64_t id = 0;
+  MG_CHECK_MSG(getentropy(&id, sizeof id) == 0, "the system gives no random bytes");
+  char text[17];
+  std::snprintf(text, sizeof text, "%016" PRIx64, id);
+  return text;
+}
+
+std::shared_ptr<grpc::Channel> new_channel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxSendMessageSize(-1);
+  // a connection of its own: bulk data must not delay the heartbeats that another channel carries to the same address
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // for one attempt to connect
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+  // a connection that died without a word, e.g. by a power cut, breaks after half a minute
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+bool given_up(const Link& link, Instant now) {
+  return link.users == 0 && now - link.last_progress > kUnusedLimit;
+}
+
+}  // namespace
+
+PeerLinks::PeerLinks(std::function<void()> each_second)
+    : each_second_(std::move(each_second)),
+      table_(std::make_shared<LinkTable>()),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+PeerLinks::~PeerLinks() {
+  shutdown(0);
+  thread_.request_stop();
+  table_->changed.notify_all();
+}
+
+void PeerLinks::add_user(const std::string& address) {
+  MutexLock lock(table_->mutex);
+  Link& link = table_->links[address];
+  if (!link.stub) {
+    link.address = address;
+    link.id = new_link_id();
+    link.stub = Peer::NewStub(new_channel(address));
+  }
+  ++link.users;
+}
+
+void PeerLinks::remove_user(const std::string& address) {
+  MutexLock lock(table_->mutex);
+  Link& link = table_->links.at(address);
+  if (--link.users > 0) return;
+  link.queue.forget_lost();
+  link.last_progress = table_->clock.now();
+}
+
+void PeerLinks::send(const std::string& address, std::unique_ptr<Outgoing> message) {
+  MutexLock lock(table_->mutex);
+  if (phase_ != Phase::running) return;
+  table_->links.at(address).queue.push(std::move(message));
+  table_->changed.notify_all();
+}
+
+void PeerLinks::drop(const std::string& address, const std::string& job, Rank rank) {
+  MutexLock lock(table_->mutex);
+  Link& link = table_->links.at(address);
+  link.queue.drop(job, rank);
+  const Outgoing* in_flight = link.state.in_flight.get();
+  // a frozen process would keep a large message in our memory
+  if (in_flight && in_flight->envelope.job() == job && in_flight->envelope.to() == rank) link.state.to_cancel = true;
+  table_->changed.notify_all();
+}
+
+void PeerLinks::shutdown(Seconds grace) {
+  MutexLock lock(table_->mutex);
+  if (phase_ == Phase::running) phase_ = Phase::draining;
+  table_->changed.notify_all();
+  if (wait_closed(grace)) return;
+  phase_ = Phase::aborting;
+  table_->changed.notify_all();
+  if (!wait_closed(kAbortLimit)) log_error("streams to peers do not end", {{"waited_s", kAbortLimit}});
+}
+
+bool PeerLinks::wait_closed(Seconds limit) {
+  const auto closed = [this](const auto& entry) {
+    const Link& link = entry.second;
+    return !link.stream && !link.state.opening && (phase_ == Phase::aborting || link.queue.empty());
+  };
+  const Deadline deadline = table_->clock.after(limit);
+  while (!std::ranges::all_of(table_->links, closed)) {
+    const Seconds left = deadline - table_->clock.now();
+    if (left <= 0) return false;
+    table_->changed.wait_for(table_->mutex, left);
+  }
+  return true;
+}
+
+void PeerLinks::run(const std::stop_token& stop) {
+  Instant next_tick = table_->clock.after(kTick);
+  while (!stop.stop_requested()) {
+    std::vector<Step> steps;
+    {
+      MutexLock lock(table_->mutex);
+      steps = plan();
+      const Instant now = table_->clock.now();
+      if (steps.empty() && now < next_tick) {
+        table_->changed.wait_for(table_->mutex, std::min(next_tick - now, idle_time(now)));
+      }
+    }
+    for (const Step& step : steps) perform(step);
+    if (table_->clock.now() >= next_tick) {
+      each_second_();
+      next_tick = table_->clock.after(kTick);
+    }
+  }
+}
+
+Seconds PeerLinks::idle_time(Instant now) const {
+  Seconds time = kTick;
+  for (const auto& [address, link] : table_->links) {
+    if (!link.stream && !link.queue.empty()) time = std::min(time, std::max(0.001, link.retry_at - now));
+  }
+  return time;
+}
+
+std::vector<PeerLinks::Step> PeerLinks::plan() {
+  std::vector<Step> steps;
+  const Instant now = table_->clock.now();
+  for (auto entry = table_->links.begin(); entry != table_->links.end();) {
+    Link& link = entry->second;
+    if (std::optional<Step> step = plan(link, now)) steps.push_back(std::move(*step));
+    entry = (!link.stream && given_up(link, now)) ? table_->links.erase(entry) : std::next(entry);
+  }
+  return steps;
+}
+
+std::optional<PeerLinks::Step> PeerLinks::plan(Link& link, Instant now) {
+  if (link.stream && link.state.ended) collect(link, now);
+  if (link.stream) return plan_open_stream(link, now);
+  if (phase_ == Phase::aborting || link.queue.empty() || now < link.retry_at || given_up(link, now))
+    return std::nullopt;
+  link.state = {};
+  link.state.opening = true;
+  return Step{Action::open, &link, nullptr, nullptr};
+}
+
+std::optional<PeerLinks::Step> PeerLinks::plan_open_stream(Link& link, Instant now) {
+  StreamState& state = link.state;
+  if (state.broken) {
+    if (!std::exchange(state.held, false)) return std::nullopt;
+    return Step{Action::release, &link, link.stream, nullptr};
+  }
+  if (phase_ == Phase::aborting || state.to_cancel || given_up(link, now)) {
+    if (std::exchange(state.cancelled, true)) return std::nullopt;
+    return Step{Action::cancel, &link, link.stream, nullptr};
+  }
+  if (state.in_flight || state.half_closed) return std::nullopt;
+  if (link.queue.has_next()) {
+    state.in_flight = link.queue.next();
+    return Step{Action::write, &link, link.stream, state.in_flight};
+  }
+  if (phase_ == Phase::running) return std::nullopt;
+  state.half_closed = true;
+  state.held = false;
+  return Step{Action::half_close, &link, link.stream, nullptr};
+}
+
+void PeerLinks::perform(const Step& step) {
+  switch (step.action) {
+    case Action::open: {
+      std::shared_ptr<PeerStream> stream = PeerStream::open(table_, *step.link);
+      MutexLock lock(table_->mutex);
+      step.link->stream = std::move(stream);
+      step.link->state.opening = false;
+      return;
+    }
+    case Action::write:
+      return step.stream->StartWrite(&step.in_flight->envelope);
+    case Action::half_close:
+      step.stream->StartWritesDone();
+      return step.stream->RemoveHold();
+    case Action::release:
+      return step.stream->RemoveHold();
+    case Action::cancel:
+      return step.stream->cancel();
+  }
+}
+
+void PeerLinks::collect(Link& link, Instant now) {
+  const bool expected = link.state.half_closed || link.state.cancelled;
+  if (!expected && link.users > 0)
+    log_warn("stream to peer broke", {{"address", link.address}, {"error", link.state.error}});
+  link.stream = nullptr;
+  link.queue.rewind();
+  link.backoff = std::clamp(2 * link.backoff, kFirstBackoff, kLongestBackoff);
+  link.retry_at = now + link.backoff;
+  table_->changed.notify_all();  // to wait_closed()
+}
+
+}  // namespace mangrove::net

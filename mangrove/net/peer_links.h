@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mangrove/net/link.h"
+
+namespace mangrove::net {
+
+/// All links of one process. One thread starts every write of every link and none of its steps blocks, so a peer that
+/// is slow or frozen delays nobody else. threads: any thread may call any method.
+class PeerLinks {
+ public:
+  /// `each_second` is called by the thread about once a second.
+  explicit PeerLinks(std::function<void()> each_second);
+  ~PeerLinks();
+
+  /// An endpoint that may send to this address comes, or goes. A link that nobody uses is closed when nothing has got
+  /// through for half a minute.
+  void add_user(const std::string& address);
+  void remove_user(const std::string& address);
+  /// Queues the message. It is dropped after shutdown(), and if its rank is gone. REQUIRES: the address has a user.
+  void send(const std::string& address, std::unique_ptr<Outgoing> message);
+  /// The rank is gone: frees what waits for it.
+  void drop(const std::string& address, const std::string& job, Rank rank);
+  /// Spends up to `grace` on what is queued, then closes all streams.
+  void shutdown(Seconds grace);
+
+ private:
+  enum class Phase { running, draining, aborting };
+  enum class Action { open, write, half_close, release, cancel };
+  struct Step {
+    Action action;
+    Link* link;
+    std::shared_ptr<PeerStream> stream;         // but for open
+    std::shared_ptr<const Outgoing> in_flight;  // write
+  };
+
+  void run(const std::stop_token& stop);
+  std::vector<Step> plan() MG_REQUIRES(table_->mutex);
+  std::optional<Step> plan(Link& link, Instant now) MG_REQUIRES(table_->mutex);
+  std::optional<Step> plan_open_stream(Link& link, Instant now) MG_REQUIRES(table_->mutex);
+  void collect(Link& link, Instant now) MG_REQUIRES(table_->mutex);
+  void perform(const Step& step) MG_EXCLUDES(table_->mutex);
+  /// How long the thread may sleep if nothing happens.
+  Seconds idle_time(Instant now) const MG_REQUIRES(table_->mutex);
+  bool wait_closed(Seconds limit) MG_REQUIRES(table_->mutex);
+
+  const std::function<void()> each_second_;
+  const std::shared_ptr<LinkTable> table_;
+  Phase phase_ MG_GUARDED_BY(table_->mutex) = Phase::running;
+  std::jthread thread_;
+};
+
+}  // namespace mangrove::net

@@ -1,0 +1,44 @@
+#include "grpc_process.h"
+
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+namespace mangrove::net {
+
+GrpcProcess::GrpcProcess() {
+  start_server();
+}
+
+GrpcProcess::~GrpcProcess() {
+  transport_.shutdown(0);
+  stop_server();
+}
+
+void GrpcProcess::stop_server() {
+  if (server_) server_->Shutdown(std::chrono::system_clock::time_point());  // cancels what is open
+  server_.reset();
+}
+
+void GrpcProcess::start_server() {
+  const SteadyClock clock;
+  const Deadline deadline = soon();
+  while (!server_ && clock.now() < deadline) {  // the port may be taken for a moment more
+    grpc::ServerBuilder builder;
+    builder.SetMaxReceiveMessageSize(1 << 30);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(address(), grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(&transport_.service());
+    server_ = builder.BuildAndStart();
+  }
+  EXPECT_TRUE(server_) << "cannot listen on " << address();
+}
+
+std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,
+                               const std::map<Rank, std::string>& addresses) {
+  Result<std::unique_ptr<Endpoint>> endpoint =
+      process.transport().join(job, rank, addresses, process.address(), all_alive(static_cast<int>(addresses.size())));
+  EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
+  return endpoint.ok() ? std::move(*endpoint) : nullptr;
+}
+
+}  // namespace mangrove::net

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "world.h"
+
+#include "mangrove/net/grpc_transport.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace mangrove::net {
+
+/// What one process has of net: a transport and a gRPC server on a port of 127.0.0.1 that the system chose.
+class GrpcProcess {
+ public:
+  GrpcProcess();
+  ~GrpcProcess();
+
+  GrpcTransport& transport() { return transport_; }
+  int port() const { return port_; }
+  std::string address() const { return local_address(port_); }
+  /// Breaks all connections; the port answers no more.
+  void stop_server();
+  /// The same port answers again, with the same state behind it.
+  void start_server();
+
+  static std::string local_address(int port) { return "127.0.0.1:" + std::to_string(port); }
+
+ private:
+  GrpcTransport transport_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+/// Joins a job of P ranks that are all alive; addresses[r] leads to rank r.
+std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,
+                               const std::map<Rank, std::string>& addresses);
+
+}  // namespace mangrove::net
