@@ -116,19 +116,21 @@ std::string public_host() {
   return host.empty() ? "127.0.0.1" : host;
 }
 
-Error listen_error(const HostPort& address) {
+Status check_can_listen(const HostPort& address) {
   const std::string where = "cannot listen on " + address.to_string() + ": ";
   const Result<Addresses> addresses = resolve(address, SOCK_STREAM);
   if (!addresses.ok()) return make_error(Code::invalid_argument, where + addresses.error().message);
   int error = 0;
   for (const addrinfo* to = addresses->get(); to != nullptr && error == 0; to = to->ai_next) {
     const Socket tcp(to->ai_family, SOCK_STREAM);
-    const int yes = 1;
+    const int yes = 1;  // connections of an earlier server may linger
     setsockopt(tcp.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     const bool bound = bind(tcp.fd(), to->ai_addr, to->ai_addrlen) == 0 && listen(tcp.fd(), 1) == 0;
     if (!bound) error = errno;
   }
   switch (error) {
+    case 0:
+      return {};
     case EADDRINUSE:
       return make_error(Code::already_exists, where + "port " + std::to_string(address.port) +
                                                   " is in use; choose another, or 0 for a free one");
@@ -137,7 +139,7 @@ Error listen_error(const HostPort& address) {
     case EACCES:
       return make_error(Code::permission_denied, where + "ports below 1024 need more rights");
     default:
-      return make_error(Code::unavailable, where + (error != 0 ? std::strerror(error) : "the server did not start"));
+      return make_error(Code::unavailable, where + std::strerror(error));
   }
 }
 

@@ -28,8 +28,8 @@ Result<std::string> local_host_towards(const HostPort& peer);
 /// loopback; "127.0.0.1" where there is none.
 std::string public_host();
 
-/// Why nobody can listen there, found by trying. errors: already_exists (port in use), invalid_argument (not an address
-/// of this machine), permission_denied.
-Error listen_error(const HostPort& address);
+/// Finds out by trying whether a server can listen there. errors: already_exists (port in use), invalid_argument (not
+/// an address of this machine), permission_denied.
+Status check_can_listen(const HostPort& address);
 
 }  // namespace mangrove::cluster

@@ -87,6 +87,8 @@ Status Node::Impl::join(const std::stop_token& stop) {
          CoordinatorLink::join(
              options.coordinator, description, [this] { return measure(); }, clock.after(options.join_timeout), stop));
   MutexLock lock(mutex);
+  // shutdown() takes leave of a link that is there before it; a later one would be read for ever
+  if (down) return make_error(Code::cancelled, "shut down while joining");
   name = joined->name();
   link = std::move(joined);
   return {};
@@ -95,8 +97,6 @@ Status Node::Impl::join(const std::stop_token& stop) {
 /// The time after the first joining: serves the coordinator, and joins again after a break.
 void Node::Impl::live(const std::stop_token& stop) {
   while (true) {
-    // shutdown() finds a link that was there before it asked to stop
-    if (stop.stop_requested()) current_link()->leave(kLeaveWithin);
     serve();
     roles.end_all();
     {

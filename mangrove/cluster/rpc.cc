@@ -39,13 +39,16 @@ RpcServer::~RpcServer() {
 
 Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen,
                                                     const std::vector<grpc::Service*>& services) {
+  // gRPC does not say why it cannot listen
+  MG_RETURN_IF_ERROR(check_can_listen(listen));
   grpc::ServerBuilder builder;
   set_server_options(builder);
   int port = 0;
   builder.AddListeningPort(listen.to_string(), grpc::InsecureServerCredentials(), &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) return listen_error(listen);
+  if (server == nullptr || port == 0)
+    return make_error(Code::unavailable, "the server on " + listen.to_string() + " did not start");
   return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), port));
 }
 

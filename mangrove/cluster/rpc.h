@@ -24,7 +24,7 @@ namespace mangrove::cluster {
 /// threads: any thread may call any method.
 class RpcServer {
  public:
-  /// The services must outlive it. errors: those of listen_error().
+  /// The services must outlive it. errors: those of check_can_listen().
   static Result<std::unique_ptr<RpcServer>> start(const HostPort& listen, const std::vector<grpc::Service*>& services);
   ~RpcServer();
 

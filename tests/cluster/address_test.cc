@@ -57,10 +57,13 @@ TEST(PublicHost, IsAnAddress) {
   EXPECT_TRUE(parse_host_port(public_host() + ":1").ok());
 }
 
-TEST(ListenError, SaysThatAnAddressIsNotOurs) {
-  const Error error = listen_error({"192.0.2.1", 7070});  // reserved for documentation
-  EXPECT_EQ(error.code, Code::invalid_argument);
-  EXPECT_NE(error.message.find("192.0.2.1"), std::string::npos);
+TEST(CheckCanListen, SaysThatAnAddressIsNotOurs) {
+  const Status status = check_can_listen({"192.0.2.1", 7070});  // reserved for documentation
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_NE(status.error().message.find("192.0.2.1"), std::string::npos);
+  EXPECT_EQ(check_can_listen({"no-such-host.invalid", 7070}).code(), Code::invalid_argument);
+  EXPECT_TRUE(check_can_listen({"127.0.0.1", 0}).ok());
 }
 
 }  // namespace

@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fake_node.h"
+#include "test_cluster.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using nlohmann::json;
+
+json result_of(RunningJob& job) {
+  const std::vector<Report> results = job.reports("result");
+  EXPECT_EQ(results.size(), 1u);
+  return results.empty() ? json() : json::parse(results.front().json);
+}
+
+TEST(Job, RunsOnAllNodesAndAccountsForThem) {
+  const TestCluster cluster(3);
+  RunningJob job(cluster, scripted_job("echo"));
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 3);
+  EXPECT_EQ(job.reports("result").front().attachment, "model");
+  EXPECT_EQ(result["events"], json::array());
+  ASSERT_EQ(result["nodes"].size(), 3u);
+  for (const json& node : result["nodes"]) {
+    EXPECT_EQ(node["state"], "alive");
+    EXPECT_GE(node["sent_bytes"], 1000);
+    EXPECT_GE(node["received_bytes"], 1000);
+    EXPECT_GT(node["rss_bytes"], 0);
+  }
+  EXPECT_EQ(result["nodes"][0]["name"], "node-1");
+  EXPECT_TRUE(job.has("nodes"));
+}
+
+TEST(Job, CountsOnlyItsOwnBytes) {
+  const TestCluster cluster(1);
+  json sent[2];
+  for (json& bytes : sent) {
+    RunningJob job(cluster, scripted_job("echo"));
+    ASSERT_TRUE(job.wait().ok());
+    bytes = result_of(job)["nodes"][0]["sent_bytes"];
+  }
+  EXPECT_EQ(sent[0], sent[1]);
+}
+
+TEST(Job, TakesNoMoreNodesThanItAskedFor) {
+  const TestCluster cluster(3);
+  RunningJob job(cluster, scripted_job("echo", 2));
+  ASSERT_TRUE(job.wait().ok());
+  EXPECT_EQ(result_of(job)["answers"], 2);
+}
+
+TEST(Job, NeedsANode) {
+  const TestCluster cluster;
+  RunningJob job(cluster, scripted_job("echo"));
+  const Status status = job.wait();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::failed_precondition);
+  EXPECT_EQ(status.error().message, "no nodes have joined");
+}
+
+TEST(Job, SaysHowManyNodesItWaitedFor) {
+  const TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("echo", 4, 0.2));
+  const Status status = job.wait();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::deadline_exceeded);
+  EXPECT_EQ(status.error().message, "4 nodes asked for, 2 joined within 200 ms");
+}
+
+TEST(Job, WaitsForANodeThatComesLate) {
+  TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("echo", 2, 20));
+  cluster.add_node("late");
+  ASSERT_TRUE(job.wait().ok());
+  EXPECT_EQ(result_of(job)["answers"], 2);
+}
+
+TEST(Job, CanBeStoppedWhileItWaitsForNodes) {
+  const TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("echo", 2, 1000));
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+}
+
+TEST(Job, StopsInGoodOrderWithACheckpoint) {
+  const TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+  ASSERT_TRUE(job.has("checkpoint"));
+  EXPECT_EQ(job.reports("checkpoint").front().attachment.size(), 100'000u);
+  EXPECT_FALSE(job.has("result"));
+}
+
+TEST(Job, GoesOnWithoutALostNode) {
+  TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("await_loss"));
+  ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
+  cluster.nodes[1]->shutdown();
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 1);
+  ASSERT_EQ(result["events"].size(), 1u);
+  EXPECT_EQ(result["events"][0]["event"], "node_left");
+  EXPECT_EQ(result["events"][0]["node"], "node-2");
+  EXPECT_GE(result["events"][0]["time_s"], 0.0);
+  EXPECT_EQ(result["nodes"][1]["state"], "left");
+  ASSERT_EQ(job.reports("event").size(), 1u);
+  EXPECT_EQ(json::parse(job.reports("event")[0].json), result["events"][0]);
+}
+
+TEST(Job, GoesOnWithoutANodeThatFellSilent) {
+  TestCluster cluster(1, /*misses=*/5);
+  FakeNode frozen(cluster.coordinator->address());
+  frozen.hello("frozen");
+  ASSERT_TRUE(frozen.next());
+  RunningJob job(cluster, scripted_job("await_loss"));
+  const auto start = frozen.next();
+  ASSERT_TRUE(start && start->has_start_role());
+  EXPECT_EQ(start->start_role().rank(), 2);
+  ASSERT_EQ(start->start_role().ranks_size(), 3);
+  EXPECT_EQ(start->start_role().ranks(0).address(), cluster.coordinator->address());
+  ASSERT_TRUE(job.wait().ok());
+  EXPECT_EQ(result_of(job)["events"][0]["event"], "node_lost");
+  EXPECT_EQ(result_of(job)["answers"], 1);
+}
+
+TEST(Job, ANodeWhoseRoleFailsIsLeftOut) {
+  const TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("bad_node_1"));
+  ASSERT_TRUE(job.wait().ok());
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 1);
+  EXPECT_EQ(result["events"][0]["event"], "role_failed");
+  EXPECT_EQ(result["events"][0]["node"], "node-1");
+  EXPECT_EQ(result["events"][0]["message"], "data set 'x' is not here");
+}
+
+TEST(Job, WhenEveryRoleFailsItSaysWhyTheFirstDid) {
+  const TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("bad_data"));
+  const Status status = job.wait();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::not_found);
+  EXPECT_NE(status.error().message.find("node-"), std::string::npos) << status.error().message;
+  EXPECT_NE(status.error().message.find("data set 'x' is not here"), std::string::npos) << status.error().message;
+}
+
+TEST(Job, AStrategyThatThrowsEndsOnlyItsJob) {
+  const TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("throws"));
+  const Status status = job.wait();
+  EXPECT_EQ(status.code(), Code::internal);
+  RunningJob next(cluster, scripted_job("echo"));
+  EXPECT_TRUE(next.wait().ok());
+}
+
+TEST(Job, ASecondOneIsRefusedWhileOneRuns) {
+  const TestCluster cluster(1);
+  RunningJob first(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return first.has("progress"); }));
+  RunningJob second(cluster, scripted_job("echo"));
+  const Status refused = second.wait();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::failed_precondition);
+  EXPECT_NE(refused.error().message.find("busy with another job"), std::string::npos);
+  first.request_stop();
+  EXPECT_EQ(first.wait().code(), Code::cancelled);
+  RunningJob third(cluster, scripted_job("echo"));
+  EXPECT_TRUE(third.wait().ok());
+}
+
+TEST(Job, AClientThatVanishesStopsIt) {
+  const TestCluster cluster(1);
+  FromClient first;
+  *first.mutable_job() = scripted_job("endless");
+  // its deadline breaks the stream, as the end of its process would
+  EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
+  EXPECT_TRUE(eventually([&] {
+    RunningJob next(cluster, scripted_job("echo"));
+    return next.wait().ok();
+  }));
+}
+
+TEST(Job, ShutdownOfTheCoordinatorGivesTheClientItsCheckpoint) {
+  const TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  cluster.coordinator->shutdown();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+  EXPECT_TRUE(job.has("checkpoint"));
+}
+
+TEST(Job, ACoordinatorThatIsGoneIsUnavailable) {
+  const TestCluster cluster(1);
+  const auto client = cluster.client();
+  cluster.coordinator->shutdown();
+  const Status status = client->run(scripted_job("echo"), nullptr, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_NE(status.error().message.find(cluster.coordinator->address()), std::string::npos);
+}
+
+TEST(Job, ALargeModelReachesEveryNode) {
+  std::atomic<std::size_t> got = 0;
+  const TestCluster cluster(2, TestCluster::kMisses, [&](const Job& job, net::RoleContext& context) {
+    if (context.endpoint.rank() != 0) got += job.train().model().size();
+    return scripted_role(job, context);
+  });
+  Job large = scripted_job("echo");
+  large.mutable_train()->set_model(std::string(20'000'000, 'm'));
+  RunningJob job(cluster, large);
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(got, 40'000'000u);
+}
+
+}  // namespace
+}  // namespace mangrove::cluster

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "mangrove/cluster/play_role.h"
+
+namespace mangrove::cluster {
+
+/// A job that does what its strategy's name says, to see the cluster at work without training anything:
+///   "echo"       rank 0 asks every worker once; result {"answers": P-1}
+///   "endless"    rank 0 waits until it is stopped, then reports a checkpoint and is cancelled
+///   "stubborn"   the same, but does not look at the stop token: only a cancelled endpoint ends it
+///   "bad_data"   workers end with not_found; rank 0 waits until all are gone
+///   "bad_node_1" only rank 1 does; rank 0 waits until it is gone, then echoes with the others
+///   "await_loss" rank 0 waits until some rank is gone, then echoes with the others
+///   "throws"     rank 0 throws
+Status scripted_role(const Job& job, net::RoleContext& context);
+
+/// A job of this kind.
+Job scripted_job(const std::string& script, int nodes = 0, Seconds nodes_timeout = 5);
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "eventually.h"
+#include "scripted_role.h"
+
+#include "mangrove/cluster/client.h"
+#include "mangrove/cluster/coordinator.h"
+#include "mangrove/cluster/node.h"
+
+namespace mangrove::cluster {
+
+/// A coordinator and nodes in this process, on free ports of the loopback.
+struct TestCluster {
+  /// Quick enough for a test, and slow enough for a machine with much else to do.
+  static constexpr Seconds kHeartbeat = 0.1;
+  static constexpr int kMisses = 20;
+
+  explicit TestCluster(int count = 0, int misses = kMisses, PlayRole with = scripted_role) : play(std::move(with)) {
+    CoordinatorOptions options;
+    options.listen = "127.0.0.1:0";
+    options.heartbeat_interval = kHeartbeat;
+    options.heartbeat_misses = misses;
+    options.play = play;
+    auto started = Coordinator::start(options);
+    if (!started.ok()) ADD_FAILURE() << started.error().message;
+    coordinator = std::move(*started);
+    for (int i = 1; i <= count; ++i) add_node("node-" + std::to_string(i));
+  }
+
+  Node& add_node(const std::string& name) {
+    NodeOptions options;
+    options.coordinator = coordinator->address();
+    options.name = name;
+    options.listen = "127.0.0.1:0";
+    options.threads = 1;
+    options.play = play;
+    auto started = Node::start(options);
+    if (!started.ok()) ADD_FAILURE() << started.error().message;
+    nodes.push_back(std::move(*started));
+    return *nodes.back();
+  }
+
+  std::unique_ptr<Client> client() const {
+    auto connected = Client::connect(coordinator->address());
+    if (!connected.ok()) ADD_FAILURE() << connected.error().message;
+    return std::move(*connected);
+  }
+
+  /// "node-1 alive, node-2 lost"
+  std::string listing() const {
+    const std::vector<NodeStatus> all = *client()->nodes();
+    std::string text;
+    for (const NodeStatus& node : all)
+      text += (text.empty() ? "" : ", ") + node.description().name() + " " + node.state();
+    return text;
+  }
+
+  PlayRole play;
+  std::unique_ptr<Coordinator> coordinator;
+  std::vector<std::unique_ptr<Node>> nodes;
+};
+
+/// A job of a client of its own, in a thread.
+class RunningJob {
+ public:
+  RunningJob(const TestCluster& cluster, const Job& job)
+      : client_(cluster.client()), thread_([this, job] {
+          status_ = client_->run(
+              job,
+              [this](const Report& report) {
+                const std::lock_guard lock(mutex_);
+                reports_.push_back(report);
+              },
+              stop_.get_token());
+        }) {}
+  ~RunningJob() { stop_.request_stop(); }
+
+  void request_stop() { stop_.request_stop(); }
+  Status wait() {
+    thread_.join();
+    return status_;
+  }
+  std::vector<Report> reports(const std::string& kind) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Report> found;
+    for (const Report& report : reports_)
+      if (report.kind == kind) found.push_back(report);
+    return found;
+  }
+  bool has(const std::string& kind) { return !reports(kind).empty(); }
+
+ private:
+  std::unique_ptr<Client> client_;
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::vector<Report> reports_;
+  Status status_;
+  std::jthread thread_;
+};
+
+}  // namespace mangrove::cluster
