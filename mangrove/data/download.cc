@@ -59,8 +59,8 @@ Result<std::string> fetch_file(const RemoteFile& file, MirrorList& mirrors, cons
     if (content.code() == Code::data_loss) code = Code::data_loss;
     reasons += (reasons.empty() ? "" : "; ") + url_host(mirror) + ": " + content.error().message;
   }
-  const char* summary = code == Code::data_loss ? ": no mirror has the right file: " : ": no mirror could be reached: ";
-  return make_error(code, std::string(file.name) + summary + reasons);
+  if (code == Code::unavailable) return make_error(code, "no mirror could be reached: " + reasons);
+  return make_error(code, std::string(file.name) + ": no mirror has the right file: " + reasons);
 }
 
 bool is_right(const RemoteFile& file, const fs::path& path) {

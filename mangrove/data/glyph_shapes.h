@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -10,6 +11,9 @@ struct GlyphPoint {
   std::int8_t x;
   std::int8_t y;
 };
+
+/// No stroke has more points.
+constexpr std::size_t kMaxGlyphPoints = 16;
 
 /// A line of the pen: from point to point straight, or as a smooth curve through all points (a Catmull-Rom spline),
 /// which ends where it began if it is a loop.

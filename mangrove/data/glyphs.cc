@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/glyph_raster.h"
@@ -14,7 +13,6 @@ namespace {
 constexpr std::uint32_t kTrainSize = 60'000;
 constexpr std::uint32_t kTestSize = 10'000;
 constexpr int kClasses = 10;
-constexpr std::size_t kMaxPoints = 16;  // of one stroke
 
 // How much samples differ from each other. Chosen so that LeNet is right on 98.5 to 99.5 % of the test set after one
 // epoch.
@@ -71,7 +69,7 @@ class Distortion {
 
 void draw(const GlyphStyle& style, Random& random, GlyphCanvas& canvas) {
   const Distortion distort(random);
-  std::array<PixelPoint, kMaxPoints> buffer;
+  std::array<PixelPoint, kMaxGlyphPoints> buffer;
   for (const GlyphStroke& stroke : style.strokes) {
     const std::span<PixelPoint> points(buffer.data(), stroke.points.size());
     std::ranges::transform(stroke.points, points.begin(), [&](GlyphPoint point) { return distort(point, random); });

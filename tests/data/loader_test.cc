@@ -1,0 +1,151 @@
+#include "mangrove/data/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/mutex.h"
+
+namespace mangrove::data {
+namespace {
+
+/// Sample i is {i, i, i}, with label i; the sample kBad cannot be read. Reads wait while the gate is closed.
+class Counting final : public Dataset {
+ public:
+  static constexpr std::uint32_t kSize = 10'000;
+  static constexpr std::uint32_t kBad = 666;
+
+  std::uint32_t size() const override { return kSize; }
+  Shape sample_shape() const override { return {3, 1, 1}; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  std::int32_t label(std::uint32_t index) const override { return static_cast<std::int32_t>(index); }
+  Status read(std::uint32_t index, std::span<float> out) const override {
+    reads.fetch_add(1);
+    MutexLock lock(mutex_);
+    while (closed_) opened_.wait_for(mutex_, 60);
+    if (index == kBad) return make_error(Code::data_loss, "sample 666 is bad");
+    std::ranges::fill(out, static_cast<float>(index));
+    return {};
+  }
+  void close(bool closed) {
+    MutexLock lock(mutex_);
+    closed_ = closed;
+    opened_.notify_all();
+  }
+
+  mutable std::atomic<int> reads = 0;
+
+ private:
+  std::vector<std::string> names_ = {"only"};
+  mutable Mutex mutex_;
+  mutable Condition opened_;
+  bool closed_ MG_GUARDED_BY(mutex_) = false;
+};
+
+TEST(Loader, DeliversBatchesInOrderAndPadsTheLast) {
+  Loader loader(std::make_shared<Counting>(), {.batch = 4});
+  loader.request({7, 3, 9, 1});
+  loader.request({5, 2});
+  loader.request({});
+  const std::vector<std::vector<std::int32_t>> labels = {
+      {7, 3, 9, 1}, {5, 2, kPadding, kPadding}, {kPadding, kPadding, kPadding, kPadding}};
+  for (const auto& expected : labels) {
+    const auto batch = loader.next();
+    ASSERT_TRUE(batch.ok()) << batch.error().message;
+    EXPECT_EQ(batch->labels, expected);
+    EXPECT_EQ(batch->count, std::ranges::count_if(expected, [](auto label) { return label != kPadding; }));
+    EXPECT_EQ(batch->images.shape(), (Shape{4, 3, 1, 1}));
+    for (std::size_t i = 0; i < 12; ++i)
+      EXPECT_EQ(batch->images.as<float>()[i], static_cast<float>(std::max(expected[i / 3], 0)));
+  }
+}
+
+TEST(Loader, NothingRequestedIsAnError) {
+  Loader loader(std::make_shared<Counting>(), {.batch = 2});
+  EXPECT_EQ(loader.next().code(), Code::failed_precondition);
+  loader.request({1});
+  EXPECT_TRUE(loader.next().ok());
+  EXPECT_EQ(loader.next().code(), Code::failed_precondition);
+}
+
+TEST(Loader, WhatIsWrongWithABatchIsToldAtThatBatchOnly) {
+  Loader loader(std::make_shared<Counting>(), {.batch = 2});
+  loader.request({1, 2});
+  loader.request({1, Counting::kBad});
+  loader.request({Counting::kSize});
+  loader.request({1, 2, 3});
+  loader.request({3, 4});
+  EXPECT_TRUE(loader.next().ok());
+  const auto unreadable = loader.next();
+  EXPECT_EQ(unreadable.code(), Code::data_loss);
+  EXPECT_EQ(unreadable.error().message, "sample 666 is bad");
+  const auto beyond = loader.next();
+  EXPECT_EQ(beyond.code(), Code::out_of_range);
+  EXPECT_EQ(beyond.error().message, "sample 10000 asked for of a data set of 10000");
+  const auto too_many = loader.next();
+  EXPECT_EQ(too_many.code(), Code::invalid_argument);
+  EXPECT_EQ(too_many.error().message, "3 samples asked for in one batch of 2");
+  EXPECT_EQ(loader.next()->labels, (std::vector<std::int32_t>{3, 4}));
+}
+
+TEST(Loader, LateBatchIsStillTheNextOne) {
+  auto dataset = std::make_shared<Counting>();
+  dataset->close(true);
+  Loader loader(dataset, {.batch = 1});
+  loader.request({5});
+  EXPECT_EQ(loader.next(0.02).code(), Code::deadline_exceeded);
+  EXPECT_EQ(loader.next(0).code(), Code::deadline_exceeded);
+  dataset->close(false);
+  EXPECT_EQ(loader.next()->labels[0], 5);
+}
+
+TEST(Loader, PreparesAheadButNotMoreThanAsked) {
+  auto dataset = std::make_shared<Counting>();
+  constexpr int kAhead = 3;
+  Loader loader(dataset, {.batch = 2, .batches_ahead = kAhead});
+  for (std::uint32_t i = 0; i < 20; ++i) loader.request({2 * i, 2 * i + 1});
+  const SteadyClock clock;
+  for (int taken = 0; taken < 20; ++taken) {
+    const int expected = 2 * std::min(taken + kAhead, 20);
+    const Deadline deadline = clock.after(30);
+    while (dataset->reads < expected && clock.now() < deadline) std::this_thread::yield();
+    EXPECT_EQ(dataset->reads, expected);
+    ASSERT_TRUE(loader.next().ok());
+  }
+}
+
+TEST(Loader, GoesWithRequestsOutstanding) {
+  auto dataset = std::make_shared<Counting>();
+  for (int round = 0; round < 50; ++round) {
+    Loader loader(dataset, {.batch = 2});
+    for (std::uint32_t i = 0; i < 100; ++i) loader.request({i, i + 1});
+    if (round % 2 == 0) {
+      EXPECT_TRUE(loader.next().ok());
+    }
+  }
+  EXPECT_LE(dataset->reads, 50 * 2 * 3);  // one batch taken and two ahead, of 2 samples
+  EXPECT_EQ(dataset.use_count(), 1);
+}
+
+TEST(Loader, RequestsMayComeFromOtherThreads) {
+  Loader loader(std::make_shared<Counting>(), {.batch = 1});
+  std::vector<std::jthread> requesters;
+  for (std::uint32_t t = 0; t < 4; ++t)
+    requesters.emplace_back([&loader, t] {
+      for (std::uint32_t i = 0; i < 100; ++i) loader.request({1000 * t + i});
+    });
+  requesters.clear();
+  std::array<std::int32_t, 4> expected = {0, 1000, 2000, 3000};
+  for (int i = 0; i < 400; ++i) {
+    const auto batch = loader.next();
+    ASSERT_TRUE(batch.ok());
+    EXPECT_EQ(batch->labels[0], expected[static_cast<std::size_t>(batch->labels[0] / 1000)]++);
+  }
+}
+
+}  // namespace
+}  // namespace mangrove::data
