@@ -28,10 +28,19 @@ class Execution {
   const Program& program() const { return *program_; }
 
   // Inputs and outputs. The element type T must be the value's; layout is plain [N, ...].
-  template <class T> std::span<T> input(const std::string& name) { return typed<T>(name, false); }
-  template <class T> std::span<const T> output(const std::string& name) { return typed<T>(name, false); }
+  template <class T>
+  std::span<T> input(const std::string& name) {
+    return typed<T>(name, false);
+  }
+  template <class T>
+  std::span<const T> output(const std::string& name) {
+    return typed<T>(name, false);
+  }
   /// Where backward() reads the derivative of the loss with respect to an output; write it before backward().
-  template <class T> std::span<T> output_gradient(const std::string& name) { return typed<T>(name, true); }
+  template <class T>
+  std::span<T> output_gradient(const std::string& name) {
+    return typed<T>(name, true);
+  }
   Status set_input(const std::string& name, const Tensor& value);
   Tensor output_tensor(const std::string& name);
 
@@ -44,7 +53,7 @@ class Execution {
   struct ParameterView {
     std::string name;
     std::span<float> value;
-    std::span<float> gradient;  // empty in inference
+    std::span<float> gradient = {};  // empty in inference
   };
   /// In the order of Graph::parameters().
   std::vector<ParameterView> parameters();
@@ -64,7 +73,8 @@ class Execution {
 
  private:
   Execution(std::shared_ptr<const Program> program, int threads);
-  template <class T> std::span<T> typed(const std::string& name, bool gradient);
+  template <class T>
+  std::span<T> typed(const std::string& name, bool gradient);
   struct Region;  // aligned memory
   struct Impl;
   std::shared_ptr<const Program> program_;

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <optional>
 #include <vector>
 
 #include "mangrove/engine/layout.h"
@@ -26,9 +26,9 @@ struct Operand {
 
   Kind kind;
   Access access;
-  std::string name;           // the value's name; for saved: chosen by the node's kernels
-  LayoutPtr layout;           // the layout this step wants (read) or makes (write); null: plain. Not for saved.
-  Bytes saved_bytes = 0;      // size of a saved buffer; the same wherever it is named
+  std::string name;       // the value's name; for saved: chosen by the node's kernels
+  LayoutPtr layout = {};  // the layout this step wants (read) or makes (write); null: plain. Not for saved.
+  Bytes saved_bytes = 0;  // size of a saved buffer; the same wherever it is named
 };
 
 /// One call into a backend, e.g. one oneDNN primitive.
@@ -39,10 +39,10 @@ struct Step {
   /// Runs the step on the buffers it was bound to. threads: one at a time per bound step.
   using Bound = std::function<void()>;
 
-  std::string name;                // "conv1 forward", for profiles
-  std::string node;                // the node it belongs to; "" for none
+  std::string name;  // "conv1 forward", for profiles
+  std::string node;  // the node it belongs to; "" for none
   std::vector<Operand> operands;
-  Bytes workspace = 0;             // scratch space that only this step uses while it runs
+  Bytes workspace = 0;  // scratch space that only this step uses while it runs
   /// {i, j}: output operand j may lie in the same memory as input operand i (the step then reads each element before it
   /// writes it). The planner uses it where the input is not needed later.
   std::optional<std::pair<std::size_t, std::size_t>> in_place;
@@ -53,17 +53,17 @@ struct Step {
 /// All that a backend needs to make kernels for one node (and an activation fused into it).
 struct KernelRequest {
   const Node& node;
-  const Node* activation = nullptr;         // its output is then the request's output
-  std::vector<ValueInfo> inputs;            // batch bound; parallel to node.inputs
-  std::vector<ValueInfo> outputs;
-  std::vector<std::string> output_names;    // of the activation if there is one, else of the node
-  std::vector<const Tensor*> constants;     // per input: its value where it is an initializer that is not trained, else null
-  std::vector<LayoutPtr> layouts;           // per input: how it lies now
-  std::vector<bool> free_layout;            // per input: a parameter no kernel has laid out yet: the layout that this
-                                            // node's forward step asks for becomes its layout
-  std::vector<bool> wants_gradient;         // per input: backward must write its gradient (training only)
+  const Node* activation = nullptr;    // its output is then the request's output
+  std::vector<ValueInfo> inputs = {};  // batch bound; parallel to node.inputs
+  std::vector<ValueInfo> outputs = {};
+  std::vector<std::string> output_names = {};  // of the activation if there is one, else of the node
+  std::vector<const Tensor*> constants = {};   // per input: its value where it is an untrained initializer, else null
+  std::vector<LayoutPtr> layouts = {};         // per input: how it lies now
+  std::vector<bool> free_layout = {};     // per input: a parameter no kernel has laid out yet: the layout that this
+                                          // node's forward step asks for becomes its layout
+  std::vector<bool> wants_gradient = {};  // per input: backward must write its gradient (training only)
   Mode mode = Mode::inference;
-  int threads = 1;                          // kernel threads that will run the steps; some kernels split work by it
+  int threads = 1;  // kernel threads that will run the steps; some kernels split work by it
 };
 
 /// A node's steps. Convention: a value lies as its producer's forward step wrote it (a parameter: as its first consumer

@@ -7,8 +7,8 @@
 
 namespace mangrove {
 
-/// How a value lies in memory, when not plain. Each backend has its own (oneDNN: blocked formats); only the backend that
-/// made a Layout can read it. Immutable.
+/// How a value lies in memory, when not plain. Each backend has its own (oneDNN: blocked formats); only the backend
+/// that made a Layout can read it. Immutable.
 class Layout {
  public:
   virtual ~Layout() = default;

@@ -14,15 +14,15 @@ namespace mangrove {
 struct CompileOptions {
   Mode mode = Mode::inference;
   std::int64_t batch = 1;
-  std::string backend;          // "" takes the fastest of this build
-  bool input_gradients = false; // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
-  bool fuse = true;             // activations into the node before them, where the backend can
-  int threads = 1;              // kernel threads that the steps are made for; an Execution should use as many
+  std::string backend;           // "" takes the fastest of this build
+  bool input_gradients = false;  // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
+  bool fuse = true;              // activations into the node before them, where the backend can
+  int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many
 };
 
 /// Bytes, known before the first step.
 struct MemoryReport {
-  Bytes parameters = 0;   // weights, and their gradients in training
+  Bytes parameters = 0;   // weights and constants, and in training the weights' gradients
   Bytes arena = 0;        // activations, gradients of activations, saved buffers and workspace, overlapped by liveness
   Bytes activations = 0;  // the same without overlapping, for comparison
   Bytes total() const { return parameters + arena; }
@@ -39,22 +39,25 @@ struct BufferRef {
 /// threads: any.
 class Program {
  public:
-  /// errors: invalid_argument (batch < 1, unknown backend), unimplemented (no kernel for an operator or type; names it).
+  /// errors: invalid_argument (batch or threads < 1, unknown backend), unimplemented (no kernel for an operator or
+  /// type; an initializer that is a graph output; the message names it).
   static Result<std::shared_ptr<const Program>> compile(const Graph& graph, const CompileOptions& options);
 
   struct PlacedStep {
     Step step;
     std::vector<BufferRef> buffers;  // parallel to step.operands
     BufferRef workspace;
+    std::string backend;  // whose step it is
   };
   /// Where a value (or its gradient) can be found from outside, and how it lies.
   struct PlacedValue {
-    ValueInfo info;                  // batch bound
+    ValueInfo info;  // batch bound
     LayoutPtr layout;
     BufferRef value;
-    BufferRef gradient;              // in training: parameters, outputs, and inputs with input_gradients
+    BufferRef gradient;  // in training: parameters, outputs, and inputs with input_gradients
     bool has_gradient = false;
-    Bytes bytes = 0;                 // in its layout
+    Bytes bytes = 0;                                   // in its layout
+    std::shared_ptr<const Step> to_plain, from_plain;  // null where it lies plain
   };
 
   const Graph& graph() const { return graph_; }
@@ -83,6 +86,7 @@ class Program {
   std::vector<PlacedStep> forward_;
   std::vector<PlacedStep> backward_;
   std::map<std::string, PlacedValue> values_;
+  std::vector<std::string> notes_;  // choices made while compiling, for describe()
   MemoryReport memory_;
 };
 

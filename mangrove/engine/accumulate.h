@@ -1,0 +1,11 @@
+#pragma once
+
+#include "mangrove/engine/kernel.h"
+
+namespace mangrove {
+
+/// A step over operands {sum, term, sum}: sum += term for each f32 or f64 element, in whatever layout both lie.
+/// The program puts it after each further contribution to a gradient.
+Step accumulate_step(DType dtype, Bytes bytes);
+
+}  // namespace mangrove

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <vector>
+
+#include "mangrove/engine/program.h"
+
+namespace mangrove {
+
+/// Index of a buffer in a BufferTable.
+using BufferId = int;
+constexpr BufferId kNoBuffer = -1;
+
+/// The buffers of a program in the making: who uses them when, which pairs may share memory, and in the end where each
+/// lies.
+class BufferTable {
+ public:
+  using Region = BufferRef::Region;
+  enum class Life {
+    uses,       // from its first to its last use
+    whole_run,  // the user may read or write it between runs
+  };
+
+  BufferId add(Bytes bytes, Life life, Region region = Region::arena);
+  /// `step` counts forward and backward steps through.
+  void use(BufferId buffer, int step);
+
+  /// Lets `output` lie where `input` does, if step `step` is the last use of `input` and the first of `output`.
+  /// Call after every use() is known, in step order.
+  void share_in_place(int step, BufferId input, BufferId output);
+
+  bool same_memory(BufferId a, BufferId b) const { return owner_of(a) == owner_of(b); }
+
+  struct Placement {
+    std::vector<BufferRef> places;  // by BufferId
+    MemoryReport memory;
+  };
+  Placement place(int steps) const;
+
+ private:
+  struct Buffer {
+    Bytes bytes = 0;
+    Life life = Life::uses;
+    Region region = Region::arena;
+    int first = -1;  // step of the first use; -1: none
+    int last = -1;
+    BufferId owner = kNoBuffer;  // the buffer whose memory this one shares; itself if its own
+  };
+  BufferId owner_of(BufferId buffer) const;
+
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace mangrove

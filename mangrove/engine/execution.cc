@@ -1,0 +1,238 @@
+#include "mangrove/engine/execution.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "mangrove/base/check.h"
+#include "mangrove/base/clock.h"
+#include "mangrove/engine/memory_plan.h"
+
+namespace mangrove {
+
+// Zeroed memory of one program region.
+struct Execution::Region {
+  static constexpr std::align_val_t kAlignment{kBufferAlignment};
+  struct Free {
+    void operator()(std::byte* bytes) const { ::operator delete(bytes, kAlignment); }
+  };
+
+  Status allocate(Bytes bytes) {
+    const auto size = static_cast<std::size_t>(std::max<Bytes>(bytes, 1));
+    memory.reset(static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow)));
+    if (!memory) return make_error(Code::resource_exhausted, "cannot allocate " + format_bytes(bytes));
+    std::memset(memory.get(), 0, size);
+    return {};
+  }
+
+  std::unique_ptr<std::byte, Free> memory;
+};
+
+struct Execution::Impl {
+  std::byte* at(const BufferRef& place) const {
+    const Region& region = place.region == BufferRef::Region::arena ? arena : parameters;
+    return region.memory.get() + place.offset;
+  }
+
+  std::vector<Step::Bound> bind(const std::vector<Program::PlacedStep>& steps) const {
+    std::vector<Step::Bound> bound;
+    std::vector<std::byte*> buffers;
+    for (const Program::PlacedStep& placed : steps) {
+      buffers.clear();
+      for (const BufferRef& place : placed.buffers) buffers.push_back(at(place));
+      bound.push_back(placed.step.bind(buffers, placed.step.workspace > 0 ? at(placed.workspace) : nullptr));
+    }
+    return bound;
+  }
+
+  Region arena, parameters;
+  std::vector<Step::Bound> forward, backward;
+};
+
+namespace {
+
+/// Runs a reorder between two buffers that the plan does not know. null: both lie plain.
+void copy_laid_out(const Step* reorder, const std::byte* from, std::byte* to, std::size_t plain_bytes) {
+  if (reorder == nullptr) {
+    std::memcpy(to, from, plain_bytes);
+    return;
+  }
+  const Tensor workspace(DType::u8, Shape{reorder->workspace});
+  const std::byte* scratch = workspace.data();
+  // The step only reads operand 0; its type has no const because other steps write there.
+  std::byte* const buffers[] = {const_cast<std::byte*>(from), to};
+  reorder->bind(buffers, const_cast<std::byte*>(scratch))();
+}
+
+std::size_t plain_bytes(const Program::PlacedValue& placed) {
+  return static_cast<std::size_t>(placed.info.shape.elements()) * size_of(placed.info.dtype);
+}
+
+const Program::PlacedValue& find(const Program& program, const std::string& name) {
+  const auto value = program.placed_values().find(name);
+  MG_CHECK_MSG(value != program.placed_values().end(), "no input, output or parameter '" + name + "'");
+  return value->second;
+}
+
+}  // namespace
+
+Execution::Execution(std::shared_ptr<const Program> program, int threads)
+    : program_(std::move(program)), threads_(threads), impl_(std::make_unique<Impl>()) {}
+Execution::~Execution() = default;
+
+Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, int threads) {
+  MG_CHECK(threads >= 1);
+  std::unique_ptr<Execution> execution(new Execution(std::move(program), threads));
+  const Program& made = *execution->program_;
+  Impl& impl = *execution->impl_;
+  const std::string needs =
+      "graph '" + made.graph().name() + "' needs " + format_bytes(made.memory().total()) + " of memory";
+  MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
+  MG_RETURN_IF_ERROR(impl.parameters.allocate(made.parameter_bytes()).context(needs));
+  for (const auto& [name, tensor] : made.graph().initializers()) {
+    const auto placed = made.placed_values().find(name);
+    if (placed == made.placed_values().end()) continue;  // a constant that no step reads
+    copy_laid_out(placed->second.from_plain.get(), tensor.data(), impl.at(placed->second.value),
+                  static_cast<std::size_t>(tensor.bytes()));
+  }
+  impl.forward = impl.bind(made.forward_steps());
+  impl.backward = impl.bind(made.backward_steps());
+  return execution;
+}
+
+void Execution::forward() {
+  program_->backend().prepare_thread(threads_);
+  for (const Step::Bound& step : impl_->forward) step();
+}
+
+void Execution::backward() {
+  MG_CHECK(program_->options().mode == Mode::training);
+  program_->backend().prepare_thread(threads_);
+  for (const Step::Bound& step : impl_->backward) step();
+}
+
+template <class T>
+std::span<T> Execution::typed(const std::string& name, bool gradient) {
+  const Program::PlacedValue& placed = find(*program_, name);
+  MG_CHECK_MSG(placed.info.dtype == dtype_of<T> && !placed.layout, name);
+  MG_CHECK_MSG(!gradient || placed.has_gradient, name);
+  std::byte* bytes = impl_->at(gradient ? placed.gradient : placed.value);
+  return {reinterpret_cast<T*>(bytes), static_cast<std::size_t>(placed.info.shape.elements())};
+}
+template std::span<float> Execution::typed<float>(const std::string&, bool);
+template std::span<double> Execution::typed<double>(const std::string&, bool);
+template std::span<std::int32_t> Execution::typed<std::int32_t>(const std::string&, bool);
+template std::span<std::int64_t> Execution::typed<std::int64_t>(const std::string&, bool);
+template std::span<std::uint8_t> Execution::typed<std::uint8_t>(const std::string&, bool);
+template std::span<bool> Execution::typed<bool>(const std::string&, bool);
+
+namespace {
+
+Status check_value(const std::string& what, const Program::PlacedValue& placed, const Tensor& value) {
+  if (value.dtype() == placed.info.dtype && value.shape() == placed.info.shape) return {};
+  return make_error(Code::invalid_argument, what + " is " + dtype_name(value.dtype()) + " " + to_string(value.shape()) +
+                                                ", expected " + dtype_name(placed.info.dtype) + " " +
+                                                to_string(placed.info.shape));
+}
+
+}  // namespace
+
+Status Execution::set_input(const std::string& name, const Tensor& value) {
+  const auto& inputs = program_->graph().inputs();
+  if (std::none_of(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == name; })) {
+    return make_error(Code::not_found, "graph '" + program_->graph().name() + "' has no input '" + name + "'");
+  }
+  const Program::PlacedValue& placed = find(*program_, name);
+  MG_RETURN_IF_ERROR(check_value("input '" + name + "'", placed, value));
+  std::memcpy(impl_->at(placed.value), value.data(), plain_bytes(placed));
+  return {};
+}
+
+Tensor Execution::output_tensor(const std::string& name) {
+  const Program::PlacedValue& placed = find(*program_, name);
+  Tensor tensor(placed.info.dtype, placed.info.shape);
+  copy_laid_out(placed.to_plain.get(), impl_->at(placed.value), tensor.data(), plain_bytes(placed));
+  return tensor;
+}
+
+std::vector<Execution::ParameterView> Execution::parameters() {
+  std::vector<ParameterView> views;
+  for (const std::string& name : program_->graph().parameters()) {
+    const Program::PlacedValue& placed = find(*program_, name);
+    MG_CHECK_MSG(placed.info.dtype == DType::f32, name);
+    const std::size_t elements = static_cast<std::size_t>(placed.bytes) / sizeof(float);
+    ParameterView view{.name = name, .value = {reinterpret_cast<float*>(impl_->at(placed.value)), elements}};
+    if (placed.has_gradient) view.gradient = {reinterpret_cast<float*>(impl_->at(placed.gradient)), elements};
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+Tensor Execution::parameter(const std::string& name) {
+  MG_CHECK_MSG(program_->graph().initializers().contains(name), name);
+  return output_tensor(name);
+}
+
+Status Execution::set_parameter(const std::string& name, const Tensor& value) {
+  const auto placed = program_->placed_values().find(name);
+  if (placed == program_->placed_values().end() || !program_->graph().initializers().contains(name)) {
+    return make_error(Code::not_found, "graph '" + program_->graph().name() + "' has no parameter '" + name + "'");
+  }
+  MG_RETURN_IF_ERROR(check_value("parameter '" + name + "'", placed->second, value));
+  copy_laid_out(placed->second.from_plain.get(), value.data(), impl_->at(placed->second.value),
+                plain_bytes(placed->second));
+  return {};
+}
+
+Tensor Execution::gradient(const std::string& name) {
+  const Program::PlacedValue& placed = find(*program_, name);
+  MG_CHECK_MSG(placed.has_gradient, name);
+  Tensor tensor(placed.info.dtype, placed.info.shape);
+  copy_laid_out(placed.to_plain.get(), impl_->at(placed.gradient), tensor.data(), plain_bytes(placed));
+  return tensor;
+}
+
+void Execution::to_plain(const std::string& name, std::span<const float> laid_out, std::span<float> plain) {
+  const Program::PlacedValue& placed = find(*program_, name);
+  MG_CHECK_MSG(laid_out.size_bytes() == static_cast<std::size_t>(placed.bytes), name);
+  MG_CHECK_MSG(plain.size_bytes() == plain_bytes(placed), name);
+  copy_laid_out(placed.to_plain.get(), reinterpret_cast<const std::byte*>(laid_out.data()),
+                reinterpret_cast<std::byte*>(plain.data()), plain.size_bytes());
+}
+
+void Execution::from_plain(const std::string& name, std::span<const float> plain, std::span<float> laid_out) {
+  const Program::PlacedValue& placed = find(*program_, name);
+  MG_CHECK_MSG(laid_out.size_bytes() == static_cast<std::size_t>(placed.bytes), name);
+  MG_CHECK_MSG(plain.size_bytes() == plain_bytes(placed), name);
+  copy_laid_out(placed.from_plain.get(), reinterpret_cast<const std::byte*>(plain.data()),
+                reinterpret_cast<std::byte*>(laid_out.data()), plain.size_bytes());
+}
+
+std::vector<NodeTime> Execution::profile_forward(int repeats) {
+  MG_CHECK(repeats >= 1);
+  const SteadyClock clock;
+  std::map<std::string, std::vector<Seconds>> times;  // by node, of each repeat
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    program_->backend().prepare_thread(threads_);
+    for (std::size_t i = 0; i < impl_->forward.size(); ++i) {
+      auto& of_node = times[program_->forward_steps()[i].step.node];
+      of_node.resize(static_cast<std::size_t>(repeat) + 1, 0);
+      const Instant start = clock.now();
+      impl_->forward[i]();
+      of_node.back() += clock.now() - start;
+    }
+  }
+  std::vector<NodeTime> medians;
+  for (const Node& node : program_->graph().nodes()) {
+    auto& of_node = times[node.name];
+    const auto middle = of_node.begin() + static_cast<std::ptrdiff_t>(of_node.size() / 2);
+    if (!of_node.empty()) std::nth_element(of_node.begin(), middle, of_node.end());
+    medians.push_back({node.name, of_node.empty() ? 0.0 : *middle});
+  }
+  return medians;
+}
+
+}  // namespace mangrove

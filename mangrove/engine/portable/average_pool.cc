@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "mangrove/engine/portable/kernels.h"
+#include "mangrove/engine/portable/portable_step.h"
+#include "mangrove/engine/portable/vector_ops.h"
+#include "mangrove/engine/portable/window_rows.h"
+#include "mangrove/graph/pool_geometry.h"
+
+namespace mangrove::portable {
+namespace {
+
+/// 1 / the number of elements that each window's mean is over: output plane [H', W'].
+template <class T>
+std::vector<T> window_weights(const PoolGeometry& g) {
+  std::vector<T> weights(static_cast<std::size_t>(g.window.output[0] * g.window.output[1]), T(0));
+  for_each_tap_row(g.window, [&](const TapRow& row) {
+    for (std::int64_t k = 0; k < row.count; ++k) weights[static_cast<std::size_t>(row.output + k)] += T(1);
+  });
+  for (T& weight : weights) weight = T(1) / (g.count_include_pad ? static_cast<T>(g.window.taps()) : weight);
+  return weights;
+}
+
+template <class T>
+void forward_plane(const Window& window, const std::vector<T>& weights, const T* src, T* dst) {
+  std::fill_n(dst, weights.size(), T(0));
+  for_each_tap_row(
+      window, [&](const TapRow& row) { axpy(row.count, T(1), src + row.input, window.strides[1], dst + row.output); });
+  for (std::size_t i = 0; i < weights.size(); ++i) dst[i] *= weights[i];
+}
+
+template <class T>
+void backward_plane(const Window& window, const std::vector<T>& weights, const T* diff_dst, T* diff_src) {
+  std::fill_n(diff_src, window.input[0] * window.input[1], T(0));
+  for_each_tap_row(window, [&](const TapRow& row) {
+    for (std::int64_t k = 0; k < row.count; ++k) {
+      diff_src[row.input + k * window.strides[1]] +=
+          diff_dst[row.output + k] * weights[static_cast<std::size_t>(row.output + k)];
+    }
+  });
+}
+
+template <class T>
+NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
+  const std::string &x = request.node.inputs[0], &y = request.output_names[0];
+  const std::int64_t planes = g.batch * g.channels;
+  const std::int64_t input = g.window.input[0] * g.window.input[1], output = g.window.output[0] * g.window.output[1];
+  const std::vector<T> weights = window_weights<T>(g);
+  NodeKernels kernels;
+  kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {
+    for (std::int64_t p = 0; p < planes; ++p) {
+      forward_plane(g.window, weights, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output);
+    }
+  }));
+  if (!wants_gradient(request, 0)) return kernels;
+  kernels.backward.push_back(
+      make_step(request, "backward", {read_gradient(y), write_gradient(x)}, [=](const Buffers& buffers) {
+        for (std::int64_t p = 0; p < planes; ++p) {
+          backward_plane(g.window, weights, buffers.as<const T>(0) + p * output, buffers.as<T>(1) + p * input);
+        }
+      }));
+  return kernels;
+}
+
+}  // namespace
+
+Result<NodeKernels> make_average_pool(const KernelRequest& request) {
+  MG_TRY(const PoolGeometry geometry, pool_geometry(request.node, request.inputs[0].shape));
+  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+}
+
+}  // namespace mangrove::portable

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/check.h"
+#include "mangrove/engine/kernel.h"
+
+/// What the portable kernels share: operands that lie plain, and steps written as functions over typed pointers.
+namespace mangrove::portable {
+
+inline Operand read_value(const std::string& name) {
+  return {.kind = Operand::Kind::value, .access = Operand::Access::read, .name = name};
+}
+inline Operand write_value(const std::string& name) {
+  return {.kind = Operand::Kind::value, .access = Operand::Access::write, .name = name};
+}
+inline Operand read_gradient(const std::string& name) {
+  return {.kind = Operand::Kind::gradient, .access = Operand::Access::read, .name = name};
+}
+inline Operand write_gradient(const std::string& name) {
+  return {.kind = Operand::Kind::gradient, .access = Operand::Access::write, .name = name};
+}
+inline Operand read_saved(const std::string& name, Bytes bytes) {
+  return {.kind = Operand::Kind::saved, .access = Operand::Access::read, .name = name, .saved_bytes = bytes};
+}
+inline Operand write_saved(const std::string& name, Bytes bytes) {
+  return {.kind = Operand::Kind::saved, .access = Operand::Access::write, .name = name, .saved_bytes = bytes};
+}
+
+inline bool has_input(const KernelRequest& request, std::size_t i) {
+  return i < request.node.inputs.size() && !request.node.inputs[i].empty();
+}
+inline bool wants_gradient(const KernelRequest& request, std::size_t i) {
+  return request.mode == Mode::training && i < request.wants_gradient.size() && request.wants_gradient[i];
+}
+
+/// Where the operands of a step lie.
+class Buffers {
+ public:
+  explicit Buffers(std::span<std::byte* const> buffers) : buffers_(buffers.begin(), buffers.end()) {}
+  template <class T>
+  T* as(std::size_t operand) const {
+    return reinterpret_cast<T*>(buffers_[operand]);
+  }
+
+ private:
+  std::vector<std::byte*> buffers_;
+};
+
+/// A step that runs work(const Buffers&). `what`: "forward", "backward data".
+template <class Work>
+Step make_step(const KernelRequest& request, const std::string& what, std::vector<Operand> operands, Work work) {
+  Step step;
+  step.name = request.node.name + " " + what;
+  step.node = request.node.name;
+  step.operands = std::move(operands);
+  step.bind = [work](std::span<std::byte* const> buffers, std::byte*) -> Step::Bound {
+    return [work, bound = Buffers(buffers)] { work(bound); };
+  };
+  return step;
+}
+
+/// make(T()) for the element type T of a value: float or double.
+template <class Make>
+NodeKernels for_type(DType dtype, Make make) {
+  MG_CHECK(dtype == DType::f32 || dtype == DType::f64);
+  return dtype == DType::f32 ? make(float()) : make(double());
+}
+
+}  // namespace mangrove::portable

@@ -1,0 +1,249 @@
+#include "mangrove/engine/program_builder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "mangrove/base/check.h"
+#include "mangrove/engine/portable/portable_backend.h"
+#include "mangrove/graph/operator.h"
+
+namespace mangrove {
+namespace {
+
+bool is_floating(const ValueInfo& info) {
+  return info.dtype == DType::f32 || info.dtype == DType::f64;
+}
+
+std::string node_title(const Node& node) {
+  return "node '" + node.name + "' (" + node.op + ")";
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options,
+                               std::shared_ptr<const Backend> backend)
+    : program_(new Program(graph)),
+      graph_(program_->graph_),
+      options_(program_->options_),
+      backend_(std::move(backend)),
+      portable_(make_portable_backend()),
+      steps_(*backend_) {
+  program_->options_ = options;
+  program_->backend_ = backend_;
+  for (std::string& name : graph_.parameters()) parameters_.insert(std::move(name));
+  outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
+  for (const Node& node : graph_.nodes()) {
+    for (const std::string& input : node.inputs) {
+      if (!input.empty()) consumers_[input].push_back(&node);
+    }
+  }
+}
+
+Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
+  MG_RETURN_IF_ERROR(check_outputs());
+  find_wanted_gradients();
+  declare_values();
+  std::vector<Compiled> compiled;
+  MG_RETURN_IF_ERROR(append_forward(compiled));
+  const int forward_steps = steps_.size();
+  if (options_.mode == Mode::training) MG_RETURN_IF_ERROR(append_backward(compiled));
+  const BufferTable::Placement placement = steps_.place();
+  program_->memory_ = placement.memory;
+  MG_RETURN_IF_ERROR(place_values(placement));
+  place_steps(placement, forward_steps);
+  return std::shared_ptr<const Program>(program_);
+}
+
+Status ProgramBuilder::check_outputs() const {
+  const bool input_gradients = options_.mode == Mode::training && options_.input_gradients;
+  for (const std::string& name : outputs_) {
+    if (graph_.initializers().contains(name)) {
+      return make_error(Code::unimplemented, "output '" + name + "' of graph '" + graph_.name() +
+                                                 "' is an initializer; expected the output of a node");
+    }
+    const bool is_input = std::any_of(graph_.inputs().begin(), graph_.inputs().end(),
+                                      [&](const auto& input) { return input.first == name; });
+    if (is_input && input_gradients) {
+      return make_error(Code::unimplemented, "output '" + name + "' of graph '" + graph_.name() +
+                                                 "' is also its input, which cannot be trained with input gradients");
+    }
+  }
+  return {};
+}
+
+ValueInfo ProgramBuilder::bound(const std::string& name) const {
+  const ValueInfo& info = graph_.value(name);
+  return {info.dtype, info.shape.with_batch(options_.batch)};
+}
+
+void ProgramBuilder::find_wanted_gradients() {
+  if (options_.mode != Mode::training) return;
+  for (const std::string& name : parameters_) needs_gradient_.insert(name);
+  if (options_.input_gradients) {
+    for (const auto& [name, info] : graph_.inputs()) {
+      if (is_floating(info)) needs_gradient_.insert(name);
+    }
+  }
+  for (const Node& node : graph_.nodes()) {
+    const bool reaches = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](const std::string& input) { return needs_gradient_.contains(input); });
+    if (!reaches) continue;
+    for (const std::string& output : node.outputs) {
+      if (!output.empty() && is_floating(graph_.value(output))) needs_gradient_.insert(output);
+    }
+  }
+}
+
+void ProgramBuilder::declare_values() {
+  using Role = StepList::Role;
+  for (const auto& [name, info] : graph_.inputs()) {
+    steps_.declare(name, bound(name), Role::input, outputs_.contains(name));
+  }
+  for (const auto& [name, tensor] : graph_.initializers()) {
+    steps_.declare(name, bound(name), parameters_.contains(name) ? Role::parameter : Role::constant, false);
+  }
+  for (const Node& node : graph_.nodes()) {
+    for (const std::string& name : node.outputs) {
+      if (!name.empty()) steps_.declare(name, bound(name), Role::activation, outputs_.contains(name));
+    }
+  }
+  if (options_.mode != Mode::training) return;
+  for (const std::string& name : outputs_) {
+    if (is_floating(graph_.value(name))) steps_.declare_given_gradient(name);
+  }
+}
+
+const Node* ProgramBuilder::activation_to_fuse(const Node& node) const {
+  if (!options_.fuse || node.outputs.size() != 1 || outputs_.contains(node.outputs[0])) return nullptr;
+  const auto consumers = consumers_.find(node.outputs[0]);
+  if (consumers == consumers_.end() || consumers->second.size() != 1) return nullptr;
+  const Node* next = consumers->second[0];
+  return find_operator(next->op)->activation && backend_->fuses(node, *next) ? next : nullptr;
+}
+
+KernelRequest ProgramBuilder::request_for(const Node& node, const Node* activation) const {
+  KernelRequest request{.node = node, .activation = activation};
+  request.mode = options_.mode;
+  request.threads = options_.threads;
+  for (const std::string& name : node.inputs) {
+    const bool present = !name.empty();
+    const auto initializer = graph_.initializers().find(name);
+    const bool is_constant = initializer != graph_.initializers().end() && !parameters_.contains(name);
+    const bool lies = present && !steps_.value(name).copies.empty();
+    request.inputs.push_back(present ? bound(name) : ValueInfo{});
+    request.constants.push_back(is_constant ? &initializer->second : nullptr);
+    request.layouts.push_back(lies ? steps_.value(name).copies[0].layout : nullptr);
+    request.free_layout.push_back(present && !lies && parameters_.contains(name));
+    request.wants_gradient.push_back(needs_gradient_.contains(name));
+  }
+  request.output_names = activation == nullptr ? node.outputs : activation->outputs;
+  for (const std::string& name : request.output_names)
+    request.outputs.push_back(name.empty() ? ValueInfo{} : bound(name));
+  return request;
+}
+
+Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelRequest& request,
+                                                              const Backend& backend) const {
+  MG_TRY(NodeKernels kernels, backend.make_kernels(request).context(node_title(request.node)));
+  return Compiled{std::move(kernels), std::string(backend.name()), request.output_names[0]};
+}
+
+Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) {
+  if (const Node* activation = activation_to_fuse(node); activation != nullptr) {
+    const KernelRequest request = request_for(node, activation);
+    if (backend_->supports(request)) {
+      program_->notes_.push_back(node_title(*activation) + " is fused into " + node_title(node));
+      fused_.insert(activation);
+      return make_kernels(request, *backend_);
+    }
+  }
+  const KernelRequest request = request_for(node, nullptr);
+  if (backend_->supports(request)) return make_kernels(request, *backend_);
+  const std::string of = node.outputs.empty() ? ""
+                                              : " of " + std::string(dtype_name(request.outputs[0].dtype)) + " " +
+                                                    to_string(request.outputs[0].shape);
+  if (!portable_->supports(request)) {
+    return make_error(Code::unimplemented, node_title(node) + ": no backend has a kernel" + of);
+  }
+  program_->notes_.push_back(node_title(node) + " is portable: " + std::string(backend_->name()) + " has no kernel" +
+                             of);
+  return make_kernels(request, *portable_);
+}
+
+Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
+  for (const Node& node : graph_.nodes()) {
+    if (fused_.contains(&node)) continue;
+    MG_TRY(Compiled one, compile_node(node));
+    for (Step& step : one.kernels.forward) {
+      step.node = node.name;
+      MG_RETURN_IF_ERROR(steps_.append(std::move(step), one.backend).context(node_title(node)));
+    }
+    for (Step& step : one.kernels.backward) step.node = node.name;
+    compiled.push_back(std::move(one));
+  }
+  return {};
+}
+
+Status ProgramBuilder::append_backward(std::vector<Compiled>& compiled) {
+  for (auto one = compiled.rbegin(); one != compiled.rend(); ++one) {
+    // Nothing that leads to a graph output uses this node's output: all its gradients are zero.
+    if (!steps_.has_gradient(one->output)) continue;
+    for (Step& step : one->kernels.backward) {
+      const std::string node = step.node;
+      MG_RETURN_IF_ERROR(steps_.append(std::move(step), one->backend).context("node '" + node + "', backward"));
+    }
+  }
+  for (const std::string& name : needs_gradient_) {
+    if (steps_.value(name).role != StepList::Role::activation) steps_.keep_gradient(name);
+  }
+  return {};
+}
+
+Result<Program::PlacedValue> ProgramBuilder::placed(const StepList::Value& value,
+                                                    const BufferTable::Placement& placement) const {
+  const auto place_of = [&](BufferId buffer) { return placement.places[static_cast<std::size_t>(buffer)]; };
+  const StepList::Copy& lies = value.copies[0];
+  Program::PlacedValue result;
+  result.info = value.info;
+  result.layout = lies.layout;
+  result.value = place_of(lies.buffer);
+  result.bytes = bytes_in(value.info, lies.layout);
+  if (lies.layout) {
+    MG_TRY(Step to_plain, backend_->make_reorder(value.info, lies.layout, nullptr));
+    MG_TRY(Step from_plain, backend_->make_reorder(value.info, nullptr, lies.layout));
+    result.to_plain = std::make_shared<const Step>(std::move(to_plain));
+    result.from_plain = std::make_shared<const Step>(std::move(from_plain));
+  }
+  BufferId gradient = value.given_gradient;
+  if (gradient == kNoBuffer && !value.gradient_copies.empty()) gradient = value.gradient_copies[0].buffer;
+  if (gradient != kNoBuffer) {
+    result.gradient = place_of(gradient);
+    result.has_gradient = true;
+  }
+  return result;
+}
+
+Status ProgramBuilder::place_values(const BufferTable::Placement& placement) {
+  for (const auto& [name, value] : steps_.values()) {
+    if (value.copies.empty()) continue;  // a constant that no step reads
+    if (value.role == StepList::Role::activation && !value.is_output) continue;
+    MG_TRY(program_->values_[name], placed(value, placement).context("value '" + name + "'"));
+  }
+  return {};
+}
+
+void ProgramBuilder::place_steps(const BufferTable::Placement& placement, int forward_steps) {
+  int index = 0;
+  for (StepList::DraftStep& draft : steps_.take_steps()) {
+    Program::PlacedStep step;
+    step.step = std::move(draft.step);
+    step.backend = std::move(draft.backend);
+    for (const BufferId buffer : draft.buffers)
+      step.buffers.push_back(placement.places[static_cast<std::size_t>(buffer)]);
+    if (draft.workspace != kNoBuffer) step.workspace = placement.places[static_cast<std::size_t>(draft.workspace)];
+    (index++ < forward_steps ? program_->forward_ : program_->backward_).push_back(std::move(step));
+  }
+}
+
+}  // namespace mangrove

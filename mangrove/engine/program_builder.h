@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mangrove/engine/program.h"
+#include "mangrove/engine/step_list.h"
+
+namespace mangrove {
+
+/// Compiles one graph: kernels for each node in order, then in training their backward steps in reverse, then memory.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Graph& graph, const CompileOptions& options, std::shared_ptr<const Backend> backend);
+
+  Result<std::shared_ptr<const Program>> build();
+
+ private:
+  /// The kernels of one node; empty where it was fused into the one before.
+  struct Compiled {
+    NodeKernels kernels;
+    std::string backend;
+    std::string output;  // name of output 0, of the fused activation if there is one
+  };
+
+  void declare_values();
+  Status check_outputs() const;
+  void find_wanted_gradients();
+  const Node* activation_to_fuse(const Node& node) const;
+  KernelRequest request_for(const Node& node, const Node* activation) const;
+  Result<Compiled> compile_node(const Node& node);
+  Result<Compiled> make_kernels(const KernelRequest& request, const Backend& backend) const;
+  Status append_forward(std::vector<Compiled>& compiled);
+  Status append_backward(std::vector<Compiled>& compiled);
+  ValueInfo bound(const std::string& name) const;
+  Status place_values(const BufferTable::Placement& placement);
+  void place_steps(const BufferTable::Placement& placement, int forward_steps);
+  Result<Program::PlacedValue> placed(const StepList::Value& value, const BufferTable::Placement& placement) const;
+
+  std::shared_ptr<Program> program_;
+  const Graph& graph_;  // the program's copy
+  const CompileOptions& options_;
+  std::shared_ptr<const Backend> backend_, portable_;
+  StepList steps_;
+  std::set<std::string> parameters_, outputs_;
+  std::set<std::string> needs_gradient_;  // values whose gradient backward computes
+  std::map<std::string, std::vector<const Node*>> consumers_;
+  std::set<const Node*> fused_;
+};
+
+}  // namespace mangrove

@@ -1,0 +1,210 @@
+#include "mangrove/engine/step_list.h"
+
+#include <cstddef>
+
+#include "mangrove/base/check.h"
+#include "mangrove/engine/accumulate.h"
+
+namespace mangrove {
+namespace {
+
+using Kind = Operand::Kind;
+using Access = Operand::Access;
+using Life = BufferTable::Life;
+using Region = BufferRef::Region;
+
+Operand operand(Kind kind, Access access, const std::string& name, const LayoutPtr& layout) {
+  return {.kind = kind, .access = access, .name = name, .layout = layout};
+}
+
+}  // namespace
+
+Bytes bytes_in(const ValueInfo& info, const LayoutPtr& layout) {
+  return layout ? layout->bytes() : info.shape.elements() * static_cast<Bytes>(size_of(info.dtype));
+}
+
+void StepList::declare(const std::string& name, const ValueInfo& info, Role role, bool is_output) {
+  const auto [entry, is_new] = values_.emplace(name, Value{.info = info, .role = role, .is_output = is_output});
+  MG_CHECK_MSG(is_new, name);
+  if (role == Role::input)
+    entry->second.copies.push_back({nullptr, buffers_.add(bytes_in(info, nullptr), Life::whole_run)});
+}
+
+void StepList::declare_given_gradient(const std::string& name) {
+  Value& value = values_.at(name);
+  value.given_gradient = buffers_.add(bytes_in(value.info, nullptr), Life::whole_run);
+}
+
+bool StepList::has_gradient(const std::string& name) const {
+  const Value& value = values_.at(name);
+  return !value.gradient_copies.empty() || value.given_gradient != kNoBuffer;
+}
+
+void StepList::keep_gradient(const std::string& name) {
+  Value& value = values_.at(name);
+  if (value.gradient_copies.empty()) value.gradient_copies.push_back({value.copies[0].layout, add_gradient(value)});
+}
+
+Status StepList::append(Step step, const std::string& backend) {
+  std::vector<BufferId> buffers(step.operands.size(), kNoBuffer);
+  std::vector<Follow> follows;
+  for (std::size_t k = 0; k < step.operands.size(); ++k) {
+    if (step.operands[k].access == Access::write) continue;
+    MG_TRY(buffers[k], read(step.operands[k], step.node));
+  }
+  for (std::size_t k = 0; k < step.operands.size(); ++k) {
+    if (step.operands[k].access == Access::write) buffers[k] = write(step.operands[k], step.node, follows);
+  }
+  const std::string node = step.node;
+  push(std::move(step), std::move(buffers), backend);
+  for (const Follow& follow : follows) MG_RETURN_IF_ERROR(append_follow(follow, node));
+  return {};
+}
+
+Result<BufferId> StepList::read(const Operand& operand, const std::string& node) {
+  if (operand.kind == Kind::saved) {
+    const auto saved = saved_.find(node + "/" + operand.name);
+    MG_CHECK_MSG(saved != saved_.end(), node + " reads saved '" + operand.name + "' before it is written");
+    return saved->second;
+  }
+  const auto entry = values_.find(operand.name);
+  MG_CHECK_MSG(entry != values_.end(), node + " reads unknown value '" + operand.name + "'");
+  Value& value = entry->second;
+  if (operand.kind == Kind::gradient) {
+    if (value.gradient_copies.empty() && value.given_gradient != kNoBuffer) {
+      value.gradient_copies.push_back({nullptr, value.given_gradient});
+    }
+    return read_copy(value.gradient_copies, operand, node);
+  }
+  if (value.copies.empty() && value.role == Role::parameter) {  // the first reader decides how it lies
+    value.copies.push_back(
+        {operand.layout, buffers_.add(bytes_in(value.info, operand.layout), Life::uses, Region::parameters)});
+  }
+  if (value.copies.empty() && value.role == Role::constant) {
+    value.copies.push_back({nullptr, buffers_.add(bytes_in(value.info, nullptr), Life::uses, Region::parameters)});
+  }
+  return read_copy(value.copies, operand, node);
+}
+
+Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node) {
+  MG_CHECK_MSG(!copies.empty(), node + " reads '" + operand.name + "' before it is written");
+  for (const Copy& copy : copies) {
+    if (same_layout(copy.layout, operand.layout)) return copy.buffer;
+  }
+  const Copy wanted{operand.layout, add_buffer(values_.at(operand.name), operand.layout)};
+  MG_RETURN_IF_ERROR(append_reorder(operand, copies[0], wanted, node));
+  copies.push_back(wanted);
+  return wanted.buffer;
+}
+
+BufferId StepList::write(const Operand& operand, const std::string& node, std::vector<Follow>& follows) {
+  if (operand.kind == Kind::saved) {
+    const auto [entry, is_new] = saved_.emplace(node + "/" + operand.name, kNoBuffer);
+    MG_CHECK_MSG(is_new, node + " writes saved '" + operand.name + "' twice");
+    return entry->second = buffers_.add(operand.saved_bytes, Life::uses);
+  }
+  const auto entry = values_.find(operand.name);
+  MG_CHECK_MSG(entry != values_.end(), node + " writes unknown value '" + operand.name + "'");
+  return operand.kind == Kind::value ? write_value(entry->second, operand, follows)
+                                     : write_gradient(entry->second, operand, follows);
+}
+
+BufferId StepList::write_value(Value& value, const Operand& operand, std::vector<Follow>& follows) {
+  MG_CHECK_MSG(value.copies.empty(), "value '" + operand.name + "' is written twice");
+  if (!value.is_output) {
+    value.copies.push_back({operand.layout, add_buffer(value, operand.layout)});
+    return value.copies[0].buffer;
+  }
+  value.copies.push_back({nullptr, buffers_.add(bytes_in(value.info, nullptr), Life::whole_run)});
+  if (operand.layout) {
+    value.copies.push_back({operand.layout, add_buffer(value, operand.layout)});
+    follows.push_back({.what = operand, .reorder = std::pair(value.copies[1], value.copies[0])});
+  }
+  return value.copies.back().buffer;
+}
+
+BufferId StepList::write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows) {
+  MG_CHECK_MSG(!value.copies.empty(), operand.name);
+  const LayoutPtr& layout = value.copies[0].layout;
+  const bool lies_otherwise = !same_layout(layout, operand.layout);
+  const bool is_first = value.gradient_copies.empty();
+  Follow follow{.what = operand};
+  const Copy placed{layout, is_first ? add_gradient(value) : add_buffer(value, layout)};
+  const Copy written{operand.layout, lies_otherwise ? add_buffer(value, operand.layout) : placed.buffer};
+  if (lies_otherwise) follow.reorder = std::pair(written, placed);
+  if (is_first) {
+    value.gradient_copies.push_back(placed);
+    follow.term = value.given_gradient;
+  } else {
+    follow.term = placed.buffer;
+  }
+  follow.sum = value.gradient_copies[0].buffer;
+  if (follow.reorder || follow.term != kNoBuffer) follows.push_back(std::move(follow));
+  return written.buffer;
+}
+
+Status StepList::append_follow(const Follow& follow, const std::string& node) {
+  const std::string& name = follow.what.name;
+  if (follow.reorder) {
+    MG_RETURN_IF_ERROR(append_reorder(follow.what, follow.reorder->first, follow.reorder->second, node));
+  }
+  if (follow.term == kNoBuffer) return {};
+  const Value& value = values_.at(name);
+  const LayoutPtr& layout = value.copies[0].layout;
+  Step step = accumulate_step(value.info.dtype, bytes_in(value.info, layout));
+  step.name = node + " add to gradient of " + name;
+  step.node = node;
+  step.operands = {operand(Kind::gradient, Access::read, name, layout),
+                   operand(Kind::gradient, Access::read, name, layout),
+                   operand(Kind::gradient, Access::write, name, layout)};
+  push(std::move(step), {follow.sum, follow.term, follow.sum}, "program");
+  return {};
+}
+
+Status StepList::append_reorder(const Operand& what, const Copy& from, const Copy& to, const std::string& node) {
+  const std::string of = (what.kind == Kind::gradient ? "gradient of " : "") + what.name;
+  MG_TRY(Step step,
+         backend_.make_reorder(values_.at(what.name).info, from.layout, to.layout).context("reorder of " + of));
+  step.name = node + " reorder " + of;
+  step.node = node;
+  MG_CHECK(step.operands.size() == 2);
+  step.operands = {operand(what.kind, Access::read, what.name, from.layout),
+                   operand(what.kind, Access::write, what.name, to.layout)};
+  push(std::move(step), {from.buffer, to.buffer}, std::string(backend_.name()));
+  return {};
+}
+
+BufferId StepList::add_gradient(const Value& value) {
+  const Bytes bytes = bytes_in(value.info, value.copies[0].layout);
+  if (value.role == Role::parameter) return buffers_.add(bytes, Life::uses, Region::parameters);
+  return buffers_.add(bytes, value.role == Role::input ? Life::whole_run : Life::uses);
+}
+
+BufferId StepList::add_buffer(const Value& value, const LayoutPtr& layout) {
+  return buffers_.add(bytes_in(value.info, layout), Life::uses);
+}
+
+void StepList::push(Step step, std::vector<BufferId> buffers, const std::string& backend) {
+  const int index = size();
+  for (const BufferId buffer : buffers) buffers_.use(buffer, index);
+  BufferId workspace = kNoBuffer;
+  if (step.workspace > 0) {
+    workspace = buffers_.add(step.workspace, Life::uses);
+    buffers_.use(workspace, index);
+  }
+  steps_.push_back({std::move(step), std::move(buffers), workspace, backend});
+}
+
+BufferTable::Placement StepList::place() {
+  for (int index = 0; index < size(); ++index) {
+    const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
+    if (!draft.step.in_place) continue;
+    const auto [input, output] = *draft.step.in_place;
+    int uses = 0;  // another operand in the same memory would see it change
+    for (const BufferId buffer : draft.buffers) uses += buffers_.same_memory(buffer, draft.buffers[input]) ? 1 : 0;
+    if (uses == 1) buffers_.share_in_place(index, draft.buffers[input], draft.buffers[output]);
+  }
+  return buffers_.place(size());
+}
+
+}  // namespace mangrove

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/result.h"
+#include "mangrove/engine/backend.h"
+#include "mangrove/engine/buffer_table.h"
+
+namespace mangrove {
+
+/// The steps of a program in the making. Finds the buffer of every operand, puts a reorder in front of a step that
+/// wants another layout than a value has, and turns a second contribution to a gradient into an addition.
+class StepList {
+ public:
+  enum class Role { input, parameter, constant, activation };
+
+  struct DraftStep {
+    Step step;
+    std::vector<BufferId> buffers;  // parallel to step.operands
+    BufferId workspace = kNoBuffer;
+    std::string backend;
+  };
+  /// One value (or gradient) in one layout.
+  struct Copy {
+    LayoutPtr layout;
+    BufferId buffer;
+  };
+  struct Value {
+    ValueInfo info;  // batch bound
+    Role role = Role::activation;
+    bool is_output = false;
+    std::vector<Copy> copies = {};           // the first is how it lies; empty: not made yet
+    std::vector<Copy> gradient_copies = {};  // the same for its gradient
+    BufferId given_gradient = kNoBuffer;     // of a graph output in training: written by the user before backward
+  };
+
+  explicit StepList(const Backend& backend) : backend_(backend) {}
+
+  /// Announces a value before the step that makes it. Inputs get their buffer at once.
+  void declare(const std::string& name, const ValueInfo& info, Role role, bool is_output);
+  /// A graph output whose gradient the user gives.
+  void declare_given_gradient(const std::string& name);
+
+  /// `backend`: whose step it is, for traces. errors: those of Backend::make_reorder.
+  Status append(Step step, const std::string& backend);
+  /// Gives the parameter's gradient its memory even where no step writes it (it then stays zero).
+  void keep_gradient(const std::string& name);
+
+  const std::map<std::string, Value>& values() const { return values_; }
+  const Value& value(const std::string& name) const { return values_.at(name); }
+  /// Whether anything has contributed to the value's gradient.
+  bool has_gradient(const std::string& name) const;
+  int size() const { return static_cast<int>(steps_.size()); }
+
+  /// Decides which buffers share memory and where all lie. Call once, at the end.
+  BufferTable::Placement place();
+  std::vector<DraftStep> take_steps() { return std::move(steps_); }
+
+ private:
+  /// What must follow a step that wrote a value or gradient elsewhere than where it belongs.
+  struct Follow {
+    Operand what;
+    std::optional<std::pair<Copy, Copy>> reorder = {};  // from, to
+    BufferId sum = kNoBuffer;                           // then sum += term
+    BufferId term = kNoBuffer;
+  };
+
+  Result<BufferId> read(const Operand& operand, const std::string& node);
+  Result<BufferId> read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node);
+  BufferId write(const Operand& operand, const std::string& node, std::vector<Follow>& follows);
+  BufferId write_value(Value& value, const Operand& operand, std::vector<Follow>& follows);
+  BufferId write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows);
+  Status append_follow(const Follow& follow, const std::string& node);
+  Status append_reorder(const Operand& what, const Copy& from, const Copy& to, const std::string& node);
+  BufferId add_gradient(const Value& value);
+  BufferId add_buffer(const Value& value, const LayoutPtr& layout);
+  void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
+
+  const Backend& backend_;
+  std::map<std::string, Value> values_;
+  std::map<std::string, BufferId> saved_;  // by "node/name"
+  std::vector<DraftStep> steps_;
+  BufferTable buffers_;
+};
+
+/// Bytes of a value in this layout.
+Bytes bytes_in(const ValueInfo& info, const LayoutPtr& layout);
+
+}  // namespace mangrove
