@@ -14,10 +14,6 @@ struct InnerProduct {
   Dims src_dims, weights_dims, dst_dims;
 };
 
-bool weights_are_transposed(const Node& node) {
-  return node.op == "Gemm" && node.int_or("transB", 0) != 0;
-}
-
 InnerProduct::InnerProduct(const KernelRequest& request) {
   const GemmGeometry geometry = gemm_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape).value();
   src_dims = request.inputs[0].shape.dims();
