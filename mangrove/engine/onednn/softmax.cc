@@ -1,16 +1,6 @@
 #include "mangrove/engine/onednn/kernels.h"
 
 namespace mangrove::onednn {
-namespace {
-
-int positive_axis(const KernelRequest& request) {
-  const auto rank = static_cast<std::int64_t>(request.inputs[0].shape.rank());
-  const std::int64_t axis = request.node.int_or("axis", -1);
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
-}  // namespace
-
 bool softmax_supported(const KernelRequest& request) {
   const std::size_t rank = request.inputs[0].shape.rank();
   return rank >= 1 && rank <= 6;
@@ -18,7 +8,7 @@ bool softmax_supported(const KernelRequest& request) {
 
 NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request) {
   const Value src = input_value(request, 0), dst = output_value(request);
-  const int axis = positive_axis(request);
+  const int axis = static_cast<int>(request.inputs[0].shape.rank()) - 1;  // the graph allows no other
   // plain, since padding has no place in a softmax
   const dnnl::softmax_forward::primitive_desc forward({forward_kind(request), src.plain, axis}, user_scratchpad(),
                                                       engine);
