@@ -49,6 +49,7 @@ class NodeRole {
   Status follow(const Command& command);
   Status send_profile(std::uint64_t request);
   Status start_single(std::uint64_t request);
+  bool valid_placement(const Command& command) const;
   Status place(const Command& command);
   Status compile_stages();
   void feed(const Command& command);
@@ -194,9 +195,20 @@ Status NodeRole::start_single(std::uint64_t request) {
   return {};
 }
 
+/// Every operator in exactly one stage, in order, on a rank that there is.
+bool NodeRole::valid_placement(const Command& command) const {
+  std::size_t position = 0;
+  for (const StagePlace& place : command.stages()) {
+    if (place.first() != position || place.last() <= place.first()) return false;
+    if (place.rank() < 1 || place.rank() >= context_.endpoint.size()) return false;
+    position = place.last();
+  }
+  return position == graph_->nodes().size();
+}
+
 /// Compiles the stages that are new here, keeps the others, and forgets the micro-batches of older generations.
 Status NodeRole::place(const Command& command) {
-  if (command.generation() < generation_) return {};
+  if (command.generation() < generation_ || !valid_placement(command)) return {};
   if (command.generation() > generation_) {
     single_.reset();
     replica_.reset();

@@ -11,10 +11,13 @@ namespace {
 constexpr Seconds kPollInterval = 0.2;  // how often the stop token is looked at
 constexpr double kPatience = 3;         // timeouts without any node before the job fails
 
-bool same_data(const Hello& a, const Hello& b) {
-  return a.samples() == b.samples() &&
-         std::equal(a.classes().begin(), a.classes().end(), b.classes().begin(), b.classes().end()) &&
-         std::equal(a.sample_shape().begin(), a.sample_shape().end(), b.sample_shape().begin(), b.sample_shape().end());
+/// What must be the same on all nodes.
+std::string data_of(const Hello& hello) {
+  Hello data = hello;
+  data.clear_host();
+  data.clear_cores();
+  data.clear_threads();
+  return data.SerializeAsString();
 }
 
 std::string describe(const Hello& hello) {
@@ -35,11 +38,32 @@ Nodes::Nodes(net::RoleContext& context, Reports& reports, Seconds timeout)
 Result<Hello> Nodes::gather() {
   const Instant start = context_.clock.now();
   while (true) {
-    const net::RankSet ready = usable();
-    const bool complete = ready.size() == ranks_not_out().size() || context_.clock.now() - start >= timeout_;
-    if (!ready.empty() && complete) return hello(ready.front());
+    const net::RankSet ranks = ranks_not_out();
+    const auto heard =
+        std::count_if(ranks.begin(), ranks.end(), [&](net::Rank rank) { return nodes_.at(rank).said_hello; });
+    const bool complete = heard == std::ssize(ranks) || context_.clock.now() - start >= timeout_;
+    if (heard > 0 && complete) break;
     MG_RETURN_IF_ERROR(check_patience(start));
     MG_RETURN_IF_ERROR(next(Instant::never()));
+  }
+  choose_reference();
+  return reference_;
+}
+
+/// The data that most nodes have; among equals that of the lowest rank.
+void Nodes::choose_reference() {
+  std::map<std::string, int> votes;
+  int most = 0;
+  for (const auto& [rank, node] : nodes_) {
+    if (node.said_hello) most = std::max(most, ++votes[data_of(node.hello)]);
+  }
+  for (const auto& [rank, node] : nodes_) {
+    if (has_reference_ || !node.said_hello || votes[data_of(node.hello)] < most) continue;
+    reference_ = node.hello;
+    has_reference_ = true;
+  }
+  for (const auto& [rank, node] : nodes_) {
+    if (node.state == State::starting && node.said_hello) admit(rank);
   }
 }
 
@@ -111,22 +135,28 @@ void Nodes::take_hello(net::Rank rank, const Hello& hello) {
                                reports_.node(rank) + ": " + hello.message()));
     return;
   }
-  for (const net::Rank other : usable()) {
-    if (other == rank || same_data(hello, nodes_.at(other).hello)) continue;
-    leave_out(rank, make_error(Code::failed_precondition,
-                               reports_.node(rank) + ": its data set differs: " + describe(hello) + ", " +
-                                   reports_.node(other) + " has " + describe(nodes_.at(other).hello) +
-                                   " (names and sample shape count too)"));
+  Node& node = nodes_.at(rank);
+  node.hello = hello;
+  node.hello.set_cores(std::max(1, hello.cores()));
+  node.hello.set_threads(std::max(1, hello.threads()));
+  node.said_hello = true;
+  if (has_reference_ && node.state == State::starting) admit(rank);
+}
+
+void Nodes::admit(net::Rank rank) {
+  Node& node = nodes_.at(rank);
+  if (data_of(node.hello) == data_of(reference_)) {
+    node.state = State::usable;
     return;
   }
-  nodes_.at(rank).hello = hello;
-  nodes_.at(rank).hello.set_cores(std::max(1, hello.cores()));
-  nodes_.at(rank).hello.set_threads(std::max(1, hello.threads()));
-  nodes_.at(rank).state = State::usable;
+  leave_out(rank, make_error(Code::failed_precondition,
+                             reports_.node(rank) + ": its data set differs: " + describe(node.hello) +
+                                 ", the others have " + describe(reference_) + " (names and sample shape count too)"));
 }
 
 void Nodes::leave_out(net::Rank rank, const Error& error) {
   nodes_.at(rank).state = State::out;
+  nodes_.at(rank).said_hello = false;
   last_failure_ = error;
   reports_.node_left_out(rank, error.message);
 }
@@ -136,6 +166,7 @@ void Nodes::drop_gone() {
   for (auto& [rank, node] : nodes_) {
     if (node.state == State::out || members.alive(rank)) continue;
     node.state = State::out;
+    node.said_hello = false;
     last_failure_ = make_error(Code::unavailable, "no node is left; the last one lost was " + reports_.node(rank));
   }
 }
@@ -144,7 +175,7 @@ void Nodes::drop_gone() {
 void Nodes::ping_starting() {
   const Instant now = context_.clock.now();
   for (auto& [rank, node] : nodes_) {
-    if (node.state != State::starting || now < node.next_ping) continue;
+    if (node.state != State::starting || node.said_hello || now < node.next_ping) continue;
     node.next_ping = now + timeout_;
     Command command;
     command.set_kind(Command::PING);

@@ -49,9 +49,12 @@ class Nodes {
   struct Node {
     State state = State::starting;
     Hello hello;
+    bool said_hello = false;
     Instant next_ping;
   };
   void take_hello(net::Rank rank, const Hello& hello);
+  void choose_reference();
+  void admit(net::Rank rank);
   void leave_out(net::Rank rank, const Error& error);
   void drop_gone();
   void ping_starting();
@@ -62,6 +65,8 @@ class Nodes {
   Reports& reports_;
   Seconds timeout_;
   std::map<net::Rank, Node> nodes_;
+  Hello reference_;  // what the data is like
+  bool has_reference_ = false;
   Error last_failure_;
 };
 

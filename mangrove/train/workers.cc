@@ -174,6 +174,7 @@ void Workers::leave_out(net::Rank rank, const Error& error) {
   Worker& worker = workers_.at(rank);
   if (worker.state == State::busy) dropped_.push_back({rank, "failed"});
   worker.state = State::out;
+  worker.said_hello = false;
   last_failure_ = error;
   reports_.worker_left_out(rank, error.message);
 }
@@ -215,6 +216,7 @@ void Workers::drop_gone() {
     if (worker.state == State::out || members.alive(rank)) continue;
     if (worker.state == State::busy) dropped_.push_back({rank, "lost"});
     worker.state = State::out;
+    worker.said_hello = false;
     last_failure_ = make_error(Code::unavailable, "no worker is left; the last one lost was " + reports_.node(rank));
   }
 }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tests/train/role_world.h"
+
+#include "mangrove/graph/graph.h"
+#include "mangrove/infer/infer.pb.h"
+
+namespace mangrove::infer {
+
+constexpr std::size_t kSmallOperators = 7;
+/// A convolutional network of seven operators, a chain.
+Graph small_graph();
+/// One whose values skip operators: more than one value crosses its cuts.
+Graph skipping_graph();
+
+/// Classifies the first `samples` test glyphs with small_graph() in this many stages.
+InferJob small_job(std::int64_t samples, int stages);
+
+/// Runs the job on this many nodes.
+RoleWorld::Outcome infer(const InferJob& job, int nodes);
+RoleWorld::Outcome infer(const InferJob& job, RoleWorld& world);
+
+/// Every image was answered once, as the unsplit network answers it.
+void expect_exact(const RoleWorld::Outcome& outcome, std::int64_t images, const std::string& where);
+
+}  // namespace mangrove::infer

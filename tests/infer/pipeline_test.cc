@@ -1,0 +1,133 @@
+#include "mangrove/infer/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/infer/inference_job.h"
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/strategy.h"
+
+namespace mangrove::infer {
+namespace {
+
+struct Case {
+  int stages;
+  int nodes;
+  std::int64_t micro_batch;
+  std::int64_t samples;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.stages << " stages, " << c.nodes << " nodes, micro-batches of " << c.micro_batch << ", " << c.samples
+       << " samples";
+}
+
+class Pipeline : public testing::TestWithParam<Case> {};
+
+TEST_P(Pipeline, AgreesWithTheUnsplitNetwork) {
+  const Case& c = GetParam();
+  InferJob job = small_job(c.samples, c.stages);
+  job.set_micro_batch(c.micro_batch);
+  const RoleWorld::Outcome outcome = infer(job, c.nodes);
+  expect_exact(outcome, c.samples, "run");
+  for (const Status& status : outcome.others) EXPECT_TRUE(status.ok());
+  EXPECT_EQ(json_number(outcome.result(), "repeated"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stages, Pipeline,
+                         testing::Values(Case{1, 1, 4, 30}, Case{2, 2, 4, 30}, Case{3, 3, 4, 30}, Case{4, 4, 4, 30},
+                                         Case{5, 5, 4, 30}, Case{6, 6, 4, 30}, Case{7, 7, 4, 30}));
+INSTANTIATE_TEST_SUITE_P(MicroBatches, Pipeline,
+                         testing::Values(Case{3, 3, 1, 11}, Case{3, 3, 7, 30}, Case{3, 3, 30, 30}, Case{3, 3, 64, 30},
+                                         Case{2, 2, 8, 1}));
+INSTANTIATE_TEST_SUITE_P(Nodes, Pipeline,
+                         testing::Values(Case{3, 1, 4, 30}, Case{7, 2, 4, 30}, Case{7, 3, 4, 30}, Case{2, 5, 4, 30}));
+
+TEST(PipelineOfSkips, CarriesEveryValueThatCrossesACut) {
+  for (int stages = 1; stages <= 6; ++stages) {
+    InferJob job = small_job(30, stages);
+    job.set_model(encode_onnx(skipping_graph()));
+    expect_exact(infer(job, 3), 30, std::to_string(stages) + " stages");
+  }
+}
+
+TEST(PipelineWindow, OfOneStillFinishes) {
+  InferJob job = small_job(30, 3);
+  job.set_window(1);
+  expect_exact(infer(job, 3), 30, "window 1");
+}
+
+TEST(PipelineResult, HasAllKeys) {
+  const RoleWorld::Outcome outcome = infer(small_job(40, 3), 3);
+  ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  const std::string result = outcome.result();
+  for (const char* key : {"images", "accuracy", "macro_f1", "images_per_s", "single_images_per_s", "speedup",
+                          "agreement", "lost", "duplicated", "seconds", "micro_batch", "window", "utilisation",
+                          "predicted_seconds", "sent_bytes", "bytes_per_image", "predicted_images_per_s"}) {
+    EXPECT_GE(json_number(result, key), 0) << key << " in " << result;
+  }
+  EXPECT_EQ(json_number(result, "window"), 8);
+  EXPECT_NE(result.find(R"("operators":["conv")"), std::string::npos) << result;
+  EXPECT_GT(json_number(result, "sent_bytes"), 0) << result;
+  bool single = false, pipeline = false;
+  for (const Report& report : outcome.of_kind("progress")) {
+    single |= report.json.find(R"("phase":"single")") != std::string::npos;
+    pipeline |= report.json.find(R"("phase":"pipeline")") != std::string::npos;
+  }
+  EXPECT_TRUE(single && pipeline);
+}
+
+TEST(RunInference, RefusesMoreStagesThanOperatorsNamingBoth) {
+  const RoleWorld::Outcome outcome = infer(small_job(10, 8), 2);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
+  EXPECT_NE(outcome.leader.error().message.find("8 stages cannot be cut from the 7 operators"), std::string::npos)
+      << outcome.leader.error().message;
+}
+
+struct BadJob {
+  const char* message;
+  Code code;
+  std::function<void(InferJob&)> spoil;
+};
+
+class BadInferJob : public testing::TestWithParam<BadJob> {};
+
+TEST_P(BadInferJob, IsRefusedWithItsKey) {
+  InferJob job = small_job(10, 2);
+  GetParam().spoil(job);
+  const RoleWorld::Outcome outcome = infer(job, 2);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), GetParam().code) << outcome.leader.error().message;
+  EXPECT_NE(outcome.leader.error().message.find(GetParam().message), std::string::npos)
+      << outcome.leader.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, BadInferJob,
+    testing::Values(BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(0); }},
+                    BadJob{"micro_batch", Code::invalid_argument, [](InferJob& job) { job.set_micro_batch(0); }},
+                    BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(-1); }},
+                    BadJob{"limit", Code::invalid_argument, [](InferJob& job) { job.set_limit(-1); }},
+                    BadJob{"answer_timeout_s", Code::invalid_argument,
+                           [](InferJob& job) { job.set_answer_timeout_s(-1); }},
+                    BadJob{"'pipeline'", Code::not_found, [](InferJob& job) { job.set_strategy("pipelin"); }},
+                    BadJob{"'glyphs'", Code::not_found, [](InferJob& job) { job.set_data("glyph"); }},
+                    BadJob{"model", Code::data_loss, [](InferJob& job) { job.set_model("not onnx"); }}));
+
+TEST(RunInference, NoNodesIsAnError) {
+  const RoleWorld::Outcome outcome = infer(small_job(10, 1), 0);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
+}
+
+TEST(RunInference, StopsWhenAsked) {
+  RoleWorld world(3);
+  world.stop().request_stop();
+  const RoleWorld::Outcome outcome = infer(small_job(30, 2), world);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), Code::cancelled);
+}
+
+}  // namespace
+}  // namespace mangrove::infer

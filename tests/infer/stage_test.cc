@@ -1,0 +1,95 @@
+#include "mangrove/infer/stage.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/infer/inference_job.h"
+
+#include "mangrove/base/random.h"
+#include "mangrove/infer/cut.h"
+#include "mangrove/infer/stage_plan.h"
+
+namespace mangrove::infer {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(ValuesAtCut, IsOneValueInAChain) {
+  const Graph graph = small_graph();
+  EXPECT_EQ(values_at_cut(graph, 0), Names{"input"});
+  for (std::size_t i = 1; i <= kSmallOperators; ++i) EXPECT_EQ(values_at_cut(graph, i), graph.nodes()[i - 1].outputs);
+  EXPECT_EQ(elements_at_cut(graph, 1, 2), 2 * 4 * 24 * 24);
+}
+
+TEST(ValuesAtCut, HasWhatSkipsOperatorsToo) {
+  const Graph graph = skipping_graph();
+  EXPECT_EQ(values_at_cut(graph, 2), Names{"a"});
+  EXPECT_EQ(values_at_cut(graph, 3), (Names{"a", "b"}));
+  EXPECT_EQ(values_at_cut(graph, 4), (Names{"a", "c"}));
+  EXPECT_EQ(values_at_cut(graph, 5), Names{"d"});
+  EXPECT_EQ(elements_at_cut(graph, 3, 5), 5 * 24);
+}
+
+class Cuts : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Cuts, TwoStagesComputeWhatOneDoes) {
+  for (const Graph& graph : {small_graph(), skipping_graph()}) {
+    const std::size_t n = graph.nodes().size();
+    if (GetParam() >= n) continue;
+    const StageOptions options{4, "portable", 1};
+    auto whole = Stage::create(graph, 0, n, options);
+    auto front = Stage::create(graph, 0, GetParam(), options);
+    auto back = Stage::create(graph, GetParam(), n, options);
+    ASSERT_TRUE(whole.ok() && front.ok() && back.ok());
+    Random random(1);
+    for (const std::int64_t count : {4, 1, 3}) {
+      std::vector<float> input(static_cast<std::size_t>(count * 784));
+      for (float& value : input) value = static_cast<float>(random.uniform());
+      const auto expected = (*whole)->run(count, input);
+      const auto between = (*front)->run(count, input);
+      ASSERT_TRUE(expected.ok() && between.ok());
+      const auto found = (*back)->run(count, *between);
+      ASSERT_TRUE(found.ok());
+      ASSERT_EQ(found->size(), static_cast<std::size_t>(count * 10));
+      EXPECT_TRUE(std::equal(found->begin(), found->end(), expected->begin(), expected->end()));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stage, Cuts, testing::Range<std::size_t>(1, kSmallOperators));
+
+TEST(Stage, RefusesAnotherNumberOfValues) {
+  auto stage = Stage::create(small_graph(), 0, 3, {4, "portable", 1});
+  ASSERT_TRUE(stage.ok());
+  EXPECT_FALSE((*stage)->run(2, std::vector<float>(784)).ok());
+  EXPECT_FALSE((*stage)->run(5, std::vector<float>(5 * 784)).ok());
+  EXPECT_FALSE((*stage)->run(0, {}).ok());
+}
+
+Profile profile_of(const std::vector<double>& seconds) {
+  Profile profile;
+  profile.mutable_operator_seconds()->Add(seconds.begin(), seconds.end());
+  return profile;
+}
+
+TEST(PlanStages, CutsWhereLittleCrosses) {
+  // By time alone the first stage would be the convolution only, whose output is sixteen times as large as the pool's.
+  const Result<StagePlan> plan = plan_stages(small_graph(), profile_of({1e-4, 0, 1e-5, 0, 1e-4, 0, 1e-5}), 2, 64);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->stages[0].operators, (Names{"conv", "relu", "pool"}));
+  EXPECT_EQ(plan->stages[0].bytes_per_image, 4 * 144);
+  EXPECT_EQ(plan->stages[1].bytes_per_image, 0);
+  EXPECT_NEAR(plan->stages[0].seconds, 1.1e-4 + 4 * 144 * 64 / kCutBytesPerSecond, 1e-12);
+}
+
+TEST(PlanStages, DoesNotPartAnActivationForNothing) {
+  const Result<StagePlan> plan = plan_stages(small_graph(), profile_of({1, 0, 0, 0, 1, 0, 1}), 3, 1);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->stages[1].operators.back(), "tanh");
+}
+
+TEST(PlanStages, RefusesTheProfileOfAnotherGraph) {
+  EXPECT_FALSE(plan_stages(small_graph(), profile_of({1, 1}), 1, 1).ok());
+}
+
+}  // namespace
+}  // namespace mangrove::infer

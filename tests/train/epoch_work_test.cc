@@ -1,0 +1,101 @@
+#include "mangrove/train/epoch_work.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "mangrove/base/random.h"
+
+namespace mangrove::train {
+namespace {
+
+EpochWork::Samples order_of(std::uint32_t n) {
+  EpochWork::Samples order(n);
+  std::iota(order.begin(), order.end(), 100u);
+  return order;
+}
+
+TEST(EpochWork, PartsAreContiguousAndNearlyEqual) {
+  EpochWork work(order_of(10));
+  const auto parts = work.assign(std::vector<net::Rank>{1, 2, 3}, 4);
+  EXPECT_EQ(parts.at(1).size() + parts.at(2).size() + parts.at(3).size(), 10u);
+  EpochWork::Samples joined;
+  for (const auto& [rank, samples] : parts) {
+    EXPECT_GE(samples.size(), 3u);
+    EXPECT_LE(samples.size(), 4u);
+    joined.insert(joined.end(), samples.begin(), samples.end());
+  }
+  EXPECT_EQ(joined, order_of(10));
+}
+
+TEST(EpochWork, FullStepsGiveEveryRankItsBatch) {
+  EpochWork work(order_of(20));
+  for (const auto& [rank, samples] : work.assign(std::vector<net::Rank>{2, 5}, 4)) EXPECT_EQ(samples.size(), 4u);
+  EXPECT_EQ(work.pending_count(), 12u);
+}
+
+TEST(EpochWork, RanksWithoutSamplesAreLeftOut) {
+  EpochWork work(order_of(2));
+  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2, 3}, 4).size(), 2u);
+  EXPECT_TRUE(work.assign(std::vector<net::Rank>{4}, 4).empty());
+  EXPECT_FALSE(work.done());
+}
+
+TEST(EpochWork, PreviewIsWhatTheNextStepGets) {
+  EpochWork work(order_of(17));
+  const std::vector<net::Rank> ranks = {1, 2};
+  work.assign(ranks, 4);
+  const auto preview = work.preview(ranks, 4);
+  work.finish(1);
+  work.finish(2);
+  EXPECT_EQ(work.assign(ranks, 4), preview);
+}
+
+TEST(EpochWork, GivingEverythingBackInReverseRestoresTheOrder) {
+  EpochWork work(order_of(30));
+  work.assign(std::vector<net::Rank>{1, 2, 3}, 5);
+  for (const net::Rank rank : {3, 2, 1}) EXPECT_EQ(work.give_back(rank), 5u);
+  EXPECT_EQ(work.pending(), order_of(30));
+}
+
+/// A random epoch: ranks come and go, steps are redone, some ranks answer in any order.
+void run_random_epoch(std::uint64_t seed) {
+  Random random(seed);
+  const auto n = static_cast<std::uint32_t>(random.below(200));
+  const std::size_t batch = 1 + random.below(9);
+  EpochWork work(order_of(n));
+  std::map<std::uint32_t, int> counted;
+  for (int step = 0; !work.done(); ++step) {
+    ASSERT_LT(step, 20'000) << "seed " << seed;
+    std::vector<net::Rank> ranks;
+    for (net::Rank rank = 1; rank <= 6; ++rank) {
+      if (random.below(3) > 0) ranks.push_back(rank);
+    }
+    const auto parts = work.assign(ranks, batch);
+    std::vector<net::Rank> holders;
+    for (const auto& [rank, samples] : parts) holders.push_back(rank);
+    random.shuffle(std::span(holders));
+    std::size_t total = work.pending_count();
+    for (const net::Rank rank : holders) {
+      ASSERT_TRUE(work.holds(rank));
+      ASSERT_LE(parts.at(rank).size(), batch);
+      if (random.below(4) == 0) {
+        total += work.give_back(rank);
+        continue;
+      }
+      for (const std::uint32_t sample : parts.at(rank)) ++counted[sample];
+      ASSERT_EQ(work.finish(rank), parts.at(rank).size());
+    }
+    ASSERT_EQ(work.pending_count(), total) << "seed " << seed;
+  }
+  ASSERT_EQ(counted.size(), n) << "seed " << seed;
+  for (const auto& [sample, times] : counted) ASSERT_EQ(times, 1) << "seed " << seed << " sample " << sample;
+}
+
+TEST(EpochWork, EverySampleIsCountedOnceWhateverIsLost) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) run_random_epoch(seed);
+}
+
+}  // namespace
+}  // namespace mangrove::train

@@ -1,0 +1,248 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/train/training_job.h"
+
+#include "mangrove/base/random.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/messages.pb.h"
+#include "mangrove/train/strategy.h"
+#include "mangrove/train/tags.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr std::int64_t kSamples = 60;
+
+TrainJob job_with_timeout(double step_timeout_s) {
+  TrainJob job = small_job(kSamples);
+  job.set_epochs(2);
+  job.set_step_timeout_s(step_timeout_s);
+  return job;
+}
+
+/// Every sample of every epoch was learnt from once, and every test sample classified once.
+void expect_complete(const RoleWorld::Outcome& outcome, const std::string& where) {
+  ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
+  EXPECT_EQ(json_number(outcome.result(), "samples"), 2 * kSamples) << where;
+  const std::string result = outcome.result();
+  const std::size_t begin = result.find("\"confusion\":") + 12;
+  double total = 0;
+  for (const char* at = result.c_str() + begin; *at != '"'; ++at) {
+    if (*at < '0' || *at > '9') continue;
+    char* end = nullptr;
+    total += std::strtod(at, &end);
+    at = end - 1;
+  }
+  EXPECT_EQ(total, kSamples) << where;
+}
+
+TEST(LostWorker, AtAnyOfItsMessagesLeavesTheEpochComplete) {
+  const TrainJob job = job_with_timeout(20);
+  for (const bool after : {false, true}) {
+    int k = 0;
+    for (;; ++k) {
+      RoleWorld world(4);
+      world.die({.rank = 2, .at_send = k, .after = after});
+      const RoleWorld::Outcome outcome = train(job, world);
+      if (outcome.sent[2] <= k) break;
+      expect_complete(outcome, "killed " + std::string(after ? "after" : "before") + " message " + std::to_string(k));
+    }
+    EXPECT_GE(k, 7);  // a hello, six steps, at least one evaluation
+  }
+}
+
+TEST(LostWorker, IsReportedWithItsSamples) {
+  RoleWorld world(3);
+  world.die({.rank = 1, .at_send = 2});  // in the second step
+  const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
+  expect_complete(outcome, "second step");
+  EXPECT_TRUE(outcome.has_event(R"("event":"work_reassigned","node":"rank-1","reason":"lost","samples":8,"step":1)"));
+  EXPECT_EQ(json_number(outcome.result(), "workers"), 1);
+}
+
+TEST(LostWorker, AllButOneAtOnceIsEnough) {
+  RoleWorld world(5);
+  for (const net::Rank rank : {1, 2, 4}) world.die({.rank = rank, .at_send = 2});
+  expect_complete(train(job_with_timeout(20), world), "three at once");
+}
+
+TEST(LostWorker, AllOfThemIsAClearError) {
+  for (int k = 0; k < 7; ++k) {
+    RoleWorld world(4);
+    for (const net::Rank rank : {1, 2, 3}) world.die({.rank = rank, .at_send = k});
+    const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
+    ASSERT_FALSE(outcome.leader.ok()) << k;
+    EXPECT_EQ(outcome.leader.code(), Code::unavailable);
+    EXPECT_NE(outcome.leader.error().message.find("no worker is left"), std::string::npos)
+        << outcome.leader.error().message;
+  }
+}
+
+TEST(LostMessage, WhicheverItIsLeavesTheEpochComplete) {
+  const TrainJob job = job_with_timeout(0.25);
+  int k = 0;
+  for (;; ++k) {
+    RoleWorld world(3);
+    int sent = 0;  // guarded by the world's lock
+    world.world().set_loss([&](net::Rank, net::Rank, net::Tag) { return sent++ == k; });
+    const RoleWorld::Outcome outcome = train(job, world);
+    if (sent <= k) break;
+    // The END to a worker may be the lost one: then it waits until the coordinator ends its role.
+    expect_complete(outcome, "message " + std::to_string(k));
+  }
+  EXPECT_GE(k, 20);
+}
+
+Hello hello_of_glyphs() {
+  Hello hello;
+  hello.set_train_samples(kSamples);
+  hello.set_test_samples(kSamples);
+  auto glyphs = data::open_dataset("glyphs", data::Split::train, {});
+  for (const std::string& name : (*glyphs)->class_names()) hello.add_classes(name);
+  for (const std::int64_t size : (*glyphs)->sample_shape()) hello.add_sample_shape(size);
+  return hello;
+}
+
+/// Waits until the server is done with it.
+Status until_end(net::RoleContext& context, const std::function<void(const Work&)>& on_work) {
+  while (true) {
+    Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));
+    if (!message.ok()) return message.error();
+    Work work;
+    const auto parts = net::split_payload(message->payload);
+    if (!parts.ok() || !work.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) continue;
+    if (work.kind() == Work::END) return {};
+    on_work(work);
+  }
+}
+
+TEST(SilentWorker, IsLeftOutOfTheStep) {
+  RoleWorld world(3);
+  world.replace(2, [](net::RoleContext& context) {
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    return until_end(context, [](const Work&) {});
+  });
+  const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
+  expect_complete(outcome, "silent worker");
+  EXPECT_TRUE(outcome.has_event(R"("reason":"silent")"));
+}
+
+TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
+  RoleWorld world(3);
+  int given = 0;
+  world.replace(2, [&](net::RoleContext& context) {
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    return until_end(context, [&](const Work& work) {
+      given += work.kind() == Work::PING ? 0 : 1;
+      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    });
+  });
+  const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
+  expect_complete(outcome, "answers pings only");
+  EXPECT_TRUE(outcome.has_event("worker_back"));
+  EXPECT_GE(given, 2);
+}
+
+TEST(SilentWorker, AllOfThemIsAClearError) {
+  RoleWorld world(2);
+  world.replace(1, [](net::RoleContext& context) {
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    return until_end(context, [](const Work&) {});
+  });
+  const RoleWorld::Outcome outcome = train(job_with_timeout(0.1), world);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), Code::unavailable);
+  EXPECT_NE(outcome.leader.error().message.find("step_timeout_s"), std::string::npos) << outcome.leader.error().message;
+}
+
+TEST(DifferentData, LeavesTheMinorityOut) {
+  RoleWorld world(4);
+  world.replace(1, [](net::RoleContext& context) {
+    Hello hello = hello_of_glyphs();
+    hello.set_train_samples(kSamples - 1);
+    context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
+    return until_end(context, [](const Work&) { FAIL() << "work for a worker that was left out"; });
+  });
+  const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
+  expect_complete(outcome, "other data");
+  EXPECT_TRUE(outcome.has_event(R"("event":"worker_left_out","node":"rank-1")"));
+  EXPECT_EQ(json_number(outcome.result(), "workers"), 2);
+}
+
+TEST(FailingWorker, GivesItsSamplesBack) {
+  RoleWorld world(3);
+  world.replace(1, [](net::RoleContext& context) {
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    return until_end(context, [&](const Work&) {
+      Hello hello;
+      hello.set_code(static_cast<int>(Code::data_loss));
+      hello.set_message("sample 3 is broken");
+      context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
+    });
+  });
+  const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
+  expect_complete(outcome, "failing worker");
+  EXPECT_TRUE(outcome.has_event("sample 3 is broken"));
+  EXPECT_TRUE(outcome.has_event(R"("reason":"failed")"));
+}
+
+std::string random_bytes(Random& random) {
+  std::string bytes(random.below(60), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.below(256));
+  return bytes;
+}
+
+TEST(Garbage, FromAWorkerHarmsNobodyElse) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    RoleWorld world(3);
+    world.replace(2, [&](net::RoleContext& context) {
+      Random random(seed);
+      if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+      for (int i = 0; i < 300; ++i) {
+        const auto to = static_cast<net::Rank>(random.below(3));
+        context.endpoint.send(to, static_cast<net::Tag>(random.below(6)), random_bytes(random));
+      }
+      return until_end(context, [&](const Work& work) {
+        Answer answer;  // to the right round, but wrong in all other ways
+        answer.set_round(work.round());
+        answer.set_count(static_cast<std::int64_t>(random.below(3)) - 1);
+        for (std::uint64_t n = random.below(20); n > 0; --n)
+          answer.add_predictions(static_cast<std::int32_t>(random.next()));
+        context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0) + random_bytes(random));
+      });
+    });
+    expect_complete(train(job_with_timeout(0.3), world), "seed " + std::to_string(seed));
+  }
+}
+
+TEST(Garbage, FromTheServerHarmsNoWorker) {
+  Random random(5);
+  RoleWorld world(2);
+  const TrainJob job = job_with_timeout(20);
+  world.replace(1, [&](net::RoleContext& context) {
+    const TrainJob copy = job;
+    return run_training(copy, context);
+  });
+  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+    for (int i = 0; i < 2000; ++i) {
+      std::string payload = random_bytes(random);
+      Work work;  // half of them can be read, but are for data and parameters that the worker has not
+      work.set_kind(static_cast<Work::Kind>(random.below(4)));
+      work.set_version(static_cast<std::int64_t>(random.below(3)) - 1);
+      for (std::uint64_t n = random.below(20); n > 0; --n) work.add_samples(static_cast<std::uint32_t>(random.next()));
+      if (i % 2 == 0) payload = net::begin_payload(work.SerializeAsString(), 0) + payload;
+      context.endpoint.send(1, kWorkTag, std::move(payload));
+    }
+    Work end;
+    end.set_kind(Work::END);
+    context.endpoint.send(1, kWorkTag, net::begin_payload(end.SerializeAsString(), 0));
+    return {};
+  });
+  EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
+}
+
+}  // namespace
+}  // namespace mangrove::train

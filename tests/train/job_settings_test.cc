@@ -1,0 +1,62 @@
+#include "mangrove/train/job_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "tests/train/training_job.h"
+
+namespace mangrove::train {
+namespace {
+
+struct BadJob {
+  const char* key;
+  std::function<void(TrainJob&)> spoil;
+};
+
+class CheckJob : public testing::TestWithParam<BadJob> {};
+
+TEST_P(CheckJob, NamesTheKey) {
+  TrainJob job = small_job(32);
+  ASSERT_TRUE(check_job(job).ok()) << check_job(job).error().message;
+  GetParam().spoil(job);
+  const Status status = check_job(job);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find(GetParam().key), std::string::npos) << status.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, CheckJob,
+    testing::Values(BadJob{"epochs", [](TrainJob& job) { job.set_epochs(0); }},
+                    BadJob{"batch", [](TrainJob& job) { job.set_batch(-3); }},
+                    BadJob{"learning_rate", [](TrainJob& job) { job.set_learning_rate(0); }},
+                    BadJob{"learning_rate",
+                           [](TrainJob& job) { job.set_learning_rate(std::numeric_limits<float>::quiet_NaN()); }},
+                    BadJob{"momentum", [](TrainJob& job) { job.set_momentum(1); }},
+                    BadJob{"weight_decay", [](TrainJob& job) { job.set_weight_decay(-1); }},
+                    BadJob{"schedule", [](TrainJob& job) { job.set_schedule("cosin"); }},
+                    BadJob{"warmup_steps", [](TrainJob& job) { job.set_warmup_steps(-1); }},
+                    BadJob{"checkpoint_every_s", [](TrainJob& job) { job.set_checkpoint_every_s(-1); }},
+                    BadJob{"step_timeout_s", [](TrainJob& job) { job.set_step_timeout_s(-1); }},
+                    BadJob{"limit", [](TrainJob& job) { job.set_limit(-1); }}));
+
+TEST(SameSettings, NamesWhatDiffers) {
+  TrainJob job = small_job(32);
+  const Graph graph = small_graph();
+  const std::string before = settings_text(job, graph, 32);
+  EXPECT_TRUE(check_same_settings(before, before).ok());
+  job.set_learning_rate(0.25f);
+  job.set_seed(9);
+  const Status status = check_same_settings(before, settings_text(job, graph, 32));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_NE(status.error().message.find("learning_rate is '0.1' in the checkpoint and '0.25' in this job"),
+            std::string::npos)
+      << status.error().message;
+  EXPECT_NE(status.error().message.find("seed is '1'"), std::string::npos);
+  EXPECT_EQ(status.error().message.find("batch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mangrove::train

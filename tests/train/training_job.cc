@@ -1,0 +1,81 @@
+#include "tests/train/training_job.h"
+
+#include <cmath>
+
+#include "mangrove/base/random.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/learn/replica.h"
+#include "mangrove/train/strategy.h"
+
+namespace mangrove::train {
+namespace {
+
+Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
+  Tensor tensor(DType::f32, std::move(shape));
+  Random random(seed);
+  for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
+  return tensor;
+}
+
+}  // namespace
+
+Graph small_graph() {
+  GraphParts parts;
+  parts.name = "small";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 28, 28}}}};
+  parts.outputs = {"logits"};
+  parts.nodes = {{"flatten", "Flatten", {}, {"input"}, {"flat"}},
+                 {"fc1", "Gemm", {{"transB", std::int64_t{1}}}, {"flat", "w1", "b1"}, {"hidden"}},
+                 {"tanh", "Tanh", {}, {"hidden"}, {"squashed"}},
+                 {"fc2", "Gemm", {{"transB", std::int64_t{1}}}, {"squashed", "w2", "b2"}, {"logits"}}};
+  parts.initializers = {{"w1", random_tensor({16, 784}, 0.05, 1)},
+                        {"b1", random_tensor({16}, 0.05, 2)},
+                        {"w2", random_tensor({10, 16}, 0.3, 3)},
+                        {"b2", random_tensor({10}, 0.05, 4)}};
+  Result<Graph> graph = Graph::create(std::move(parts));
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return *graph;
+}
+
+TrainJob small_job(std::int64_t samples) {
+  TrainJob job;
+  job.set_model(encode_onnx(small_graph()));
+  job.set_data("glyphs");
+  job.set_strategy("parameter-server");
+  job.set_epochs(1);
+  job.set_batch(8);
+  job.set_learning_rate(0.1f);
+  job.set_momentum(0.9f);
+  job.set_schedule("constant");
+  job.set_seed(1);
+  job.set_limit(samples);
+  job.set_backend("portable");
+  return job;
+}
+
+std::vector<float> trained_parameters(const RoleWorld::Outcome& outcome) {
+  Result<Graph> graph = parse_onnx(outcome.last("result").attachment);
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return learn::flat_parameters(*graph);
+}
+
+RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world) {
+  return world.run([&](net::RoleContext& context) { return run_training(job, context); });
+}
+
+RoleWorld::Outcome train(const TrainJob& job, int workers) {
+  RoleWorld world(workers + 1);
+  return train(job, world);
+}
+
+double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  MG_CHECK(a.size() == b.size());
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (static_cast<double>(a[i]) - b[i]) * (static_cast<double>(a[i]) - b[i]);
+    norm += static_cast<double>(b[i]) * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace mangrove::train

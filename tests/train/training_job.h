@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tests/train/role_world.h"
+
+#include "mangrove/graph/graph.h"
+#include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+/// A network that trains fast: one small hidden layer.
+Graph small_graph();
+
+/// One epoch over the first `samples` glyphs with small_graph() in batches of 8.
+TrainJob small_job(std::int64_t samples);
+
+/// The parameters of the model in a result report.
+std::vector<float> trained_parameters(const RoleWorld::Outcome& outcome);
+
+/// Runs the job with this many workers.
+RoleWorld::Outcome train(const TrainJob& job, int workers);
+RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world);
+
+/// |a - b| / |b|, Euclidean.
+double relative_difference(const std::vector<float>& a, const std::vector<float>& b);
+
+}  // namespace mangrove::train
