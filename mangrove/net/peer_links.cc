@@ -17,7 +17,11 @@ constexpr Seconds kTick = 1;
 constexpr Seconds kFirstBackoff = 0.05;
 constexpr Seconds kLongestBackoff = 2;
 constexpr Seconds kUnusedLimit = 30;  // then a link without users that makes no progress is given up
-constexpr Seconds kAbortLimit = 5;    // gRPC ends a cancelled stream at once
+// gRPC ends a cancelled stream at once, unless the connection takes no more bytes because the peer is frozen: then only
+// after kKeepaliveTimeoutMs. Nobody waits for that.
+constexpr Seconds kAbortLimit = 0.5;
+constexpr int kKeepaliveMs = 20'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;  // a ping may have to queue behind some MB of data on a slow line
 
 /// A name that no other link has, not even one of a former process at the same address: the receiver knows by it what
 /// it has got already. Nothing that a job computes depends on it.
@@ -37,9 +41,9 @@ std::shared_ptr<grpc::Channel> new_channel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);  // for one attempt to connect
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
-  // a connection that died without a word, e.g. by a power cut, breaks after half a minute
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  // a connection that died without a word, e.g. by a power cut, has to break some time
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
@@ -60,6 +64,12 @@ PeerLinks::~PeerLinks() {
   shutdown(0);
   thread_.request_stop();
   table_->changed.notify_all();
+  thread_.join();
+  MutexLock lock(table_->mutex);
+  for (auto& [address, link] : table_->links) {
+    if (link.stream && link.state.held) link.stream->RemoveHold();
+    link.stream = nullptr;  // frees itself when gRPC has ended it
+  }
 }
 
 void PeerLinks::add_user(const std::string& address) {
@@ -100,12 +110,13 @@ void PeerLinks::drop(const std::string& address, const std::string& job, Rank ra
 
 void PeerLinks::shutdown(Seconds grace) {
   MutexLock lock(table_->mutex);
-  if (phase_ == Phase::running) phase_ = Phase::draining;
+  if (phase_ == Phase::aborting) return;
+  phase_ = Phase::draining;
   table_->changed.notify_all();
   if (wait_closed(grace)) return;
   phase_ = Phase::aborting;
   table_->changed.notify_all();
-  if (!wait_closed(kAbortLimit)) log_error("streams to peers do not end", {{"waited_s", kAbortLimit}});
+  if (!wait_closed(kAbortLimit)) log_debug("a frozen peer keeps its stream from ending");
 }
 
 bool PeerLinks::wait_closed(Seconds limit) {
@@ -173,12 +184,12 @@ std::optional<PeerLinks::Step> PeerLinks::plan(Link& link, Instant now) {
 
 std::optional<PeerLinks::Step> PeerLinks::plan_open_stream(Link& link, Instant now) {
   StreamState& state = link.state;
-  if (state.broken) {
+  if (state.broken || state.cancelled) {
     if (!std::exchange(state.held, false)) return std::nullopt;
     return Step{Action::release, &link, link.stream, nullptr};
   }
   if (phase_ == Phase::aborting || state.to_cancel || given_up(link, now)) {
-    if (std::exchange(state.cancelled, true)) return std::nullopt;
+    state.cancelled = true;
     return Step{Action::cancel, &link, link.stream, nullptr};
   }
   if (state.in_flight || state.half_closed) return std::nullopt;
