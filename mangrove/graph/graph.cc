@@ -20,9 +20,9 @@ Status check_shape(const Shape& shape, std::int64_t least) {
   std::int64_t elements = 1;
   for (std::size_t i = shape.is_symbolic() ? 1 : 0; i < shape.rank(); ++i) {
     if (shape[i] < least) {
-      return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of shape " +
-                                                    to_string(Shape(shape.dims())) + " is " + std::to_string(shape[i]) +
-                                                    ", expected at least " + std::to_string(least));
+      return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of shape " + to_string(shape) +
+                                                    " is " + std::to_string(shape[i]) + ", expected at least " +
+                                                    std::to_string(least));
     }
     if (shape[i] > 0 && elements > kMostElements / shape[i]) {
       return make_error(Code::invalid_argument, "shape " + to_string(shape) + " has too many elements");
