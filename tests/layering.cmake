@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Fails when a module includes from a module that it does not declare in DEPENDS, or one that is not above it:
 #   cmake -DROOT=. -P tests/layering.cmake
 # One include root lets a forbidden #include compile; this is what forbids it.
