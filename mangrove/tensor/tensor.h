@@ -27,7 +27,7 @@ class Tensor {
   static Tensor of(Shape shape, const std::vector<T>& elements) {
     Tensor tensor(dtype_of<T>, std::move(shape));
     MG_CHECK(static_cast<std::int64_t>(elements.size()) == tensor.elements());
-    std::memcpy(tensor.data(), elements.data(), elements.size() * sizeof(T));
+    if (!elements.empty()) std::memcpy(tensor.data(), elements.data(), elements.size() * sizeof(T));
     return tensor;
   }
 
