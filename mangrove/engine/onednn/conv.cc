@@ -1,5 +1,6 @@
 #include <array>
-#include <tuple>
+#include <optional>
+#include <string_view>
 
 #include "mangrove/engine/onednn/activation.h"
 #include "mangrove/engine/onednn/kernels.h"
@@ -48,57 +49,110 @@ Convolution::Convolution(const KernelRequest& request) {
   pads_end = as_dims(geometry.window.pads_end);
 }
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Convolution& conv, const dnnl::engine& engine,
-                                                       const KernelRequest& request) {
-  const auto kind = forward_kind(request);
-  const Desc src = any_desc(conv.src_dims), weights = any_desc(conv.weights_dims), dst = any_desc(conv.dst_dims);
-  const auto& [begin, end] = std::tie(conv.pads_begin, conv.pads_end);
-  using Forward = dnnl::convolution_forward;
-  const auto desc = conv.has_bias ? Forward::desc(kind, algorithm::convolution_direct, src, weights, conv.bias.plain,
-                                                  dst, conv.strides, conv.dilations, begin, end)
-                                  : Forward::desc(kind, algorithm::convolution_direct, src, weights, dst, conv.strides,
-                                                  conv.dilations, begin, end);
-  return {desc, attributes_with(request.activation), engine};
+// How the primitives take their images.
+enum class Format {
+  blocked,        // as oneDNN likes best: in blocks of 16 channels on AVX-512, the last one padded
+  channels_last,  // [N, H, W, C]
+};
+
+constexpr std::int64_t kBlock = 16;
+
+/// A convolution lies as the one before it, so that a network needs no reorders inside. The first one decides by its
+/// output channels: blocks are the faster where they are full (ResNet's 16, 32, 64), channels last where padding would
+/// make up much of the work and the memory (LeNet's 20 and 50).
+Format preferred_format(const Convolution& conv, const KernelRequest& request) {
+  const Desc lies = desc_of(request.layouts[0], conv.src.plain);
+  if (lies != conv.src.plain) {
+    const auto& blocking = lies.data.format_desc.blocking;
+    return blocking.inner_nblks == 0 && blocking.strides[1] == 1 ? Format::channels_last : Format::blocked;
+  }
+  const std::int64_t channels = conv.dst_dims[1];
+  const std::int64_t padded = (channels + kBlock - 1) / kBlock * kBlock;
+  return (padded - channels) * 8 > channels ? Format::channels_last : Format::blocked;
 }
 
-dnnl::convolution_backward_weights::primitive_desc weights_desc(
-    const Convolution& conv, const dnnl::engine& engine, bool with_bias,
-    const dnnl::convolution_forward::primitive_desc& forward) {
-  const Desc src = any_desc(conv.src_dims), weights = any_desc(conv.weights_dims), dst = any_desc(conv.dst_dims);
-  const auto& [begin, end] = std::tie(conv.pads_begin, conv.pads_end);
-  using Backward = dnnl::convolution_backward_weights;
-  const auto desc = with_bias ? Backward::desc(algorithm::convolution_direct, src, weights, conv.bias.plain, dst,
-                                               conv.strides, conv.dilations, begin, end)
-                              : Backward::desc(algorithm::convolution_direct, src, weights, dst, conv.strides,
-                                               conv.dilations, begin, end);
-  return {desc, user_scratchpad(), engine, forward};
+Desc image_desc(const Dims& dims, Format format) {
+  using Tag = dnnl::memory::format_tag;
+  return Desc(dims, dnnl::memory::data_type::f32, format == Format::channels_last ? Tag::nhwc : Tag::any);
 }
 
-void add_weights_step(const Convolution& conv, const dnnl::engine& engine, const KernelRequest& request,
-                      const dnnl::convolution_forward::primitive_desc& forward, const ResultGradient& gradient,
-                      std::vector<Step>& steps) {
-  const bool with_bias = conv.has_bias && wants_gradient(request, 2);
-  const auto primitive = weights_desc(conv, engine, with_bias, forward);
-  std::vector<Argument> arguments{read_value(DNNL_ARG_SRC, conv.src, primitive.src_desc()),
-                                  gradient.read(DNNL_ARG_DIFF_DST, primitive.diff_dst_desc(), steps),
-                                  write_gradient(DNNL_ARG_DIFF_WEIGHTS, conv.weights, primitive.diff_weights_desc())};
-  if (with_bias) arguments.push_back(write_gradient(DNNL_ARG_DIFF_BIAS, conv.bias, conv.bias.plain));
+/// The primitives of one convolution; those for backward where they are wanted.
+struct Primitives {
+  Primitives(const Convolution& conv, const dnnl::engine& engine, const KernelRequest& request, Format format);
+  /// Whether all are machine code made for the shape, not the plain loops that oneDNN has for the rest.
+  bool are_generated() const;
+
+  dnnl::convolution_forward::primitive_desc forward;
+  std::optional<dnnl::convolution_backward_weights::primitive_desc> weights;
+  std::optional<dnnl::convolution_backward_data::primitive_desc> data;
+};
+
+Primitives::Primitives(const Convolution& conv, const dnnl::engine& engine, const KernelRequest& request,
+                       Format format) {
+  constexpr auto kDirect = algorithm::convolution_direct;
+  const Desc src = image_desc(conv.src_dims, format), dst = image_desc(conv.dst_dims, format);
+  const Desc kernel = any_desc(conv.weights_dims);
+  const Desc bias = conv.has_bias ? conv.bias.plain : Desc();
+  forward = {{forward_kind(request), kDirect, src, kernel, bias, dst, conv.strides, conv.dilations, conv.pads_begin,
+              conv.pads_end},
+             attributes_with(request.activation),
+             engine};
+  if (wants_gradient(request, 1)) {
+    const Desc wanted_bias = wants_gradient(request, 2) ? bias : Desc();
+    weights.emplace(dnnl::convolution_backward_weights::desc(kDirect, src, kernel, wanted_bias, dst, conv.strides,
+                                                             conv.dilations, conv.pads_begin, conv.pads_end),
+                    user_scratchpad(), engine, forward);
+  }
+  if (wants_gradient(request, 0)) {
+    data.emplace(dnnl::convolution_backward_data::desc(kDirect, src, kernel, dst, conv.strides, conv.dilations,
+                                                       conv.pads_begin, conv.pads_end),
+                 user_scratchpad(), engine, forward);
+  }
+}
+
+bool Primitives::are_generated() const {
+  const auto is_generated = [](const dnnl::primitive_desc_base& primitive) {
+    const std::string_view name = primitive.impl_info_str();
+    return name.starts_with("jit") || name.starts_with("brg");
+  };
+  return is_generated(forward) && (!weights || is_generated(*weights)) && (!data || is_generated(*data));
+}
+
+Primitives choose_primitives(const Convolution& conv, const dnnl::engine& engine, const KernelRequest& request) {
+  if (preferred_format(conv, request) == Format::channels_last) {
+    Primitives primitives(conv, engine, request, Format::channels_last);
+    if (primitives.are_generated()) return primitives;
+  }
+  return {conv, engine, request, Format::blocked};
+}
+
+NodeKernels make_steps(const Convolution& conv, const Primitives& primitives, const dnnl::engine& engine,
+                       const KernelRequest& request) {
   const std::string& node = request.node.name;
-  steps.push_back(primitive_step(primitive, node + " backward weights", node, std::move(arguments)));
-}
+  NodeKernels kernels;
+  std::vector<Argument> arguments{read_value(DNNL_ARG_SRC, conv.src, primitives.forward.src_desc()),
+                                  read_value(DNNL_ARG_WEIGHTS, conv.weights, primitives.forward.weights_desc()),
+                                  write_value(DNNL_ARG_DST, conv.dst, primitives.forward.dst_desc())};
+  if (conv.has_bias) arguments.push_back(read_value(DNNL_ARG_BIAS, conv.bias, conv.bias.plain));
+  kernels.forward.push_back(primitive_step(primitives.forward, node + " forward", node, std::move(arguments)));
+  if (!primitives.weights && !primitives.data) return kernels;
 
-void add_data_step(const Convolution& conv, const dnnl::engine& engine, const KernelRequest& request,
-                   const dnnl::convolution_forward::primitive_desc& forward, const ResultGradient& gradient,
-                   std::vector<Step>& steps) {
-  const dnnl::convolution_backward_data::desc desc(algorithm::convolution_direct, any_desc(conv.src_dims),
-                                                   any_desc(conv.weights_dims), any_desc(conv.dst_dims), conv.strides,
-                                                   conv.dilations, conv.pads_begin, conv.pads_end);
-  const dnnl::convolution_backward_data::primitive_desc primitive(desc, user_scratchpad(), engine, forward);
-  const Argument dst = gradient.read(DNNL_ARG_DIFF_DST, primitive.diff_dst_desc(), steps);
-  const std::string& node = request.node.name;
-  steps.push_back(primitive_step(primitive, node + " backward data", node,
-                                 {dst, read_value(DNNL_ARG_WEIGHTS, conv.weights, primitive.weights_desc()),
-                                  write_gradient(DNNL_ARG_DIFF_SRC, conv.src, primitive.diff_src_desc())}));
+  std::vector<Step>& steps = kernels.backward;
+  const ResultGradient gradient(engine, request, conv.dst, primitives.forward.dst_desc(), steps);
+  if (const auto& weights = primitives.weights) {
+    arguments = {read_value(DNNL_ARG_SRC, conv.src, weights->src_desc()),
+                 gradient.read(DNNL_ARG_DIFF_DST, weights->diff_dst_desc(), steps),
+                 write_gradient(DNNL_ARG_DIFF_WEIGHTS, conv.weights, weights->diff_weights_desc())};
+    if (wants_gradient(request, 2)) arguments.push_back(write_gradient(DNNL_ARG_DIFF_BIAS, conv.bias, conv.bias.plain));
+    steps.push_back(primitive_step(*weights, node + " backward weights", node, std::move(arguments)));
+  }
+  if (const auto& data = primitives.data) {
+    arguments = {gradient.read(DNNL_ARG_DIFF_DST, data->diff_dst_desc(), steps),
+                 read_value(DNNL_ARG_WEIGHTS, conv.weights, data->weights_desc()),
+                 write_gradient(DNNL_ARG_DIFF_SRC, conv.src, data->diff_src_desc())};
+    steps.push_back(primitive_step(*data, node + " backward data", node, std::move(arguments)));
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -110,19 +164,7 @@ bool conv_supported(const KernelRequest& request) {
 
 NodeKernels make_conv(const dnnl::engine& engine, const KernelRequest& request) {
   const Convolution conv(request);
-  const auto forward = forward_desc(conv, engine, request);
-  std::vector<Argument> arguments{read_value(DNNL_ARG_SRC, conv.src, forward.src_desc()),
-                                  read_value(DNNL_ARG_WEIGHTS, conv.weights, forward.weights_desc()),
-                                  write_value(DNNL_ARG_DST, conv.dst, forward.dst_desc())};
-  if (conv.has_bias) arguments.push_back(read_value(DNNL_ARG_BIAS, conv.bias, conv.bias.plain));
-  const std::string& node = request.node.name;
-  NodeKernels kernels;
-  kernels.forward.push_back(primitive_step(forward, node + " forward", node, std::move(arguments)));
-  if (!wants_gradient(request, 0) && !wants_gradient(request, 1)) return kernels;
-  const ResultGradient gradient(engine, request, conv.dst, forward.dst_desc(), kernels.backward);
-  if (wants_gradient(request, 1)) add_weights_step(conv, engine, request, forward, gradient, kernels.backward);
-  if (wants_gradient(request, 0)) add_data_step(conv, engine, request, forward, gradient, kernels.backward);
-  return kernels;
+  return make_steps(conv, choose_primitives(conv, engine, request), engine, request);
 }
 
 }  // namespace mangrove::onednn

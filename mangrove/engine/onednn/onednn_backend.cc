@@ -135,6 +135,7 @@ Result<Step> OnednnBackend::make_reorder(const ValueInfo& info, const LayoutPtr&
                      : target != nullptr ? target->plain()
                                          : plain_desc(info.shape.dims());
   const Value value{"", plain};
+  const OpenMpThreads threads(1);
   return copy_step(engine_, "reorder", "", read_value(DNNL_ARG_FROM, value, desc_of(from, plain)),
                    write_value(DNNL_ARG_TO, value, desc_of(to, plain)));
 } catch (const dnnl::error& error) {
