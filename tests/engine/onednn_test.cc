@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "backend_comparison.h"
@@ -41,7 +42,11 @@ class Chain {
     Node node{.name = name, .op = op, .attributes = std::move(attributes), .inputs = {last_}, .outputs = {name + "_y"}};
     for (const Shape& shape : parameters) {
       const std::string parameter = name + "_p" + std::to_string(node.inputs.size());
-      parts_.initializers.emplace(parameter, random_tensor(shape, parts_.initializers.size() + 7, 0.3f));
+      // so that sums stay near 1: where tanh saturates, rounding decides which of four equal values a pooling takes
+      const double fan_in =
+          shape.rank() > 1 ? static_cast<double>(shape.elements()) / static_cast<double>(shape[0]) : 9;
+      const auto scale = static_cast<float>(1 / std::sqrt(fan_in));
+      parts_.initializers.emplace(parameter, random_tensor(shape, parts_.initializers.size() + 7, scale));
       node.inputs.push_back(parameter);
     }
     last_ = node.outputs[0];
@@ -318,7 +323,7 @@ TEST(OnednnLenet, StepEqualsPortable) {
   lenet.add("Conv", {}, {{50, 20, 5, 5}, {50}}).add("Tanh").add("MaxPool", window).add("Flatten");
   lenet.add("Gemm", transposed, {{500, 800}, {500}}).add("Tanh").add("Gemm", transposed, {{10, 500}, {10}});
   const Graph graph = lenet.graph();
-  for (const std::int64_t batch : {1, 3, 64}) expect_equals_portable(graph, batch, 1e-4);
+  for (const std::int64_t batch : {1, 3, 16}) expect_equals_portable(graph, batch, 1e-4);
 }
 
 TEST(OnednnLenet, BlockedParametersSurviveTheRoundTrip) {
