@@ -14,7 +14,7 @@ namespace mangrove {
 struct CompileOptions {
   Mode mode = Mode::inference;
   std::int64_t batch = 1;
-  std::string backend;           // "" takes the fastest of this build
+  std::string backend = {};      // "" takes the fastest of this build
   bool input_gradients = false;  // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
   bool fuse = true;              // activations into the node before them, where the backend can
   int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many

@@ -172,9 +172,11 @@ GraphSketch& GraphSketch::constant(const std::string& name, Tensor value) {
 
 GraphSketch& GraphSketch::node(const std::string& op, std::vector<std::string> inputs, const std::string& output,
                                std::map<std::string, Attribute> attributes) {
-  Node node{.name = output, .op = op, .attributes = std::move(attributes), .inputs = std::move(inputs)};
-  node.outputs = {output};
-  parts_.nodes.push_back(std::move(node));
+  parts_.nodes.push_back({.name = output,
+                          .op = op,
+                          .attributes = std::move(attributes),
+                          .inputs = std::move(inputs),
+                          .outputs = {output}});
   return *this;
 }
 

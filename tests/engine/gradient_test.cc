@@ -1,0 +1,71 @@
+// Gradients in double against central differences: every operator of the operator table, then whole graphs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gradient_check.h"
+#include "sample_graphs.h"
+
+#include "mangrove/graph/operator.h"
+
+namespace mangrove {
+namespace {
+
+class EveryOperator : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryOperator, GradientsMatchCentralDifferences) {
+  int samples = 0;
+  for (const OperatorSample& sample : operator_samples()) {
+    if (sample.op != GetParam()) continue;
+    ++samples;
+    for (const std::int64_t batch : {1, 3}) {
+      SCOPED_TRACE(sample.name + " batch " + std::to_string(batch));
+      const auto execution = training_execution(sample_graph(sample, DType::f64), "portable", batch);
+      EXPECT_LT(gradient_error(*execution, 5), 1e-6);
+    }
+  }
+  EXPECT_GT(samples, 0) << "no sample of operator " << GetParam() << " in sample_graphs.cc";
+}
+
+std::vector<std::string> table_types() {
+  std::vector<std::string> types;
+  for (const Operator& row : operators()) types.emplace_back(row.type);
+  return types;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(table_types()),
+                         [](const auto& test) { return test.param; });
+
+class EveryBackend : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryBackend, WholeLeNetMatchesCentralDifferences) {
+  const auto execution = training_execution(tiny_lenet(DType::f64), GetParam(), 3);
+  EXPECT_LT(gradient_error(*execution, 1), 1e-6);
+}
+
+TEST_P(EveryBackend, SharedValuesAndParametersMatchCentralDifferences) {
+  const auto execution = training_execution(branching_graph(DType::f64), GetParam(), 2);
+  EXPECT_LT(gradient_error(*execution, 2), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EveryBackend,
+                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         [](const auto& test) { return test.param; });
+
+TEST(Gradient, OfAParameterThatLeadsToNoOutputIsZero) {
+  const Graph graph = GraphSketch(DType::f64)
+                          .input("x", {kBatch, 3})
+                          .parameter("used", {3})
+                          .parameter("unused", {3})
+                          .node("Add", {"x", "used"}, "y")
+                          .node("Add", {"x", "unused"}, "nowhere")
+                          .create({"y"});
+  const auto execution = training_execution(graph, "portable", 2);
+  EXPECT_LT(gradient_error(*execution, 3), 1e-6);
+  const Tensor gradient = execution->gradient("unused");
+  const auto elements = gradient.as<double>();
+  EXPECT_TRUE(std::all_of(elements.begin(), elements.end(), [](double g) { return g == 0; }));
+}
+
+}  // namespace
+}  // namespace mangrove

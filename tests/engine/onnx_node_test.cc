@@ -1,0 +1,117 @@
+// The ONNX project's own operator tests (Debian package libonnx-testdata), run through programs of every backend.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mangrove/engine/execution.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/graph/onnx_tensor.h"
+#include "mangrove/graph/operator.h"
+
+namespace mangrove {
+namespace {
+
+const fs::path kTestData = "/usr/share/libonnx-testdata/data/node";
+// The tolerances of the ONNX project's own runner.
+constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+
+Tensor load_tensor(const fs::path& path) {
+  const auto bytes = read_file(path);
+  EXPECT_TRUE(bytes.ok()) << bytes.error().message;
+  auto tensor = parse_onnx_tensor(*bytes);
+  EXPECT_TRUE(tensor.ok()) << path << ": " << tensor.error().message;
+  return std::move(tensor).value();
+}
+
+fs::path data_file(const fs::path& folder, const std::string& kind, int index) {
+  return folder / "test_data_set_0" / (kind + "_" + std::to_string(index) + ".pb");
+}
+
+bool in_our_table(const onnx::ModelProto& model) {
+  return std::all_of(model.graph().node().begin(), model.graph().node().end(),
+                     [](const auto& node) { return find_operator(node.op_type()) != nullptr; });
+}
+
+// The graph of a test, or an error if the file needs what our table refuses (3-d convolution, ceil_mode, ...).
+Result<Graph> load_case(const fs::path& folder, const onnx::ModelProto& file) {
+  onnx::ModelProto model = file;
+  const std::string& op = model.graph().node(0).op_type();
+  if (op == "Reshape" || op == "Dropout") {  // what models hold as constants, these tests feed
+    for (int i = 1; i < model.graph().input_size(); ++i) {
+      encode_tensor(load_tensor(data_file(folder, "input", i)), model.graph().input(i).name(),
+                    *model.mutable_graph()->add_initializer());
+    }
+  }
+  if (op == "GlobalAveragePool") model.mutable_opset_import(0)->set_version(17);  // files say 1; the same since then
+  return parse_onnx(model.SerializeAsString());
+}
+
+void expect_close(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.dtype(), expected.dtype());
+  ASSERT_EQ(found.shape(), expected.shape());
+  if (found.dtype() == DType::f32) {
+    const auto a = found.as<float>(), b = expected.as<float>();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_LE(std::abs(a[i] - b[i]), kAbsolute + kRelative * std::abs(b[i])) << "element " << i;
+    }
+    return;
+  }
+  ASSERT_EQ(std::memcmp(found.data(), expected.data(), static_cast<std::size_t>(found.bytes())), 0);
+}
+
+void run_case(const fs::path& folder, const Graph& graph, const std::string& backend) {
+  CompileOptions options;
+  options.backend = backend;
+  auto program = Program::compile(graph, options);
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  auto execution = Execution::create(*program);
+  ASSERT_TRUE(execution.ok()) << execution.error().message;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Tensor value = load_tensor(data_file(folder, "input", static_cast<int>(i)));
+    const Status set = (*execution)->set_input(graph.inputs()[i].first, value);
+    ASSERT_TRUE(set.ok()) << set.error().message;
+  }
+  (*execution)->forward();
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    expect_close((*execution)->output_tensor(graph.outputs()[i]),
+                 load_tensor(data_file(folder, "output", static_cast<int>(i))));
+  }
+}
+
+class OnnxNodeTests : public testing::TestWithParam<std::string> {};
+
+TEST_P(OnnxNodeTests, OutputsAreAsTheProjectSays) {
+  if (!fs::exists(kTestData)) GTEST_SKIP() << kTestData << " is absent: install libonnx-testdata";
+  int run = 0;
+  std::set<std::string> operators_run;
+  for (const auto& entry : fs::directory_iterator(kTestData)) {
+    const auto bytes = read_file(entry.path() / "model.onnx");
+    onnx::ModelProto model;
+    if (!bytes.ok() || !model.ParseFromString(*bytes) || !in_our_table(model)) continue;
+    SCOPED_TRACE(entry.path().string());
+    const Result<Graph> graph = load_case(entry.path(), model);
+    if (!graph.ok()) {
+      EXPECT_EQ(graph.code(), Code::unimplemented) << graph.error().message;
+      continue;
+    }
+    run_case(entry.path(), *graph, GetParam());
+    ++run;
+    operators_run.insert(model.graph().node(0).op_type());
+  }
+  std::printf("%d tests of %zu operators\n", run, operators_run.size());
+  EXPECT_GE(run, 73);
+  for (const Operator& row : operators()) EXPECT_TRUE(operators_run.contains(std::string(row.type))) << row.type;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OnnxNodeTests,
+                         testing::ValuesIn(std::vector<std::string>(backend_names().begin(), backend_names().end())),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace mangrove
