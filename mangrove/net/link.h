@@ -14,7 +14,6 @@ class PeerStream;
 
 /// How far the present stream of a link is.
 struct StreamState {
-  bool opening = false;      // by the thread of PeerLinks
   bool broken = false;       // nothing more gets through
   bool held = true;          // gRPC waits for us before it ends the stream
   bool half_closed = false;  // we said that nothing more comes
@@ -49,16 +48,20 @@ struct LinkTable {
 
 /// One outgoing stream. gRPC calls the On... methods from its own threads; they only note what happened, for the thread
 /// of PeerLinks, which starts every operation but the next read.
+///
+/// It holds the channel, and must not be freed by a thread of gRPC: the last channel of the process joins these
+/// threads.
 class PeerStream final : public grpc::ClientBidiReactor<Envelope, Receipt> {
  public:
-  /// Opens it; it lives until gRPC is done with it, and as long as someone holds it.
-  /// REQUIRES: the link stays in its table until the stream has ended; the table's mutex is not held.
-  static std::shared_ptr<PeerStream> open(std::shared_ptr<LinkTable> table, Link& link);
+  PeerStream(std::shared_ptr<LinkTable> table, Link& link);
 
+  /// REQUIRES: this and the link in its table live until the stream has ended; the table's mutex is not held.
+  void open();
   void cancel() { context_.TryCancel(); }
+  /// Gives up waiting for the end: `self` is never freed.
+  void abandon(std::shared_ptr<PeerStream> self) { self_ = std::move(self); }
 
  private:
-  PeerStream(std::shared_ptr<LinkTable> table, Link& link);
   void OnReadInitialMetadataDone(bool ok) override;
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -68,7 +71,7 @@ class PeerStream final : public grpc::ClientBidiReactor<Envelope, Receipt> {
   Link& link_;  // in the table
   grpc::ClientContext context_;
   Receipt receipt_;
-  std::shared_ptr<PeerStream> self_;  // until gRPC is done with it
+  std::shared_ptr<PeerStream> self_;
 };
 
 }  // namespace mangrove::net

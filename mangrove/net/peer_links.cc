@@ -65,10 +65,19 @@ PeerLinks::~PeerLinks() {
   thread_.request_stop();
   table_->changed.notify_all();
   thread_.join();
+  std::vector<Link> closed;  // freed without the lock: the last channel waits for gRPC's threads
   MutexLock lock(table_->mutex);
-  for (auto& [address, link] : table_->links) {
-    if (link.stream && link.state.held) link.stream->RemoveHold();
-    link.stream = nullptr;  // frees itself when gRPC has ended it
+  for (auto entry = table_->links.begin(); entry != table_->links.end();) {
+    Link& link = entry->second;
+    if (!link.stream || link.state.ended) {
+      closed.push_back(std::move(link));
+      entry = table_->links.erase(entry);
+      continue;
+    }
+    link.queue = {};
+    if (std::exchange(link.state.held, false)) link.stream->RemoveHold();
+    link.stream->abandon(link.stream);
+    ++entry;
   }
 }
 
@@ -122,7 +131,7 @@ void PeerLinks::shutdown(Seconds grace) {
 bool PeerLinks::wait_closed(Seconds limit) {
   const auto closed = [this](const auto& entry) {
     const Link& link = entry.second;
-    return !link.stream && !link.state.opening && (phase_ == Phase::aborting || link.queue.empty());
+    return !link.stream && (phase_ == Phase::aborting || link.queue.empty());
   };
   const Deadline deadline = table_->clock.after(limit);
   while (!std::ranges::all_of(table_->links, closed)) {
@@ -137,9 +146,10 @@ void PeerLinks::run(const std::stop_token& stop) {
   Instant next_tick = table_->clock.after(kTick);
   while (!stop.stop_requested()) {
     std::vector<Step> steps;
+    std::vector<Link> unused;
     {
       MutexLock lock(table_->mutex);
-      steps = plan();
+      steps = plan(unused);
       const Instant now = table_->clock.now();
       if (steps.empty() && now < next_tick) {
         table_->changed.wait_for(table_->mutex, std::min(next_tick - now, idle_time(now)));
@@ -161,13 +171,15 @@ Seconds PeerLinks::idle_time(Instant now) const {
   return time;
 }
 
-std::vector<PeerLinks::Step> PeerLinks::plan() {
+std::vector<PeerLinks::Step> PeerLinks::plan(std::vector<Link>& unused) {
   std::vector<Step> steps;
   const Instant now = table_->clock.now();
   for (auto entry = table_->links.begin(); entry != table_->links.end();) {
     Link& link = entry->second;
     if (std::optional<Step> step = plan(link, now)) steps.push_back(std::move(*step));
-    entry = (!link.stream && given_up(link, now)) ? table_->links.erase(entry) : std::next(entry);
+    const bool erase = !link.stream && given_up(link, now);
+    if (erase) unused.push_back(std::move(link));
+    entry = erase ? table_->links.erase(entry) : std::next(entry);
   }
   return steps;
 }
@@ -178,40 +190,35 @@ std::optional<PeerLinks::Step> PeerLinks::plan(Link& link, Instant now) {
   if (phase_ == Phase::aborting || link.queue.empty() || now < link.retry_at || given_up(link, now))
     return std::nullopt;
   link.state = {};
-  link.state.opening = true;
-  return Step{Action::open, &link, nullptr, nullptr};
+  link.stream = std::make_shared<PeerStream>(table_, link);
+  return Step{Action::open, link.stream, nullptr};
 }
 
 std::optional<PeerLinks::Step> PeerLinks::plan_open_stream(Link& link, Instant now) {
   StreamState& state = link.state;
   if (state.broken || state.cancelled) {
     if (!std::exchange(state.held, false)) return std::nullopt;
-    return Step{Action::release, &link, link.stream, nullptr};
+    return Step{Action::release, link.stream, nullptr};
   }
   if (phase_ == Phase::aborting || state.to_cancel || given_up(link, now)) {
     state.cancelled = true;
-    return Step{Action::cancel, &link, link.stream, nullptr};
+    return Step{Action::cancel, link.stream, nullptr};
   }
   if (state.in_flight || state.half_closed) return std::nullopt;
   if (link.queue.has_next()) {
     state.in_flight = link.queue.next();
-    return Step{Action::write, &link, link.stream, state.in_flight};
+    return Step{Action::write, link.stream, state.in_flight};
   }
   if (phase_ == Phase::running) return std::nullopt;
   state.half_closed = true;
   state.held = false;
-  return Step{Action::half_close, &link, link.stream, nullptr};
+  return Step{Action::half_close, link.stream, nullptr};
 }
 
 void PeerLinks::perform(const Step& step) {
   switch (step.action) {
-    case Action::open: {
-      std::shared_ptr<PeerStream> stream = PeerStream::open(table_, *step.link);
-      MutexLock lock(table_->mutex);
-      step.link->stream = std::move(stream);
-      step.link->state.opening = false;
-      return;
-    }
+    case Action::open:
+      return step.stream->open();
     case Action::write:
       return step.stream->StartWrite(&step.in_flight->envelope);
     case Action::half_close:

@@ -35,13 +35,13 @@ class PeerLinks {
   enum class Action { open, write, half_close, release, cancel };
   struct Step {
     Action action;
-    Link* link;
-    std::shared_ptr<PeerStream> stream;         // but for open
-    std::shared_ptr<const Outgoing> in_flight;  // write
+    std::shared_ptr<PeerStream> stream;
+    std::shared_ptr<const Outgoing> in_flight;  // if it is a write
   };
 
   void run(const std::stop_token& stop);
-  std::vector<Step> plan() MG_REQUIRES(table_->mutex);
+  /// What can be done now. Moves links that nobody uses any more to `unused`.
+  std::vector<Step> plan(std::vector<Link>& unused) MG_REQUIRES(table_->mutex);
   std::optional<Step> plan(Link& link, Instant now) MG_REQUIRES(table_->mutex);
   std::optional<Step> plan_open_stream(Link& link, Instant now) MG_REQUIRES(table_->mutex);
   void collect(Link& link, Instant now) MG_REQUIRES(table_->mutex);

@@ -9,14 +9,11 @@ PeerStream::PeerStream(std::shared_ptr<LinkTable> table, Link& link) : table_(st
   context_.set_wait_for_ready(true);  // the channel tries again by itself while the peer is not there yet
 }
 
-std::shared_ptr<PeerStream> PeerStream::open(std::shared_ptr<LinkTable> table, Link& link) {
-  std::shared_ptr<PeerStream> stream(new PeerStream(std::move(table), link));
-  stream->self_ = stream;
-  link.stub->async()->Exchange(&stream->context_, stream.get());
-  stream->AddHold();  // writes come from another thread
-  stream->StartRead(&stream->receipt_);
-  stream->StartCall();
-  return stream;
+void PeerStream::open() {
+  link_.stub->async()->Exchange(&context_, this);
+  AddHold();  // writes come from another thread
+  StartRead(&receipt_);
+  StartCall();
 }
 
 void PeerStream::OnReadInitialMetadataDone(bool ok) {
@@ -53,11 +50,11 @@ void PeerStream::OnWriteDone(bool ok) {
 }
 
 void PeerStream::OnDone(const grpc::Status& status) {
-  const std::shared_ptr<PeerStream> self = std::move(self_);  // to the end of this function
-  MutexLock lock(table_->mutex);
-  link_.state.ended = true;
+  const std::shared_ptr<LinkTable> table = table_;  // as soon as `ended` can be seen, this may be freed
+  MutexLock lock(table->mutex);
   link_.state.error = status.error_message();
-  table_->changed.notify_all();
+  link_.state.ended = true;
+  table->changed.notify_all();
 }
 
 }  // namespace mangrove::net
