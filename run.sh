@@ -11,4 +11,4 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
   "$root/scripts/install-packages.sh" build
   "$root/scripts/build.sh" release mangrove
 } >&2
-exec "$root/build/release/mangrove" run "$root/examples/lenet-mnist.yaml" "$@"
+exec "$root/build/release/bin/mangrove" run "$root/examples/lenet-mnist.yaml" "$@"
