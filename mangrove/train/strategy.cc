@@ -12,7 +12,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::array kStrategies = {
-    Strategy{.name = "parameter-server",
+    Strategy{.name = "parameter_server",
              .summary = "synchronous data parallelism around one server (Li et al., Scaling distributed machine "
                         "learning with the parameter server, OSDI 2014)",
              .on_loss = "a worker's samples of the step go to the others; training ends only when no worker is left",

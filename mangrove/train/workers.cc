@@ -10,6 +10,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
+constexpr int kMisses = 3;              // in a row, before a worker is left out for good
 constexpr double kPatience = 3;         // timeouts without any usable worker before the job fails
 
 }  // namespace
@@ -207,6 +208,7 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     return {};
   }
   worker.state = State::ready;
+  worker.misses = 0;
   return answered;
 }
 
@@ -221,14 +223,21 @@ void Workers::drop_gone() {
   }
 }
 
+void Workers::miss(net::Rank rank, Instant now) {
+  Worker& worker = workers_.at(rank);
+  worker.state = State::silent;
+  worker.next_ping = now;
+  dropped_.push_back({rank, "silent"});
+  if (++worker.misses < kMisses) return;
+  leave_out(rank, make_error(Code::unavailable, reports_.node(rank) + ": " + std::to_string(kMisses) +
+                                                    " times in a row no answer within " + format_seconds(timeout_) +
+                                                    " (step_timeout_s)"));
+}
+
 /// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
 void Workers::drop_overdue(Instant now) {
   for (auto& [rank, worker] : workers_) {
-    if (worker.state == State::busy && now >= worker.deadline) {
-      worker.state = State::silent;
-      worker.next_ping = now;
-      dropped_.push_back({rank, "silent"});
-    }
+    if (worker.state == State::busy && now >= worker.deadline) miss(rank, now);
     const bool unheard = worker.state == State::starting && !worker.said_hello;
     if ((worker.state == State::silent || unheard) && now >= worker.next_ping) ping(rank, now);
   }

@@ -73,6 +73,7 @@ class Workers {
   void leave_out(net::Rank rank, const Error& error);
   void drop_gone();
   void drop_overdue(Instant now);
+  void miss(net::Rank rank, Instant now);
   void ping(net::Rank rank, Instant now);
   void choose_reference();
   net::RankSet ranks_not_out() const;
