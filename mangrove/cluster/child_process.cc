@@ -153,7 +153,9 @@ Result<std::string> ChildProcess::read_line(Deadline deadline) {
 }
 
 void ChildProcess::terminate() {
-  if (!reaped_) kill(pid_, SIGTERM);
+  if (reaped_) return;
+  kill(pid_, SIGTERM);
+  kill(pid_, SIGCONT);  // a frozen one would not hear of it
 }
 
 bool ChildProcess::wait(Deadline deadline) {

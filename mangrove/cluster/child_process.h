@@ -27,7 +27,7 @@ class ChildProcess {
   /// The next line of its standard output, without the end of line. errors: deadline_exceeded, unavailable (it closed
   /// its output or ended).
   Result<std::string> read_line(Deadline deadline);
-  /// Asks it to end (SIGTERM).
+  /// Asks it to end (SIGTERM), and wakes it if it is frozen.
   void terminate();
   /// Waits for its end. False: it still runs at the deadline.
   bool wait(Deadline deadline);

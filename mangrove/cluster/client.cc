@@ -8,6 +8,7 @@
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/cluster/wire_status.h"
+#include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -43,7 +44,7 @@ Result<std::vector<NodeStatus>> Client::nodes() {
   grpc::ClientContext context;
   context.set_deadline(from_now(kListWithin));
   ListNodesResponse response;
-  MG_RETURN_IF_ERROR(from_grpc(impl_->stub->ListNodes(&context, {}, &response))
+  MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListNodes(&context, {}, &response))
                          .context("asking the coordinator at " + impl_->coordinator + " for its nodes"));
   return std::vector<NodeStatus>(response.nodes().begin(), response.nodes().end());
 }
@@ -79,7 +80,7 @@ Status Client::run(const Job& job, const Reporter& report, std::stop_token stop)
   }
   outbox.close(kLastWordsWithin);
   context.TryCancel();
-  const Status broken = from_grpc(stream->Finish());
+  const Status broken = net::from_grpc(stream->Finish());
   if (ended) return status;
   return make_error(Code::unavailable, "the coordinator at " + impl_->coordinator + " is gone: " +
                                            (broken.ok() ? "it ended the job's stream" : broken.error().message));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Seconds kJobEndsWithin = 25;      // when it is asked to stop: the job's own 20 s, and what comes after
 constexpr Seconds kClientHearsWithin = 10;  // of the job's end
-constexpr Seconds kCallsEndWithin = 1;
+constexpr Seconds kCallsEndWithin = 0.2;    // no job runs any more
 
 /// A word that no other start of a coordinator has: nodes keep messages by job for a while.
 std::string unique_prefix() {

@@ -11,6 +11,7 @@
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
+#include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -74,7 +75,7 @@ Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline
   if (!first.has_welcome()) {
     context.TryCancel();
     outbox.close(0);
-    const Status status = from_grpc(stream->Finish());
+    const Status status = net::from_grpc(stream->Finish());
     return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
   }
   welcome = first.welcome();
@@ -187,7 +188,7 @@ Result<Job> CoordinatorLink::fetch_job(const std::string& job_id, const std::sto
   GetJobRequest request;
   request.set_job_id(job_id);
   Job job;
-  MG_RETURN_IF_ERROR(from_grpc(impl_->stub->GetJob(&context, request, &job)).context("fetching the job"));
+  MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->GetJob(&context, request, &job)).context("fetching the job"));
   return job;
 }
 

@@ -17,7 +17,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kLeaveWithin = 1;
-constexpr Seconds kCallsEndWithin = 0.5;
+constexpr Seconds kCallsEndWithin = 0.2;  // no role runs any more
 
 }  // namespace
 

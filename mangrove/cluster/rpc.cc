@@ -82,17 +82,4 @@ Status wait_connected(grpc::Channel& channel, Deadline deadline, const std::stop
   return make_error(Code::cancelled, "stopped while connecting");
 }
 
-Status from_grpc(const grpc::Status& status) {
-  switch (status.error_code()) {
-    case grpc::StatusCode::OK:
-      return {};
-    case grpc::StatusCode::UNKNOWN:
-      return make_error(Code::internal, status.error_message());
-    case grpc::StatusCode::UNAUTHENTICATED:
-      return make_error(Code::permission_denied, status.error_message());
-    default:
-      return make_error(static_cast<Code>(status.error_code()), status.error_message());
-  }
-}
-
 }  // namespace mangrove::cluster

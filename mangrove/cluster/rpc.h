@@ -15,7 +15,6 @@ namespace grpc {
 class Channel;
 class Server;
 class Service;
-class Status;
 }  // namespace grpc
 
 namespace mangrove::cluster {
@@ -47,8 +46,5 @@ gpr_timespec from_now(Seconds seconds);
 
 /// Waits until the server answers. errors: unavailable (not by the deadline), cancelled (stop was requested).
 Status wait_connected(grpc::Channel& channel, Deadline deadline, const std::stop_token& stop);
-
-/// The outcome of a call. gRPC's codes that we do not have become the nearest one of ours.
-Status from_grpc(const grpc::Status& status);
 
 }  // namespace mangrove::cluster

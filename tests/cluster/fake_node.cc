@@ -8,6 +8,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/rpc.h"
+#include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
 
@@ -93,7 +94,7 @@ Status open_run_job(const std::string& coordinator, const std::optional<FromClie
   ToClient message;
   while (stream->Read(&message)) {
   }
-  return from_grpc(stream->Finish());
+  return net::from_grpc(stream->Finish());
 }
 
 }  // namespace mangrove::cluster

@@ -5,7 +5,7 @@
 namespace mangrove::cluster {
 
 /// A job that does what its strategy's name says, to see the cluster at work without training anything:
-///   "echo"       rank 0 asks every worker once; result {"answers": P-1}
+///   "echo"       rank 0 asks every worker twice; result {"answers": P-1}
 ///   "endless"    rank 0 waits until it is stopped, then reports a checkpoint and is cancelled
 ///   "stubborn"   the same, but does not look at the stop token: only a cancelled endpoint ends it
 ///   "bad_data"   workers end with not_found; rank 0 waits until all are gone
