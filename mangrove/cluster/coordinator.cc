@@ -50,13 +50,7 @@ struct Coordinator::Impl {
 Coordinator::Impl::Impl(const CoordinatorOptions& given)
     : options(given),
       membership(given.heartbeat_interval * given.heartbeat_misses),
-      jobs({.membership = membership,
-            .transport = transport,
-            .clock = clock,
-            .data_folder = given.data_folder,
-            .threads = given.threads,
-            .play = given.play},
-           unique_prefix()),
+      jobs({.membership = membership, .transport = transport, .clock = clock, .play = given.play}, unique_prefix()),
       service(membership, jobs, clock,
               {.heartbeat_interval = given.heartbeat_interval,
                .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}

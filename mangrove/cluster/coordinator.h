@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/play_role.h"
@@ -14,8 +13,6 @@ struct CoordinatorOptions {
   std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;   // a node silent for so many intervals is lost
-  fs::path data_folder;       // where rank 0 finds data sets
-  int threads = 1;            // of rank 0, for kernels
   PlayRole play = play_role;  // what a role does
 };
 

@@ -96,8 +96,8 @@ Status JobRun::lead() {
   std::jthread leader([&] {
     net::RoleContext context{.endpoint = *endpoint,
                              .clock = around_.clock,
-                             .data_folder = around_.data_folder,
-                             .threads = around_.threads,
+                             .data_folder = {},  // the data is where the nodes are
+                             .threads = 1,
                              .stop = stop_.get_token(),
                              .report = [this](Report report) { on_report(std::move(report)); }};
     led = play_guarded(around_.play, job_, context);

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/report.h"
 #include "mangrove/cluster/membership.h"
@@ -23,8 +22,6 @@ struct JobSurroundings {
   net::GrpcTransport& transport;
   Clock& clock;
   std::string own_address{};  // of rank 0
-  fs::path data_folder;       // of rank 0
-  int threads = 1;            // of rank 0, for kernels
   PlayRole play;
 };
 

@@ -69,9 +69,7 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
-  std::vector<std::string> arguments{"coordinator", "--listen", "127.0.0.1:0"};
-  if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
-  MG_TRY(std::unique_ptr<ChildProcess> child, launch("coordinator", std::move(arguments)));
+  MG_TRY(std::unique_ptr<ChildProcess> child, launch("coordinator", {"coordinator", "--listen", "127.0.0.1:0"}));
   children.push_back(std::move(child));
   MG_TRY(coordinator, await_ready("coordinator", *children.front(), clock.after(kUpWithin)));
   MG_RETURN_IF_ERROR(launch_nodes());
