@@ -1,15 +1,12 @@
 #include "mangrove/data/download.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/data/http_server.h"
 #include "tests/data/idx_files.h"
 
 #include "mangrove/base/clock.h"
@@ -21,6 +18,8 @@ namespace {
 
 using mangrove::testing::TemporaryFolder;
 using testing::gzipped;
+using testing::HttpServer;
+using testing::SilentServer;
 using testing::write;
 
 std::string noise(std::size_t bytes, std::uint64_t seed) {
@@ -33,29 +32,6 @@ std::string noise(std::size_t bytes, std::uint64_t seed) {
 std::string digest(const std::string& content) {
   return sha256({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()});
 }
-
-/// A port of this machine at which something listens, but never answers.
-class SilentServer {
- public:
-  SilentServer() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    MG_CHECK(::bind(socket_, generic, size) == 0 && ::listen(socket_, 8) == 0);
-    MG_CHECK(::getsockname(socket_, generic, &size) == 0);
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
-  }
-  ~SilentServer() { ::close(socket_); }
-  SilentServer(const SilentServer&) = delete;
-  SilentServer& operator=(const SilentServer&) = delete;
-  const std::string& url() const { return url_; }
-
- private:
-  int socket_;
-  std::string url_;
-};
 
 /// Two files, published in the folders `one` and `two` of the mirrors.
 class DownloadTest : public ::testing::Test {
@@ -70,6 +46,7 @@ class DownloadTest : public ::testing::Test {
   void publish(const std::string& mirror, const std::string& file, const std::string& content) {
     write(remote_ / mirror / (file + ".gz"), content);
   }
+  const fs::path& remote() const { return remote_.path(); }
   std::string mirror(const std::string& name) const { return "file://" + (remote_ / name).string() + "/"; }
 
   Status fetch(const std::vector<std::string>& mirrors, const DownloadProgress& progress = {},
@@ -117,6 +94,13 @@ TEST_F(DownloadTest, UnpacksFilesAndTellsProgress) {
   EXPECT_EQ(done.back(), 300'150);
 }
 
+TEST_F(DownloadTest, WorksOverHttp) {
+  const HttpServer server(remote());
+  const Status status = fetch({server.url() + "/one/"});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  expect_complete();
+}
+
 TEST_F(DownloadTest, FilesThatAreThereAndRightAreLeftAlone) {
   ASSERT_TRUE(fetch({mirror("one")}).ok());
   EXPECT_TRUE(fetch({mirror("absent")}).ok());
@@ -131,14 +115,16 @@ TEST_F(DownloadTest, WrongFilesAreReplaced) {
 }
 
 TEST_F(DownloadTest, SecondMirrorHelpsWhereTheFirstFails) {
-  const std::string cut = gzipped(images_).substr(0, 100'000);
-  publish("cut", "images", cut);
+  publish("cut", "images", gzipped(images_));  // the server sends half of it
+  publish("short", "images", gzipped(images_).substr(0, 100'000));
   publish("wrong", "images", gzipped(noise(300'000, 2)));
   publish("long", "images", gzipped(images_ + "x"));
   publish("html", "images", "<html>please log in</html>");
   publish("endless", "images", noise(1'000'000, 3));
-  for (const std::string& first : {std::string("http://127.0.0.1:1/"), mirror("absent"), mirror("cut"), mirror("wrong"),
-                                   mirror("long"), mirror("html"), mirror("endless")}) {
+  const HttpServer server(remote());
+  for (const std::string& first : {std::string("http://127.0.0.1:1/"), mirror("absent"), mirror("short"),
+                                   mirror("wrong"), mirror("long"), mirror("html"), mirror("endless"),
+                                   server.url() + "/absent/", server.url() + "/cut/", server.url() + "/endless/"}) {
     fs::remove_all(local(""));
     const Status status = fetch({first, mirror("two")});
     EXPECT_TRUE(status.ok()) << first << ": " << status.error().message;
@@ -168,7 +154,7 @@ TEST_F(DownloadTest, SilentMirrorIsGivenUp) {
   const SilentServer server;
   const SteadyClock clock;
   const Instant start = clock.now();
-  const Status status = fetch({server.url()});
+  const Status status = fetch({server.url() + "/"});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::unavailable) << status.error().message;
   EXPECT_LT(clock.now() - start, 20);
@@ -189,6 +175,7 @@ TEST_F(DownloadTest, WrongContentEverywhereIsDataLossAndLeavesNothing) {
 }
 
 TEST_F(DownloadTest, InterruptedLeavesOnlyWholeFiles) {
+  const HttpServer server(remote());
   for (int calls = 0;; ++calls) {  // interrupted at every report of progress in turn
     fs::remove_all(local(""));
     std::stop_source stop;
@@ -196,7 +183,7 @@ TEST_F(DownloadTest, InterruptedLeavesOnlyWholeFiles) {
     const auto interrupt = [&](Bytes, Bytes) {
       if (++reports > calls) stop.request_stop();
     };
-    const Status status = fetch({mirror("one")}, interrupt, stop.get_token());
+    const Status status = fetch({server.url() + "/one/"}, interrupt, stop.get_token());
     if (status.ok()) {
       EXPECT_GT(calls, 1);
       expect_complete();
