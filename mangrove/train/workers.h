@@ -63,6 +63,7 @@ class Workers {
     std::size_t body_bytes = 0;
     Deadline deadline;  // of its answer
     Instant next_ping;  // while silent or starting
+    int misses = 0;     // deadlines since its last answer
   };
 
   Result<News> take(net::Message message);

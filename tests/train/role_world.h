@@ -73,6 +73,8 @@ class RoleWorld {
   /// Called with every report, on the thread of rank 0.
   void on_report(std::function<void(const Report&)> hook) { hook_ = std::move(hook); }
   std::stop_source& stop() { return stop_; }
+  /// As a coordinator does: all roles are cancelled when the leader's has ended, even if it did not tell them.
+  void cancel_at_end() { cancel_at_end_ = true; }
 
   struct Outcome {
     Status leader;
@@ -126,7 +128,7 @@ class RoleWorld {
                                  outcome.reports.push_back(std::move(report));
                                }};
       outcome.leader = role(context);
-      if (!outcome.leader.ok()) cancel();
+      if (!outcome.leader.ok() || cancel_at_end_) cancel();
     }
     for (const auto& endpoint : endpoints) outcome.sent.push_back(endpoint->sent());
     return outcome;
@@ -142,6 +144,7 @@ class RoleWorld {
   const int size_;
   SteadyClock clock_;
   std::stop_source stop_;
+  bool cancel_at_end_ = false;
   std::vector<Death> deaths_;
   std::map<net::Rank, Role> special_;
   std::function<void(const Report&)> hook_;

@@ -41,7 +41,7 @@ TrainJob small_job(std::int64_t samples) {
   TrainJob job;
   job.set_model(encode_onnx(small_graph()));
   job.set_data("glyphs");
-  job.set_strategy("parameter-server");
+  job.set_strategy("parameter_server");
   job.set_epochs(1);
   job.set_batch(8);
   job.set_learning_rate(0.1f);
