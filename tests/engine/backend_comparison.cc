@@ -44,18 +44,19 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed, float scale) {
   return tensor;
 }
 
-std::unique_ptr<Execution> make_execution(const Graph& graph, const std::string& backend, std::int64_t batch,
-                                          bool fuse) {
+std::unique_ptr<Execution> make_execution(const Graph& graph, const std::string& backend, std::int64_t batch, bool fuse,
+                                          int threads) {
   CompileOptions options;
   options.mode = Mode::training;
   options.batch = batch;
   options.backend = backend;
   options.input_gradients = true;
   options.fuse = fuse;
+  options.threads = threads;
   auto program = Program::compile(graph, options);
   EXPECT_TRUE(program.ok()) << backend << ": " << (program.ok() ? "" : program.error().message);
   if (!program.ok()) return nullptr;
-  auto execution = Execution::create(*program);
+  auto execution = Execution::create(*program, threads);
   EXPECT_TRUE(execution.ok()) << backend << ": " << (execution.ok() ? "" : execution.error().message);
   return execution.ok() ? std::move(execution).value() : nullptr;
 }

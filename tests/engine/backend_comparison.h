@@ -16,7 +16,7 @@ struct StepOutcome {
 
 /// Compiles for training with gradients of the inputs; the test fails and null comes back where that does not work.
 std::unique_ptr<Execution> make_execution(const Graph& graph, const std::string& backend, std::int64_t batch,
-                                          bool fuse = true);
+                                          bool fuse = true, int threads = 1);
 
 /// Forward and backward on inputs and output gradients drawn from the seed, in [-1, 1].
 StepOutcome run_step(Execution& execution, std::uint64_t seed);

@@ -315,15 +315,43 @@ TEST(OnednnConv, SharedWeightsEqualPortable) {
   expect_equals_portable(make_graph(std::move(parts)), 3);
 }
 
-TEST(OnednnLenet, StepEqualsPortable) {
+Graph lenet_graph() {
   const std::map<std::string, Attribute> window{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
   const std::map<std::string, Attribute> transposed{{"transB", std::int64_t{1}}};
   Chain lenet({1, 28, 28});
   lenet.add("Conv", {}, {{20, 1, 5, 5}, {20}}).add("Tanh").add("MaxPool", window);
   lenet.add("Conv", {}, {{50, 20, 5, 5}, {50}}).add("Tanh").add("MaxPool", window).add("Flatten");
   lenet.add("Gemm", transposed, {{500, 800}, {500}}).add("Tanh").add("Gemm", transposed, {{10, 500}, {10}});
-  const Graph graph = lenet.graph();
-  for (const std::int64_t batch : {1, 3, 16}) expect_equals_portable(graph, batch, 1e-4);
+  return lenet.graph();
+}
+
+TEST(OnednnLenet, StepEqualsPortable) {
+  for (const std::int64_t batch : {1, 3, 16}) expect_equals_portable(lenet_graph(), batch, 1e-4);
+}
+
+TEST(OnednnLenet, StepOnThreeThreadsEqualsPortableAndItself) {
+  const Graph graph = lenet_graph();
+  const auto reference = make_execution(graph, "portable", 16);
+  const auto execution = make_execution(graph, "onednn", 16, /*fuse=*/true, /*threads=*/3);
+  ASSERT_TRUE(reference && execution);
+  const StepOutcome found = run_step(*execution, 5);
+  expect_close(found, run_step(*reference, 5), 1e-4);
+  const auto again = make_execution(graph, "onednn", 16, /*fuse=*/true, /*threads=*/3);
+  ASSERT_NE(again, nullptr);
+  const StepOutcome repeated = run_step(*again, 5);
+  EXPECT_EQ(repeated.outputs, found.outputs);
+  EXPECT_EQ(repeated.gradients, found.gradients);
+}
+
+TEST(OnednnLenet, FusesActivationsAndCopiesOnlyAroundFlatten) {
+  const auto execution = make_execution(lenet_graph(), "onednn", 16);
+  ASSERT_NE(execution, nullptr);
+  std::vector<std::string> copies;
+  for (const auto& placed : execution->program().forward_steps()) {
+    EXPECT_EQ(placed.step.node.find("Tanh"), std::string::npos) << placed.step.name;
+    if (placed.step.name.find("reorder") != std::string::npos) copies.push_back(placed.step.node);
+  }
+  EXPECT_EQ(copies, std::vector<std::string>{"Flatten6"}) << execution->program().describe();
 }
 
 TEST(OnednnLenet, BlockedParametersSurviveTheRoundTrip) {

@@ -1,4 +1,3 @@
-#include <array>
 #include <optional>
 #include <string_view>
 
@@ -19,10 +18,6 @@ struct Convolution {
   bool has_bias;
   Dims src_dims, weights_dims, dst_dims, strides, dilations, pads_begin, pads_end;
 };
-
-Dims as_dims(const std::array<std::int64_t, 2>& pair) {
-  return {pair[0], pair[1]};
-}
 
 Dims grouped(const Shape& weights, std::int64_t groups) {
   Dims dims = weights.dims();

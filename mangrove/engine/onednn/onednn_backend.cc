@@ -72,7 +72,7 @@ void flush_denormals() {
 #endif
 }
 
-/// The value of `layout` in the other one's dimensions, or plain.
+/// Null for plain, and for a layout that is not ours.
 const BlockedLayout* as_blocked(const LayoutPtr& layout) {
   return dynamic_cast<const BlockedLayout*>(layout.get());
 }
@@ -135,7 +135,7 @@ Result<Step> OnednnBackend::make_reorder(const ValueInfo& info, const LayoutPtr&
                      : target != nullptr ? target->plain()
                                          : plain_desc(info.shape.dims());
   const Value value{"", plain};
-  const OpenMpThreads threads(1);
+  const OpenMpThreads threads(1);  // small beside the kernels
   return copy_step(engine_, "reorder", "", read_value(DNNL_ARG_FROM, value, desc_of(from, plain)),
                    write_value(DNNL_ARG_TO, value, desc_of(to, plain)));
 } catch (const dnnl::error& error) {

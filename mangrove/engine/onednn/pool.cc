@@ -1,4 +1,3 @@
-#include <array>
 
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/graph/pool_geometry.h"
@@ -7,10 +6,6 @@ namespace mangrove::onednn {
 namespace {
 
 using dnnl::algorithm;
-
-Dims as_dims(const std::array<std::int64_t, 2>& pair) {
-  return {pair[0], pair[1]};
-}
 
 algorithm algorithm_of(const Node& node, const PoolGeometry& geometry) {
   if (node.op == "MaxPool") return algorithm::pooling_max;
