@@ -1,4 +1,3 @@
-
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/graph/pool_geometry.h"
 
