@@ -114,11 +114,11 @@ TEST(ParameterServer, LearnsGlyphs) {
 
 TEST(RunTraining, UnknownStrategyNamesTheNearest) {
   TrainJob job = small_job(10);
-  job.set_strategy("parameter-serve");
+  job.set_strategy("parameter_serve");
   const RoleWorld::Outcome outcome = train(job, 1);
   ASSERT_FALSE(outcome.leader.ok());
   EXPECT_EQ(outcome.leader.code(), Code::not_found);
-  EXPECT_NE(outcome.leader.error().message.find("'parameter-server'"), std::string::npos)
+  EXPECT_NE(outcome.leader.error().message.find("'parameter_server'"), std::string::npos)
       << outcome.leader.error().message;
 }
 
