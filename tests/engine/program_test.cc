@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "gradient_check.h"
 #include "reversed_backend.h"
@@ -202,6 +203,19 @@ TEST_P(ProgramOnEveryBackend, ProfilesEveryNode) {
   EXPECT_GT(total, 0);
 }
 
+TEST_P(ProgramOnEveryBackend, ExecutionsOfOneProgramRunAtOnce) {
+  const auto program = compile(tiny_lenet(DType::f32), training(GetParam(), 3));
+  constexpr std::size_t kThreads = 3;
+  std::vector<std::map<std::string, Tensor>> found(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] { found[i] = run_step(*execute(program), i); });
+    }
+  }
+  for (std::size_t i = 0; i < kThreads; ++i) expect_equal(found[i], run_step(*execute(program), i), 0);
+}
+
 std::shared_ptr<const Program> compile_reversed(const Graph& graph, std::int64_t batch) {
   CompileOptions options = training("reversed", batch);
   options.input_gradients = true;
@@ -311,6 +325,26 @@ TEST(Program, RefusesAnInitializerAsOutput) {
   const auto program = Program::compile(graph, {});
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.code(), Code::unimplemented);
+}
+
+TEST(Program, AnInputThatIsAnOutputPassesThrough) {
+  const Graph graph = GraphSketch(DType::f32).input("x", {kBatch, 3}).node("Relu", {"x"}, "y").create({"x", "y"});
+  const auto execution = execute(compile(graph, training("", 2)));
+  const Tensor x = uniform_tensor(DType::f32, {2, 3}, 1);
+  ASSERT_TRUE(execution->set_input("x", x).ok());
+  execution->forward();
+  expect_equal({{"x", execution->output_tensor("x")}}, {{"x", x}}, 0);
+  CompileOptions options = training("", 2);
+  options.input_gradients = true;
+  EXPECT_EQ(Program::compile(graph, options).code(), Code::unimplemented);
+}
+
+TEST(Program, DescribesStepsChoicesAndMemory) {
+  const std::string trace = compile(tiny_lenet(DType::f64), training("", 2))->describe();
+  for (const std::string part : {"training, batch 2", "memory: parameters", "forward: 10 steps", "conv1 forward",
+                                 "x, conv1.w, conv1.b -> conv1", "backward:", "dconv2.w", "saved maxima"}) {
+    EXPECT_NE(trace.find(part), std::string::npos) << part << " in\n" << trace;
+  }
 }
 
 TEST(Execution, RefusesValuesOfAnotherShapeTypeOrName) {
