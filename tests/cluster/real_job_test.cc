@@ -1,0 +1,105 @@
+// The real strategies, on a coordinator and nodes of this process: what the scripted roles of the other tests stand
+// for.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "test_cluster.h"
+
+#include "mangrove/base/random.h"
+#include "mangrove/graph/graph.h"
+#include "mangrove/graph/onnx.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kPixels = 28 * 28;
+constexpr std::int64_t kClasses = 10;
+
+/// Softmax regression: one inner product, and so two operators.
+std::string model_file() {
+  Random random(1);
+  Tensor weight(DType::f32, Shape{kClasses, kPixels});
+  for (float& w : weight.as<float>()) w = static_cast<float>(0.01 * random.normal());
+  mangrove::Node flatten{
+      .name = "flatten", .op = "Flatten", .attributes = {}, .inputs = {"input"}, .outputs = {"flat"}};
+  mangrove::Node gemm{.name = "fc",
+                      .op = "Gemm",
+                      .attributes = {{"transB", std::int64_t{1}}},
+                      .inputs = {"flat", "weight", "bias"},
+                      .outputs = {"logits"}};
+  GraphParts parts;
+  parts.name = "softmax-regression";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 28, 28}}}};
+  parts.outputs = {"logits"};
+  parts.nodes = {flatten, gemm};
+  parts.initializers.emplace("weight", weight);
+  parts.initializers.emplace("bias", Tensor(DType::f32, Shape{kClasses}));
+  const Result<Graph> graph = Graph::create(std::move(parts));
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return encode_onnx(*graph);
+}
+
+TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
+  const TestCluster cluster(2, TestCluster::kMisses, play_role);
+  Job train;
+  train.mutable_train()->set_model(model_file());
+  train.mutable_train()->set_data("glyphs");
+  train.mutable_train()->set_strategy("parameter_server");
+  train.mutable_train()->set_epochs(2);
+  train.mutable_train()->set_batch(32);
+  train.mutable_train()->set_learning_rate(0.1F);
+  train.mutable_train()->set_momentum(0.9F);
+  train.mutable_train()->set_schedule("constant");
+  train.mutable_train()->set_limit(2000);
+  RunningJob training(cluster, train);
+  const Status trained = training.wait();
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  const Report result = training.reports("result").at(0);
+  EXPECT_GT(json::parse(result.json)["accuracy"], 0.3) << "ten classes, so 0.1 is chance";
+  EXPECT_EQ(json::parse(result.json)["nodes"].size(), 2u);
+  EXPECT_TRUE(training.has("checkpoint"));
+
+  Job infer;
+  infer.mutable_infer()->set_model(result.attachment);
+  infer.mutable_infer()->set_data("glyphs");
+  infer.mutable_infer()->set_strategy("pipeline");
+  infer.mutable_infer()->set_stages(2);
+  infer.mutable_infer()->set_micro_batch(50);
+  infer.mutable_infer()->set_limit(1000);
+  RunningJob inference(cluster, infer);
+  const Status classified = inference.wait();
+  ASSERT_TRUE(classified.ok()) << classified.error().message;
+  const json answers = json::parse(inference.reports("result").at(0).json);
+  EXPECT_EQ(answers["images"], 1000);
+  EXPECT_EQ(answers["agreement"], 1.0);
+  EXPECT_EQ(answers["lost"], 0);
+}
+
+TEST(RealJob, DataThatIsMissingOnEveryNodeIsNamed) {
+  const TestCluster cluster(1, TestCluster::kMisses, play_role);
+  Job job;
+  job.mutable_train()->set_model(model_file());
+  job.mutable_train()->set_data("mnist");  // the nodes of a test have no data folder
+  job.mutable_train()->set_strategy("parameter_server");
+  job.mutable_train()->set_epochs(1);
+  job.mutable_train()->set_batch(32);
+  job.mutable_train()->set_learning_rate(0.1F);
+  job.mutable_train()->set_schedule("constant");
+  RunningJob training(cluster, job);
+  const Status status = training.wait();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::not_found);
+  EXPECT_NE(status.error().message.find("node-1"), std::string::npos) << status.error().message;
+}
+
+TEST(RealJob, AJobOfNeitherKindIsRefused) {
+  const TestCluster cluster(1, TestCluster::kMisses, play_role);
+  RunningJob job(cluster, Job());
+  EXPECT_EQ(job.wait().code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mangrove::cluster
