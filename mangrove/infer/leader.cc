@@ -42,23 +42,40 @@ Status check_fits(const InferJob& job, const Graph& graph, const Hello& data) {
                                                 to_string(Shape(dims)) + " to " + to_string(wanted));
 }
 
-/// Before the run: how long the pipeline should take on these nodes.
-Seconds predict(const Nodes& nodes, const StagePlan& plan, const Placement& placement, std::size_t micro_batches) {
-  std::map<std::string, std::size_t> hosts;
-  std::vector<int> cores;
-  const auto host_of = [&](net::Rank rank) {
-    const auto [entry, is_new] = hosts.emplace(nodes.hello(rank).host(), cores.size());
-    if (is_new) cores.push_back(nodes.hello(rank).cores());
+/// Numbers the machines of the nodes.
+class Hosts {
+ public:
+  explicit Hosts(const Nodes& nodes) : nodes_(nodes) {}
+  std::size_t of(net::Rank rank) {
+    const auto [entry, is_new] = numbers_.emplace(nodes_.hello(rank).host(), cores_.size());
+    if (is_new) cores_.push_back(nodes_.hello(rank).cores());
     return entry->second;
-  };
-  std::vector<plan::PipelineLoad> loads;
+  }
+  const std::vector<int>& cores() const { return cores_; }
+
+ private:
+  const Nodes& nodes_;
+  std::map<std::string, std::size_t> numbers_;
+  std::vector<int> cores_;
+};
+
+/// Before the run: how long the pipeline should take on these nodes. Beside the threads of the stages work those that
+/// load samples and those that carry what crosses a cut; they count as devices of their own, with negative numbers.
+Seconds predict(const Nodes& nodes, const StagePlan& plan, const Placement& placement, const InferJob& job,
+                std::size_t micro_batches) {
+  Hosts hosts(nodes);
+  std::vector<plan::PipelineLoad> loads = {{plan.read_seconds, -1, hosts.of(placement.front()), 1}};
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const net::Rank rank = placement[s];
-    loads.push_back({plan.stages[s].seconds, rank, host_of(rank), nodes.hello(rank).threads()});
+    loads.push_back({plan.stages[s].seconds, rank, hosts.of(rank), nodes.hello(rank).threads()});
+    if (s + 1 == plan.stages.size() || placement[s + 1] == rank) continue;
+    const std::int64_t bytes = plan.stages[s].bytes_per_image * job.micro_batch();
+    const Seconds carrying = static_cast<double>(bytes) / kTransportBytesPerSecond;
+    const int device = -2 - 2 * static_cast<int>(s);
+    loads.push_back({carrying, device, hosts.of(rank), 1});
+    loads.push_back({carrying, device - 1, hosts.of(placement[s + 1]), 1});
   }
-  loads.push_back(
-      {plan.read_seconds, 0, host_of(placement.front()), 1});  // the loader's thread, as a device of its own
-  return plan::predict_pipeline(loads, cores, micro_batches).seconds;
+  return plan::predict_pipeline(loads, hosts.cores(), micro_batches).seconds;
 }
 
 void report(Reports& reports, const InferJob& job, const Hello& data, const Baseline& baseline, const StagePlan& plan,
@@ -100,7 +117,7 @@ Status lead(const InferJob& job, net::RoleContext& context, const Graph& graph, 
   MG_TRY(const net::RankSet ranks, nodes.wait_usable());
   const Placement placement = place_stages(plan.stages.size(), ranks);
   const auto micro_batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
-  const Seconds predicted_seconds = predict(nodes, plan, placement, micro_batches);
+  const Seconds predicted_seconds = predict(nodes, plan, placement, job, micro_batches);
   MG_TRY(const Baseline baseline, run_baseline(context, nodes, reports, timeout, data));
   MG_TRY(const StreamResult streamed, stream_through(job, context, nodes, reports, data, plan, placement));
   report(reports, job, data, baseline, plan, streamed, predicted_seconds);

@@ -27,7 +27,10 @@ struct StagePlan {
 /// than operators; a profile of another graph).
 Result<StagePlan> plan_stages(const Graph& graph, const Profile& profile, std::size_t stages, std::int64_t micro_batch);
 
-/// Assumed rate of packing and sending, or receiving and unpacking, on one core.
-constexpr double kCutBytesPerSecond = 1e9;
+/// Assumed rate at which a stage's thread packs what it sends, or unpacks what it receives: a few copies.
+constexpr double kCutBytesPerSecond = 4e9;
+
+/// Assumed rate at which the threads of the transport, beside the stages', send or receive on one core.
+constexpr double kTransportBytesPerSecond = 1e9;
 
 }  // namespace mangrove::infer
