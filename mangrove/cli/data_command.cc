@@ -19,8 +19,10 @@ Status list(const std::string& data_dir, const OutputOptions& output) {
   std::string table = fmt::format("data folder: {}\n", folder.string());
   for (const std::string& name : data::dataset_names()) {
     MG_TRY(const bool present, data::is_present(name, folder));
-    sets.push_back({{"name", name}, {"present", present}});
-    table += fmt::format("  {:<12} {}\n", name, present ? "here" : "not here; get it with: mangrove data get " + name);
+    MG_TRY(const std::string summary, data::dataset_summary(name));
+    sets.push_back({{"name", name}, {"summary", summary}, {"present", present}});
+    table += fmt::format("  {:<8} {}; {}\n", name, summary,
+                         present ? "here" : "not here, get it with: mangrove data get " + name);
   }
   print_result(json{{"folder", folder.string()}, {"data_sets", sets}}, table, output);
   return {};
