@@ -28,7 +28,7 @@ Keys TrainSettings::keys() {
   keys.add("strategy", strategy, "how the nodes train together: parameter_server (synchronous, data parallel)");
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
-  keys.add("learning_rate", learning_rate, "of SGD, at the start of the schedule");
+  keys.add("learning_rate", learning_rate, "of SGD, at the start of the schedule; 0: 0.05 for each worker, at most 0.3");
   keys.add("momentum", momentum, "of SGD", 0, 0.9999);
   keys.add("weight_decay", weight_decay, "of SGD: weight_decay * w is added to the gradient");
   keys.add("schedule", schedule, "of the learning rate: constant, or cosine (half a cosine down to 0)");

@@ -29,12 +29,12 @@ struct TrainSettings {
   std::string model = "lenet";  // of the zoo, or an ONNX file
   std::string strategy = "parameter_server";
   std::int64_t epochs = 1;
-  std::int64_t batch = 64;  // per worker
-  double learning_rate = 0.1;
+  std::int64_t batch = 64;   // per worker
+  double learning_rate = 0;  // 0: scaled with the workers
   double momentum = 0.9;
   double weight_decay = 5e-4;
   std::string schedule = "cosine";
-  std::int64_t warmup_steps = 20;
+  std::int64_t warmup_steps = 40;
   std::int64_t seed = 1;
   std::int64_t limit = 0;  // samples of the training split; 0: all
   std::string backend;

@@ -1,5 +1,6 @@
 #include "mangrove/train/job_settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -46,7 +47,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("epochs", job.epochs(), job.epochs() >= 1, "at least 1"));
   MG_RETURN_IF_ERROR(check("batch", job.batch(), job.batch() >= 1 && job.batch() <= 1 << 20, "from 1 to 1048576"));
   const float rate = job.learning_rate();
-  MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate > 0, "more than 0"));
+  MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check("momentum", job.momentum(), job.momentum() >= 0 && job.momentum() < 1, "from 0 to below 1"));
   const float decay = job.weight_decay();
   MG_RETURN_IF_ERROR(check("weight_decay", decay, std::isfinite(decay) && decay >= 0, "0 or more"));
@@ -101,6 +102,12 @@ Status check_same_settings(const std::string& checkpoint, const std::string& job
         (differences.empty() ? "" : "; ") + key + " is " + was + " in the checkpoint and " + is + " in this job";
   }
   return make_error(Code::invalid_argument, "resume: the checkpoint is of another job: " + differences);
+}
+
+float base_learning_rate(const TrainJob& job, std::size_t workers) {
+  constexpr float kPerWorker = 0.05f, kHighest = 0.3f;
+  if (job.learning_rate() > 0) return job.learning_rate();
+  return std::min(kPerWorker * static_cast<float>(workers), kHighest);
 }
 
 }  // namespace mangrove::train

@@ -21,4 +21,8 @@ std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t 
 /// errors: invalid_argument: names every key that differs, with both values.
 Status check_same_settings(const std::string& checkpoint, const std::string& job);
 
+/// The job's learning rate; where it is 0: 0.05 for each worker, at most 0.3, since a step of P workers averages P
+/// batches and can go as far. source: Goyal et al., Accurate, large minibatch SGD, 2017 (linear scaling rule).
+float base_learning_rate(const TrainJob& job, std::size_t workers);
+
 }  // namespace mangrove::train

@@ -86,6 +86,7 @@ class Server {
   std::int64_t samples_per_epoch_ = 0;
   std::int64_t samples_per_step_ = 0;  // with all workers that the job began with
   learn::Schedule schedule_ = learn::Schedule::constant;
+  float base_rate_ = 0;  // learning rate that the schedule starts from
 
   std::vector<float> parameters_, momentum_, gradient_, scratch_;
   EpochWork work_;                                  // of the epoch
@@ -131,6 +132,7 @@ Status Server::prepare() {
   MG_RETURN_IF_ERROR(check_fits(graph_, job_, data_));
   samples_per_epoch_ = data_.train_samples();
   samples_per_step_ = static_cast<std::int64_t>(workers_.ready().size() * batch_);
+  base_rate_ = base_learning_rate(job_, workers_.ready().size());
   settings_ = settings_text(job_, graph_, samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
@@ -237,7 +239,7 @@ float Server::learning_rate() const {
   std::int64_t taken = 0;  // by this step
   for (const auto& [rank, answered] : answers_) taken += answered.answer.count();
   const std::int64_t position = epoch_ * steps_per_epoch + (done - taken) / samples_per_step_;
-  return learn::scheduled_rate(schedule_, job_.learning_rate(), position, steps_per_epoch * job_.epochs(),
+  return learn::scheduled_rate(schedule_, base_rate_, position, steps_per_epoch * job_.epochs(),
                                job_.warmup_steps());
 }
 

@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(
     Keys, CheckJob,
     testing::Values(BadJob{"epochs", [](TrainJob& job) { job.set_epochs(0); }},
                     BadJob{"batch", [](TrainJob& job) { job.set_batch(-3); }},
-                    BadJob{"learning_rate", [](TrainJob& job) { job.set_learning_rate(0); }},
+                    BadJob{"learning_rate", [](TrainJob& job) { job.set_learning_rate(-1); }},
                     BadJob{"learning_rate",
                            [](TrainJob& job) { job.set_learning_rate(std::numeric_limits<float>::quiet_NaN()); }},
                     BadJob{"momentum", [](TrainJob& job) { job.set_momentum(1); }},
