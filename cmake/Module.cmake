@@ -104,6 +104,6 @@ function(mangrove_tests module)
     target_link_libraries(${target} PRIVATE mangrove_${dependency})
   endforeach()
   target_link_libraries(${target} PRIVATE mangrove_${module} ${T_OUTSIDE} GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${target} TEST_PREFIX "${module}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${target} TEST_PREFIX "${module}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     PROPERTIES TIMEOUT 300 LABELS ${module})
 endfunction()

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/log.h"
+#include "mangrove/base/nearest.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/interrupt.h"
 
@@ -18,6 +18,16 @@ constexpr int kInterrupted = 130;
 int exit_status(const Error& error, bool interrupted) {
   if (interrupted && error.code == Code::cancelled) return kInterrupted;
   return error.code == Code::invalid_argument || error.code == Code::not_found ? kUsage : kFailure;
+}
+
+/// CLI11 says of an unknown command only that one is required.
+Status check_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return {};
+    names.push_back(command->get_name());
+  }
+  return make_error(Code::invalid_argument, "unknown command '" + word + "'" + suggestion(word, names));
 }
 
 int report_error(const Error& error, int status, bool json) {
@@ -55,6 +65,10 @@ int main(int argc, char** argv) {
   cli::add_nodes_command(app, context);
   cli::add_data_command(app, context);
 
+  if (argc > 1 && argv[1][0] != '-') {
+    if (const Status known = check_command(app, argv[1]); !known.ok())
+      return report_error(known.error(), kUsage, false);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -58,6 +58,7 @@ TEST(MakeWritableFolder, MakesParentsAndRefusesAFile) {
   ASSERT_TRUE(write_file_atomically(folder / "file", "").ok());
   const Status status = make_writable_folder(folder / "file");
   ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.code(), Code::already_exists);
   EXPECT_NE(status.error().message.find("file"), std::string::npos);
 }
 

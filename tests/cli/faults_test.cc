@@ -94,6 +94,8 @@ TEST_F(Faults, TrainingGoesOnWithoutAKilledNode) {
   EXPECT_EQ(state_of(result, "node-2"), "lost");
   EXPECT_EQ(state_of(result, "node-1"), "alive");
   EXPECT_TRUE(has_event(result, "node_lost", "node-2")) << result["events"];
+  EXPECT_TRUE(has_event(result, "work_reassigned", "node-2")) << result["events"];
+  EXPECT_EQ(result["samples"], 30000) << "every sample of the epoch once";
   EXPECT_GT(result["accuracy"], 0.8);
   EXPECT_TRUE(none_runs(members));
 }

@@ -47,7 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number of 0 or more"},
                       Bad{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number of 0 or more"},
                       Bad{"step_timeout", "soon",
-                          "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}));
+                          "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}),
+    [](const auto& param) { return std::string(param.param.key) + "_" + std::to_string(param.index); });
 
 TEST(Keys, TextFormSetsTheSameValue) {
   TrainSettings from, to;
