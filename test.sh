@@ -9,20 +9,24 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
 scripts/install-packages.sh build test
 
-run_preset() {
-  local preset=$1
-  shift
+build_and_test() {  # PRESET "TARGETS" [ctest flags]
+  local preset=$1 targets=$2
+  shift 2
   echo "== $preset =="
-  scripts/build.sh "$preset"
+  # shellcheck disable=SC2086  # a list of words
+  scripts/build.sh "$preset" $targets
   ctest --preset "$preset" -j "$(nproc)" "$@"
 }
 
-run_release() { run_preset release; }
+run_release() { build_and_test release ""; }
 run_asan() {
-  # protobuf and gRPC keep their tables until the process ends
-  ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1 run_preset asan
+  export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1
+  build_and_test asan ""
 }
-run_tsan() { TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" run_preset tsan -L '^(base|data|net|train|infer|cluster)$'; }
+run_tsan() {  # the modules with threads
+  export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1"
+  build_and_test tsan "base_test data_test net_test train_test infer_test cluster_test" -L '^(base|data|net|train|infer|cluster)$'
+}
 
 for preset in "${@:-release asan tsan}"; do
   for one in $preset; do
