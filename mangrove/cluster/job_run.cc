@@ -1,6 +1,7 @@
 #include "mangrove/cluster/job_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "mangrove/base/log.h"
@@ -20,6 +21,15 @@ std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
          " joined within " + format_seconds(waited);
 }
 
+Status check_request(const Job& job) {
+  const double timeout = job.nodes_timeout_s();
+  if (job.nodes() < 0)
+    return make_error(Code::invalid_argument, "nodes: must be 0 or more, got " + std::to_string(job.nodes()));
+  if (!std::isfinite(timeout) || timeout < 0)
+    return make_error(Code::invalid_argument, "nodes_timeout_s: must be 0 or more, got " + std::to_string(timeout));
+  return {};
+}
+
 }  // namespace
 
 JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Reporter report)
@@ -30,6 +40,7 @@ JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Rep
       began_(surroundings.clock.now()) {}
 
 Status JobRun::run() {
+  MG_RETURN_IF_ERROR(check_request(job_));
   MG_TRY(std::vector<Member> nodes, wait_for_nodes());
   assign_ranks(std::move(nodes));
   const Status led = lead();
@@ -37,7 +48,7 @@ Status JobRun::run() {
 }
 
 Result<std::vector<Member>> JobRun::wait_for_nodes() {
-  const auto wanted = static_cast<std::size_t>(std::max(job_.nodes(), 0));
+  const auto wanted = static_cast<std::size_t>(job_.nodes());
   const Deadline deadline = began_ + job_.nodes_timeout_s();
   MutexLock lock(mutex_);
   while (true) {

@@ -37,7 +37,8 @@ class JobRun {
   const Job& job() const { return job_; }
 
   /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
-  /// errors: failed_precondition (no nodes), deadline_exceeded (too few nodes), those of the job.
+  /// errors: invalid_argument (a number of nodes or a timeout that makes no sense), failed_precondition (no nodes),
+  /// deadline_exceeded (too few nodes), those of the job.
   Status run();
   /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
   void request_stop();

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "fake_node.h"
@@ -72,6 +73,16 @@ TEST(Job, SaysHowManyNodesItWaitedFor) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::deadline_exceeded);
   EXPECT_EQ(status.error().message, "4 nodes asked for, 2 joined within 200 ms");
+}
+
+TEST(Job, RefusesNumbersThatMakeNoSense) {
+  const TestCluster cluster(1);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Job& odd : {scripted_job("echo", -1), scripted_job("echo", 2, -1), scripted_job("echo", 2, nan),
+                         scripted_job("echo", 2, std::numeric_limits<double>::infinity())}) {
+    RunningJob job(cluster, odd);
+    EXPECT_EQ(job.wait().code(), Code::invalid_argument) << odd.ShortDebugString();
+  }
 }
 
 TEST(Job, WaitsForANodeThatComesLate) {
