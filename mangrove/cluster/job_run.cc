@@ -152,7 +152,7 @@ void JobRun::end_roles() {
     worker.member.link->send(std::move(message));
   }
   const Deadline deadline = around_.clock.after(kRolesEndWithin);
-  const auto all_ended = [&] {
+  const auto all_ended = [&]() MG_REQUIRES(mutex_) {
     return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.ended || w.gone; });
   };
   while (!all_ended() && around_.clock.now() < deadline) changed_.wait_for(mutex_, deadline - around_.clock.now());

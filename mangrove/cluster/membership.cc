@@ -106,7 +106,7 @@ Member* Membership::find(MemberId id) {
 }
 
 std::string Membership::free_name(const std::string& wanted) const {
-  const auto taken = [&](const std::string& name) {
+  const auto taken = [&](const std::string& name) MG_REQUIRES(mutex_) {
     return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
       return member.state == MemberState::alive && member.description.name() == name;
     });
