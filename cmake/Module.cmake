@@ -98,7 +98,10 @@ function(mangrove_tests module)
   set(target ${module}_test)
   add_executable(${target} ${sources})
   target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
-  target_compile_definitions(${target} PRIVATE MANGROVE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
+  if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
+  endif()
+  target_compile_definitions(${target} PRIVATE MANGROVE_EXAMPLES="${CMAKE_SOURCE_DIR}/examples"
     MANGROVE_PROGRAM="$<$<TARGET_EXISTS:mangrove>:$<TARGET_FILE:mangrove>>")
   foreach(dependency ${T_DEPENDS})
     target_link_libraries(${target} PRIVATE mangrove_${dependency})

@@ -104,7 +104,8 @@ Status write_file_atomically(const fs::path& path, std::string_view content) {
 Status make_writable_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (fs::exists(path) && !fs::is_directory(path)) return os_error(path, "make folder", EEXIST);
+  std::error_code unreadable;
+  if (fs::exists(path, unreadable) && !fs::is_directory(path, unreadable)) return os_error(path, "make folder", EEXIST);
   if (error) return os_error(path, "make folder", error.value());
   const fs::path probe = path / (".write-test." + std::to_string(::getpid()));
   MG_RETURN_IF_ERROR(write_file_atomically(probe, "").context(path.string() + ": folder is not writable"));

@@ -5,9 +5,9 @@
 
 namespace mangrove::cli {
 
-void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides) {
+void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides, const std::function<bool(const Key&)>& is_flag) {
   for (const Key& key : keys.all()) {
-    if (app.get_option_no_throw(key.flag()) != nullptr) continue;
+    if (!is_flag(key) || app.get_option_no_throw(key.flag()) != nullptr) continue;
     auto* option = app.add_option_function<std::string>(
         key.flag(), [&overrides, name = key.name](const std::string& value) { overrides.emplace_back(name, value); },
         key.help);
@@ -27,9 +27,17 @@ void add_output_flags(CLI::App& app, OutputOptions& output) {
   app.add_flag("--quiet", output.quiet, "no progress");
 }
 
-void print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
-  std::fprintf(output.json ? stderr : stdout, "%s", table.c_str());
-  if (output.json) std::printf("%s\n", json_output.dump().c_str());
+Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
+  std::fputs(table.c_str(), output.json ? stderr : stdout);
+  if (output.json) std::printf("%s\n", to_text(json_output).c_str());
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return make_error(Code::resource_exhausted, "standard output: cannot write");
+  }
+  return {};
+}
+
+std::string to_text(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace mangrove::cli

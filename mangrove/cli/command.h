@@ -24,7 +24,10 @@ struct CommandContext {
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 /// A flag for each key that `app` does not have yet; typed values go to `overrides`, which must outlive the parse.
-void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides);
+/// `is_flag` says of a key whether it gets one.
+void add_flags(
+    CLI::App& app, const Keys& keys, Overrides& overrides,
+    const std::function<bool(const Key&)>& is_flag = [](const Key&) { return true; });
 /// errors: those of Keys::set, with the flag's name.
 Status apply_overrides(const Overrides& overrides, const Keys& keys);
 
@@ -33,7 +36,11 @@ void add_output_flags(CLI::App& app, OutputOptions& output);
 
 /// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),
 /// else the table.
-void print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
+/// errors: resource_exhausted (standard output takes no more).
+Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
+
+/// JSON as text; bytes that are not UTF-8 (a file's name, say) are replaced. indent < 0: on one line.
+std::string to_text(const nlohmann::json& json, int indent = -1);
 
 // One file per command.
 void add_train_command(CLI::App& app, CommandContext& context);

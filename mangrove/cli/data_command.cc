@@ -24,8 +24,7 @@ Status list(const std::string& data_dir, const OutputOptions& output) {
     table += fmt::format("  {:<8} {}; {}\n", name, summary,
                          present ? "here" : "not here, get it with: mangrove data get " + name);
   }
-  print_result(json{{"folder", folder.string()}, {"data_sets", sets}}, table, output);
-  return {};
+  return print_result(json{{"folder", folder.string()}, {"data_sets", sets}}, table, output);
 }
 
 }  // namespace

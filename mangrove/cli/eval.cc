@@ -14,6 +14,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   MG_TRY(const Graph graph, load_onnx(settings.model));
   MG_TRY(const std::string name, ensure_data(settings.data, stop));
   MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, data::data_folder(settings.data.data_dir)));
+  MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset).context("model " + settings.model));
   learn::ReplicaOptions options;
   options.batch = settings.batch;
   options.mode = Mode::inference;
@@ -22,7 +23,8 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   MG_TRY(const auto replica, learn::Replica::create(graph, options).context("model " + settings.model));
   SteadyClock clock;
   const Instant start = clock.now();
-  MG_TRY(const learn::ConfusionMatrix matrix, learn::evaluate(*replica, dataset).context("model " + settings.model));
+  MG_TRY(const learn::ConfusionMatrix matrix,
+         learn::evaluate(*replica, dataset, stop).context("model " + settings.model));
   const Seconds seconds = clock.now() - start;
   nlohmann::json rows = nlohmann::json::array();
   for (std::int32_t truth = 0; truth < matrix.classes(); ++truth) {

@@ -16,8 +16,7 @@ struct State {
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.settings.keys()));
   MG_TRY(const nlohmann::json result, run_eval(state.settings, context.stop));
-  print_result(result, summary_table({{"eval", result}}), context.output);
-  return {};
+  return print_result(result, summary_table({{"eval", result}}), context.output);
 }
 
 }  // namespace

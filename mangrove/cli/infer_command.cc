@@ -19,10 +19,9 @@ Status run(State& state, CommandContext& context) {
   ClusterSession session;
   JobContext job{session, folder, context.output, context.stop};
   MG_TRY(const nlohmann::json result, run_infer(state.settings, job));
-  MG_RETURN_IF_ERROR(folder.write("summary.json", result.dump(2) + "\n"));
-  print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
-               context.output);
-  return {};
+  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  return print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
+                      context.output);
 }
 
 }  // namespace

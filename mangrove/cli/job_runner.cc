@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/data/dataset.h"
@@ -99,8 +100,9 @@ class ReportKeeper {
       if (!report.attachment.empty()) problem_ = context_.folder.write("model.onnx", report.attachment);
     } else {
       json line = {{"kind", report.kind}};
-      line.update(json::parse(report.json, nullptr, /*allow_exceptions=*/false));
-      problem_ = context_.folder.add_metrics(line.dump());
+      const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+      if (body.is_object()) line.update(body);
+      problem_ = context_.folder.add_metrics(to_text(line));
     }
   }
 

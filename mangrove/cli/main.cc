@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/command.h"
@@ -33,10 +36,24 @@ Status check_command(const CLI::App& app, const std::string& word) {
 int report_error(const Error& error, int status, bool json) {
   std::fprintf(stderr, "mangrove: %s\n", error.message.c_str());
   if (json)
-    std::printf(
-        "%s\n",
-        nlohmann::json{{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}.dump().c_str());
+    std::printf("%s\n",
+                cli::to_text({{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}).c_str());
   return status;
+}
+
+/// No exception ends the program without a sentence: outside libraries throw, and memory can run out.
+Status guarded(const std::function<Status()>& action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::resource_exhausted, "out of memory");
+  } catch (const std::exception& error) {
+    return make_error(Code::internal, std::string("unexpected: ") + error.what());
+  }
+}
+
+bool asks_for_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 }  // namespace
@@ -67,16 +84,16 @@ int main(int argc, char** argv) {
 
   if (argc > 1 && argv[1][0] != '-') {
     if (const Status known = check_command(app, argv[1]); !known.ok())
-      return report_error(known.error(), kUsage, false);
+      return report_error(known.error(), kUsage, asks_for_json(argc, argv));
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::fprintf(stderr, "mangrove: %s\nTry `mangrove --help`.\n", error.what());
-    return kUsage;
+    const std::string message = std::string(error.what()) + "; see `mangrove --help`";
+    return report_error({Code::invalid_argument, message}, kUsage, asks_for_json(argc, argv));
   }
-  const Status status = context.action();
+  const Status status = guarded(context.action);
   if (status.ok()) return 0;
   return report_error(status.error(), exit_status(status.error(), context.stop.stop_requested()), context.output.json);
 }

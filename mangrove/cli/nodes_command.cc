@@ -36,8 +36,7 @@ Status run(const std::string& coordinator, const OutputOptions& output) {
                          d.address(), d.cores(), format_bytes(d.memory_bytes()), d.reference_conv_flops() / 1e9,
                          use.cpu_percent(), format_bytes(use.rss_bytes()));
   }
-  print_result(json{{"nodes", list}}, table, output);
-  return {};
+  return print_result(json{{"nodes", list}}, table, output);
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ using nlohmann::json;
 constexpr Seconds kRedrawEvery = 0.1;
 constexpr Seconds kPlainLineEvery = 5;
 
+/// 0 where there is none, or where it is no number: JSON has no NaN.
+double number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
 /// [##########..........]
 std::string bar(double share, int width) {
   const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
@@ -23,21 +29,21 @@ std::string bar(double share, int width) {
 }
 
 std::string render_progress(const json& p) {
-  const double done = p.value("done", 0.0), total = std::max(p.value("total", 1.0), 1.0);
+  const double done = number(p, "done"), total = std::max(number(p, "total"), 1.0);
   std::string line =
       fmt::format("{:<8} {} {:3.0f} %", p.value("phase", "job"), bar(done / total, 24), 100 * done / total);
   if (p.contains("epoch")) line += fmt::format("  epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0));
   if (p.contains("step")) line += fmt::format("  step {}/{}", p.value("step", 0), p.value("steps", 0));
-  if (p.contains("loss")) line += fmt::format("  loss {:.4f}", p.value("loss", 0.0));
-  if (p.contains("accuracy")) line += fmt::format("  accuracy {:.2f} %", 100 * p.value("accuracy", 0.0));
-  if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", p.value("images_per_s", 0.0));
-  if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(p.value("eta_s", 0.0)));
+  if (p.contains("loss")) line += fmt::format("  loss {:.4f}", number(p, "loss"));
+  if (p.contains("accuracy")) line += fmt::format("  accuracy {:.2f} %", 100 * number(p, "accuracy"));
+  if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", number(p, "images_per_s"));
+  if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(number(p, "eta_s")));
   return line;
 }
 
 std::string render_node(const json& n) {
   return fmt::format("  {:<12} {:<6} cpu {:5.1f} %  memory {:>8}  sent {:>8}  received {:>8}", n.value("name", "?"),
-                     n.value("state", ""), n.value("cpu_percent", 0.0), format_bytes(n.value("rss_bytes", Bytes{0})),
+                     n.value("state", ""), number(n, "cpu_percent"), format_bytes(n.value("rss_bytes", Bytes{0})),
                      format_bytes(n.value("sent_bytes", Bytes{0})), format_bytes(n.value("received_bytes", Bytes{0})));
 }
 

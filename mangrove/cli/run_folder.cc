@@ -12,7 +12,8 @@ Result<RunFolder> RunFolder::create(const std::string& path, const std::string& 
   if (path.empty()) {
     const std::string stem = fmt::format("runs/{}-{:%Y%m%d-%H%M%S}", command, fmt::gmtime(std::time(nullptr)));
     folder = stem;
-    for (int n = 2; fs::exists(folder); ++n) folder = fmt::format("{}-{}", stem, n);
+    std::error_code unreadable;  // then making the folder says why
+    for (int n = 2; fs::exists(folder, unreadable); ++n) folder = fmt::format("{}-{}", stem, n);
   }
   MG_RETURN_IF_ERROR(make_writable_folder(folder).context("run folder"));
   RunFolder made(std::move(folder));
@@ -26,6 +27,20 @@ Status RunFolder::add_metrics(const std::string& json_line) {
   metrics_ << json_line << '\n' << std::flush;
   if (!metrics_) return make_error(Code::resource_exhausted, file.string() + ": cannot write");
   return {};
+}
+
+Status RunFolder::begin(const std::string& job_yaml) const {
+  std::error_code not_there;
+  fs::remove(checkpoint_path(), not_there);
+  return write_file_atomically(job_path(), job_yaml);
+}
+
+Error RunFolder::with_resume_hint(Error error) const {
+  std::error_code unreadable;
+  if (fs::exists(checkpoint_path(), unreadable)) {
+    error.message += "; go on with: mangrove train --resume " + path_.string();
+  }
+  return error;
 }
 
 }  // namespace mangrove::cli

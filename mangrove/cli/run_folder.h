@@ -22,7 +22,13 @@ class RunFolder {
   Status write(const std::string& name, std::string_view content) const {
     return write_file_atomically(path_ / name, content);
   }
-  /// Appends one line to metrics.jsonl; starts the file anew on the first call unless `append`.
+  /// The run starts anew: settings are written, and a checkpoint of an earlier run in this folder is removed, since it
+  /// is not of these settings.
+  Status begin(const std::string& job_yaml) const;
+  /// The error, with how to go on from the checkpoint if there is one.
+  Error with_resume_hint(Error error) const;
+
+  /// Appends one line to metrics.jsonl; starts the file anew on the first call unless append_metrics() was called.
   Status add_metrics(const std::string& json_line);
   void append_metrics() { append_ = true; }
 

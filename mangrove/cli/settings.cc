@@ -28,14 +28,15 @@ Keys TrainSettings::keys() {
   keys.add("strategy", strategy, "how the nodes train together: parameter_server (synchronous, data parallel)");
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
-  keys.add("learning_rate", learning_rate, "of SGD, at the start of the schedule; 0: 0.05 for each worker, at most 0.3");
+  keys.add("learning_rate", learning_rate,
+           "of SGD, at the start of the schedule; 0: 0.05 for each worker, at most 0.3");
   keys.add("momentum", momentum, "of SGD", 0, 0.9999);
   keys.add("weight_decay", weight_decay, "of SGD: weight_decay * w is added to the gradient");
   keys.add("schedule", schedule, "of the learning rate: constant, or cosine (half a cosine down to 0)");
   keys.add("warmup_steps", warmup_steps, "steps over which the learning rate rises from 0", 0, kMany);
   keys.add("seed", seed, "of the initial weights and of the order of the samples", 0,
            std::numeric_limits<std::int64_t>::max());
-  keys.add("limit", limit, "train on the first so many samples only; 0: all", 0, kMany);
+  keys.add("limit", limit, "use the first so many samples of each split only; 0: all", 0, kMany);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest each node has");
   keys.add_seconds("checkpoint_every", checkpoint_every, "time between checkpoints, e.g. 30s");
   keys.add_seconds("step_timeout", step_timeout, "a worker silent for longer is left out of the step");

@@ -32,20 +32,15 @@ Status run(State& state, CommandContext& context) {
   TrainSettings& settings = state.settings;
   if (!settings.resume.empty()) settings.run_dir = settings.resume;
   MG_TRY(RunFolder folder, RunFolder::create(settings.run_dir, "train"));
-  MG_RETURN_IF_ERROR(folder.write("job.yaml", to_yaml("train", keys)));
+  // a resumed run keeps the settings that it was started with
+  if (settings.resume.empty()) MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", keys)));
   ClusterSession session;
   JobContext job{session, folder, context.output, context.stop};
   auto result = run_train(settings, job);
-  if (!result.ok()) {
-    Error error = result.error();
-    if (fs::exists(folder.checkpoint_path()))
-      error.message += "; go on with: mangrove train --resume " + folder.path().string();
-    return error;
-  }
+  if (!result.ok()) return folder.with_resume_hint(result.error());
   const std::string summary = summary_table({{"train", *result}});
-  MG_RETURN_IF_ERROR(folder.write("summary.json", result->dump(2) + "\n"));
-  print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
-  return {};
+  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(*result, 2) + "\n"));
+  return print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
 }
 
 }  // namespace

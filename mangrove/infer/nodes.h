@@ -18,7 +18,7 @@ class Nodes {
   Nodes(net::RoleContext& context, Reports& reports, Seconds timeout);
 
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later, as spare ones). A node whose data differs from that of the lowest rank, or that cannot take part,
+  /// come in later, as spare ones). A node whose data differs from that of most nodes, or that cannot take part,
   /// is left out, with an event. Returns what the data is like. errors: as next(); unavailable (none has come in three
   /// timeouts).
   Result<Hello> gather();

@@ -124,7 +124,7 @@ Status Trainer::restore(const Checkpoint& checkpoint) {
   return {};
 }
 
-Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset) {
+Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop) {
   MG_RETURN_IF_ERROR(check_fits(replica.graph(), *dataset));
   std::vector<std::uint32_t> samples(dataset->size());
   std::iota(samples.begin(), samples.end(), 0u);
@@ -132,6 +132,10 @@ Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::D
   request_all(loader, samples, replica.batch());
   ConfusionMatrix matrix(replica.classes());
   for (std::size_t visited = 0; visited < samples.size();) {
+    if (stop.stop_requested()) {
+      return make_error(Code::cancelled, "stopped after " + std::to_string(visited) + " of " +
+                                             std::to_string(samples.size()) + " samples");
+    }
     MG_TRY(const data::Batch batch, loader.next());
     const std::vector<std::int32_t> predictions = replica.predict(batch);
     for (std::size_t row = 0; row < predictions.size(); ++row) matrix.add(batch.labels[row], predictions[row]);

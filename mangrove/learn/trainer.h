@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "mangrove/base/clock.h"
@@ -68,7 +69,8 @@ class Trainer {
 };
 
 /// Runs the whole data set through the network.
-/// errors: those of check_fits and Loader::next.
-Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset);
+/// errors: those of check_fits and Loader::next; cancelled (`stop`, looked at between batches).
+Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset,
+                                 std::stop_token stop = {});
 
 }  // namespace mangrove::learn

@@ -10,6 +10,23 @@
 namespace mangrove::train {
 namespace {
 
+// of a Pace
+const std::string kSamplesPerStep = "pace.samples_per_step";
+const std::string kBaseRate = "pace.base_learning_rate";
+
+/// The whole text as a number. errors: data_loss.
+template <class Number>
+Result<Number> number_of(const std::map<std::string, std::string>& settings, const std::string& key) {
+  const auto found = settings.find(key);
+  Number number{};
+  if (found != settings.end()) {
+    const char* end = found->second.data() + found->second.size();
+    const auto [stop, code] = std::from_chars(found->second.data(), end, number);
+    if (code == std::errc() && stop == end && number > 0) return number;
+  }
+  return make_error(Code::data_loss, "resume: the checkpoint has no valid '" + key + "'");
+}
+
 /// The shortest text that gives the same float back.
 std::string exact(float value) {
   char text[32];
@@ -90,8 +107,13 @@ std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t 
 
 Status check_same_settings(const std::string& checkpoint, const std::string& job) {
   if (checkpoint == job) return {};
-  const auto before = parse_settings(checkpoint);
-  const auto now = parse_settings(job);
+  auto before = parse_settings(checkpoint);
+  auto now = parse_settings(job);
+  for (auto* settings : {&before, &now}) {
+    settings->erase(kSamplesPerStep);
+    settings->erase(kBaseRate);
+  }
+  if (before == now) return {};
   auto keys = before;
   keys.insert(now.begin(), now.end());
   std::string differences;
@@ -102,6 +124,19 @@ Status check_same_settings(const std::string& checkpoint, const std::string& job
         (differences.empty() ? "" : "; ") + key + " is " + was + " in the checkpoint and " + is + " in this job";
   }
   return make_error(Code::invalid_argument, "resume: the checkpoint is of another job: " + differences);
+}
+
+std::string with_pace(const std::string& settings, const Pace& pace) {
+  return settings + kSamplesPerStep + "=" + std::to_string(pace.samples_per_step) + "\n" + kBaseRate + "=" +
+         exact(pace.base_learning_rate) + "\n";
+}
+
+Result<Pace> pace_of(const std::string& settings) {
+  const auto parsed = parse_settings(settings);
+  Pace pace;
+  MG_TRY(pace.samples_per_step, number_of<std::int64_t>(parsed, kSamplesPerStep));
+  MG_TRY(pace.base_learning_rate, number_of<float>(parsed, kBaseRate));
+  return pace;
 }
 
 float base_learning_rate(const TrainJob& job, std::size_t workers) {

@@ -21,6 +21,17 @@ std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t 
 /// errors: invalid_argument: names every key that differs, with both values.
 Status check_same_settings(const std::string& checkpoint, const std::string& job);
 
+/// What the schedule of the learning rate goes by. It is settled when a run begins, by the workers that there are then,
+/// and kept when the run is resumed with others.
+struct Pace {
+  std::int64_t samples_per_step = 0;
+  float base_learning_rate = 0;
+};
+/// The settings with the pace behind them, as a checkpoint keeps them; and the pace from there.
+/// check_same_settings does not compare paces. errors: data_loss (no pace).
+std::string with_pace(const std::string& settings, const Pace& pace);
+Result<Pace> pace_of(const std::string& settings);
+
 /// The job's learning rate; where it is 0: 0.05 for each worker, at most 0.3, since a step of P workers averages P
 /// batches and can go as far. source: Goyal et al., Accurate, large minibatch SGD, 2017 (linear scaling rule).
 float base_learning_rate(const TrainJob& job, std::size_t workers);

@@ -83,6 +83,12 @@ void Reports::worker_back(net::Rank rank) {
   event(dump(Json{{"event", "worker_back"}, {"node", node(rank)}}));
 }
 
+void Reports::resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step) {
+  event(dump(Json{{"event", "resumed_with_other_workers"},
+                  {"samples_per_step_before", samples_per_step_before},
+                  {"samples_per_step", samples_per_step}}));
+}
+
 void Reports::checkpoint(std::int64_t epoch, std::int64_t step, std::string file) {
   context_.report({"checkpoint", dump(Json{{"epoch", epoch}, {"step", step}}), std::move(file)});
 }

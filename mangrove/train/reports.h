@@ -28,6 +28,8 @@ class Reports {
   void worker_left_out(net::Rank rank, const std::string& reason);
   void worker_back(net::Rank rank);
 
+  /// The run goes on, but not bit for bit as it would have.
+  void resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step);
   void checkpoint(std::int64_t epoch, std::int64_t step, std::string file);
 
   struct Result {

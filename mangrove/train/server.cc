@@ -1,6 +1,7 @@
 #include "mangrove/train/server.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -63,7 +64,7 @@ class Server {
   Status train_epoch();
   Status train_step();
   Status collect();
-  void apply(std::int64_t samples);
+  Status apply(std::int64_t samples);
   float learning_rate() const;
   Status evaluate();
   void finish();
@@ -84,9 +85,8 @@ class Server {
   Hello data_;
   std::string settings_;  // see settings_text
   std::int64_t samples_per_epoch_ = 0;
-  std::int64_t samples_per_step_ = 0;  // with all workers that the job began with
+  Pace pace_;
   learn::Schedule schedule_ = learn::Schedule::constant;
-  float base_rate_ = 0;  // learning rate that the schedule starts from
 
   std::vector<float> parameters_, momentum_, gradient_, scratch_;
   EpochWork work_;                                  // of the epoch
@@ -131,14 +131,18 @@ Status Server::prepare() {
   MG_TRY(data_, workers_.gather());
   MG_RETURN_IF_ERROR(check_fits(graph_, job_, data_));
   samples_per_epoch_ = data_.train_samples();
-  samples_per_step_ = static_cast<std::int64_t>(workers_.ready().size() * batch_);
-  base_rate_ = base_learning_rate(job_, workers_.ready().size());
+  pace_ = {static_cast<std::int64_t>(workers_.ready().size() * batch_),
+           base_learning_rate(job_, workers_.ready().size())};
   settings_ = settings_text(job_, graph_, samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
 
 Status Server::resume(const learn::Checkpoint& checkpoint) {
   MG_RETURN_IF_ERROR(check_same_settings(checkpoint.job, settings_));
+  MG_TRY(const Pace before, pace_of(checkpoint.job));
+  if (before.samples_per_step != pace_.samples_per_step)
+    reports_.resumed_with_other_workers(before.samples_per_step, pace_.samples_per_step);
+  pace_ = before;
   const auto in_range = [&](std::uint32_t index) { return index < samples_per_epoch_; };
   if (checkpoint.parameters.size() != parameters_.size() || checkpoint.momentum.size() != momentum_.size() ||
       checkpoint.step < 0 || checkpoint.epoch < 0 || checkpoint.epoch > job_.epochs() ||
@@ -193,8 +197,7 @@ Status Server::train_step() {
   MG_RETURN_IF_ERROR(collect());
   std::int64_t samples = 0;
   for (const auto& [rank, answered] : answers_) samples += static_cast<std::int64_t>(work_.finish(rank));
-  if (samples > 0) apply(samples);
-  return {};
+  return samples > 0 ? apply(samples) : Status();
 }
 
 /// Waits until every worker of the step has answered or was dropped. When the job is asked to stop, the step is undone.
@@ -214,7 +217,14 @@ Status Server::collect() {
 }
 
 /// Sums in rank order, so that the result does not depend on who was first.
-void Server::apply(std::int64_t samples) {
+/// errors: out_of_range: the loss is no number any more; nothing is changed then.
+Status Server::apply(std::int64_t samples) {
+  for (const auto& [rank, answered] : answers_) {
+    if (!std::isfinite(answered.answer.loss())) {
+      return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step_) +
+                                                ": the loss is no number any more; try a lower learning_rate");
+    }
+  }
   bool first = true;
   for (const auto& [rank, answered] : answers_) {
     MG_CHECK(net::read_floats(answered.body(), first ? gradient_ : scratch_).ok());  // Workers has checked the length
@@ -229,17 +239,18 @@ void Server::apply(std::int64_t samples) {
   learn::sgd_step(parameters_, gradient_, momentum_, {learning_rate(), job_.momentum(), job_.weight_decay()});
   samples_ += samples;
   ++step_;
+  return {};
 }
 
 /// The schedule follows the samples, not the steps: when workers are lost, steps become more and smaller, and the rate
 /// still ends where it should. Without losses this is the number of steps done.
 float Server::learning_rate() const {
-  const std::int64_t steps_per_epoch = (samples_per_epoch_ + samples_per_step_ - 1) / samples_per_step_;
+  const std::int64_t steps_per_epoch = (samples_per_epoch_ + pace_.samples_per_step - 1) / pace_.samples_per_step;
   const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.pending_count());
   std::int64_t taken = 0;  // by this step
   for (const auto& [rank, answered] : answers_) taken += answered.answer.count();
-  const std::int64_t position = epoch_ * steps_per_epoch + (done - taken) / samples_per_step_;
-  return learn::scheduled_rate(schedule_, base_rate_, position, steps_per_epoch * job_.epochs(),
+  const std::int64_t position = epoch_ * steps_per_epoch + (done - taken) / pace_.samples_per_step;
+  return learn::scheduled_rate(schedule_, pace_.base_learning_rate, position, steps_per_epoch * job_.epochs(),
                                job_.warmup_steps());
 }
 
@@ -265,7 +276,7 @@ Status Server::stopped() {
 void Server::save_checkpoint() {
   const bool training = epoch_ < job_.epochs();
   learn::Checkpoint checkpoint;
-  checkpoint.job = settings_;
+  checkpoint.job = with_pace(settings_, pace_);
   checkpoint.parameters = parameters_;
   checkpoint.momentum = momentum_;
   checkpoint.step = step_;

@@ -7,6 +7,8 @@
 #include "tests/cli/process.h"
 
 #include "mangrove/base/file.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/zoo/zoo.h"
 
 namespace mangrove {
 namespace {
@@ -18,6 +20,25 @@ using testing::TemporaryFolder;
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+void write_truncated_model(const fs::path& path) {
+  const auto graph = zoo::build_model("mlp", {});
+  ASSERT_TRUE(graph.ok());
+  const std::string whole = encode_onnx(*graph);
+  std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() / 2);
+}
+
+/// Headers that promise two images, with less than one behind.
+void write_truncated_mnist(const fs::path& folder) {
+  using namespace std::string_literals;
+  const std::string images = "\0\0\x08\x03\0\0\0\x02\0\0\0\x1c\0\0\0\x1c"s + std::string(700, 'x');
+  const std::string labels = "\0\0\x08\x01\0\0\0\x02\x03"s;
+  fs::create_directories(folder);
+  for (const std::string split : {"train", "t10k"}) {
+    std::ofstream(folder / (split + "-images-idx3-ubyte"), std::ios::binary) << images;
+    std::ofstream(folder / (split + "-labels-idx1-ubyte"), std::ios::binary) << labels;
+  }
 }
 
 struct Usage {
@@ -42,10 +63,14 @@ TEST_P(BadUsage, GivesOneLineAndTheRightStatus) {
   for (const char* name :
        {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
     std::ofstream(folder / (std::string("data/mnist/") + name)) << "not IDX at all";
+  std::ofstream(folder / "job.yaml") << "train:\n  epoks: 1\n";
+  std::ofstream(folder / "resume.yaml") << "train:\n  resume: somewhere\n";
+  write_truncated_model(folder / "truncated.onnx");
+  write_truncated_mnist(folder / "truncated/mnist");
   const Finished run = run_program(arguments, 60, {"HOME=" + folder.path().string()});
   EXPECT_EQ(run.status, GetParam().status) << run.err;
   EXPECT_NE(run.err.find(GetParam().says), std::string::npos) << run.err;
-  EXPECT_LE(lines(run.err), 2u) << run.err;
+  EXPECT_EQ(lines(run.err), 1u) << run.err;
   EXPECT_EQ(run.out, "");
 }
 
@@ -77,6 +102,18 @@ INSTANTIATE_TEST_SUITE_P(
               {"infer", "--model", "$T/none.onnx", "--data", "glyphs", "--run-dir", "$T/r"},
               2,
               "none.onnx"},
+        Usage{"truncated_onnx", {"eval", "--model", "$T/truncated.onnx", "--data", "glyphs"}, 1, "truncated.onnx"},
+        Usage{"truncated_idx",
+              {"train", "--data", "mnist", "--data-dir", "$T/truncated", "--run-dir", "$T/r"},
+              1,
+              "train-images-idx3-ubyte"},
+        Usage{"unknown_job_key", {"run", "$T/job.yaml"}, 2, "job.yaml:2: unknown key 'epoks'; did you mean 'epochs'?"},
+        Usage{"unwritable_run_dir",
+              {"train", "--data", "glyphs", "--run-dir", "/sys/mangrove-run"},
+              1,
+              "run folder: /sys/mangrove-run"},
+        Usage{"resume_of_run", {"run", "$T/resume.yaml"}, 2, "'resume' is for `mangrove train --resume RUN_DIR`"},
+        Usage{"not_utf8", {"eval", "--data", "glyphs", "--model", "$T/\xff.onnx"}, 2, ".onnx"},
         Usage{"no_model", {"eval", "--data", "glyphs"}, 2, "--model FILE.onnx"},
         Usage{"missing_job_file", {"run", "$T/none.yaml"}, 2, "none.yaml"},
         Usage{"nothing_to_resume", {"train", "--resume", "$T/none"}, 2, "resume"},
@@ -113,11 +150,26 @@ TEST(CommandLine, PortInUseIsNamed) {
 }
 
 TEST(CommandLine, FailureWithJsonIsOneObjectToo) {
-  const Finished run = run_program({program(), "eval", "--model", "/none.onnx", "--data", "glyphs", "--json"});
-  EXPECT_EQ(run.status, 2);
-  const auto object = nlohmann::json::parse(run.out, nullptr, false);
-  ASSERT_TRUE(object.is_object()) << run.out;
-  EXPECT_EQ(object["error"]["code"], "not_found");
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"eval", "--model", "/none.onnx", "--data", "glyphs"}, "not_found"},
+      {{"eval", "--model", "/none\xff.onnx", "--data", "glyphs"}, "not_found"},
+      {{"eval", "--bogus"}, "invalid_argument"},
+      {{"evil"}, "invalid_argument"}};
+  for (auto [arguments, code] : cases) {
+    arguments.insert(arguments.begin(), program());
+    arguments.emplace_back("--json");
+    const Finished run = run_program(arguments);
+    EXPECT_EQ(run.status, 2);
+    const auto object = nlohmann::json::parse(run.out, nullptr, false);
+    ASSERT_TRUE(object.is_object()) << run.out;
+    EXPECT_EQ(object["error"]["code"], code);
+  }
+}
+
+TEST(CommandLine, FullStandardOutputIsAFailure) {
+  const Finished run = run_program({"/bin/sh", "-c", program() + " data list --json > /dev/full"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find("standard output"), std::string::npos) << run.err;
 }
 
 }  // namespace

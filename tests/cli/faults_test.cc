@@ -179,6 +179,12 @@ TEST_F(Faults, AStageThatIsKilledMovesAndNoImageIsLost) {
   EXPECT_EQ(result["duplicated"], 0);
   EXPECT_EQ(result["agreement"], 1.0);
   EXPECT_TRUE(has_event(result, "node_lost", "node-1")) << result["events"];
+  const json& events = result["events"];
+  EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "stage_moved" && event.value("from", "") == "node-1" &&
+           event.value("to", "") != "node-1";
+  })) << events;
+  for (const json& stage : result["stages"]) EXPECT_NE(stage["node"], "node-1");
   EXPECT_TRUE(none_runs(members));
 }
 

@@ -1,0 +1,107 @@
+// The jobs that the README shows, whole, on a few thousand glyphs.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/process.h"
+
+#include "mangrove/base/file.h"
+
+namespace mangrove {
+namespace {
+
+using nlohmann::json;
+using testing::Finished;
+using testing::program;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+constexpr Seconds kLong = 200;
+
+void expect_keys(const json& object, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) EXPECT_TRUE(object.contains(key)) << key;
+}
+
+Finished run_example(const std::string& example, const fs::path& folder, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {program(), "run", MANGROVE_EXAMPLES "/" + example, "--data", "glyphs"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program(arguments, kLong, {"HOME=" + folder.string()});
+}
+
+struct MainJob : ::testing::Test {
+  TemporaryFolder folder;
+  std::string run_dir = folder / "run";
+};
+
+TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
+  const Finished run =
+      run_example("lenet-mnist.yaml", folder.path(), {"--limit", "6000", "--json", "--run-dir", run_dir});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const json result = json::parse(run.out);
+  const json &train = result["train"], &infer = result["infer"];
+  expect_keys(train, {"accuracy", "macro_f1", "epochs", "train_seconds", "images_per_s", "nodes", "events"});
+  ASSERT_EQ(train["nodes"].size(), 4u);
+  for (const json& node : train["nodes"]) {
+    expect_keys(node, {"name", "cpu_percent", "rss_bytes", "sent_bytes", "received_bytes"});
+    EXPECT_GT(node["received_bytes"], 24 * 4 * 431080) << "the parameters, once a step";
+    EXPECT_GT(node["rss_bytes"], 10'000'000);
+  }
+  EXPECT_EQ(train["samples"], 6000);
+  EXPECT_GT(train["accuracy"], 0.5);
+  expect_keys(infer, {"images", "accuracy", "images_per_s", "single_images_per_s", "agreement", "lost", "duplicated"});
+  ASSERT_EQ(infer["stages"].size(), 3u);
+  for (const json& stage : infer["stages"])
+    expect_keys(stage, {"node", "operators", "seconds", "utilisation", "predicted_seconds", "sent_bytes"});
+  EXPECT_EQ(infer["images"], 6000);
+  EXPECT_EQ(infer["agreement"], 1.0);
+  EXPECT_EQ(infer["accuracy"], train["accuracy"]) << "the same network on the same images";
+  EXPECT_EQ(json::parse(*read_file(fs::path(run_dir) / "summary.json")), result);
+  std::istringstream metrics(*read_file(fs::path(run_dir) / "metrics.jsonl"));
+  std::size_t lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) EXPECT_TRUE(json::parse(line).contains("kind")) << line;
+  EXPECT_GT(lines, 3u);
+
+  const Finished again =
+      run_example("infer-pipeline.yaml", folder.path(),
+                  {"--limit", "1000", "--json", "--model", run_dir + "/model.onnx", "--run-dir", run_dir + "2"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out)["infer"]["agreement"], 1.0);
+}
+
+TEST_F(MainJob, EvalAgreesWithWhatTrainingSays) {
+  const Finished train = run_program(
+      {program(), "train", "--model", "mlp", "--data", "glyphs", "--limit", "4000", "--json", "--run-dir", run_dir},
+      kLong);
+  ASSERT_EQ(train.status, 0) << train.err;
+  const Finished all =
+      run_program({program(), "eval", "--model", run_dir + "/model.onnx", "--data", "glyphs", "--json"}, kLong);
+  ASSERT_EQ(all.status, 0) << all.err;
+  EXPECT_EQ(json::parse(all.out)["images"], 10000);
+  EXPECT_NEAR(json::parse(all.out)["accuracy"].get<double>(), json::parse(train.out)["accuracy"].get<double>(), 0.03);
+}
+
+TEST_F(MainJob, ADivergingTrainingIsOneError) {
+  const Finished run = run_program({program(), "train", "--data", "glyphs", "--limit", "1280", "--learning-rate", "1e6",
+                                    "--schedule", "constant", "--run-dir", run_dir},
+                                   kLong);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.err.find("training diverged at step"), std::string::npos) << run.err;
+  EXPECT_FALSE(fs::exists(fs::path(run_dir) / "model.onnx"));
+}
+
+TEST_F(MainJob, ARefusedResumeLeavesTheRunResumable) {
+  const std::vector<std::string> first = {program(), "train",   "--model", "mlp",       "--data",
+                                          "glyphs",  "--limit", "2000",    "--run-dir", run_dir};
+  ASSERT_EQ(run_program(first, kLong).status, 0);
+  const Finished refused = run_program({program(), "train", "--resume", run_dir, "--epochs", "5"}, kLong);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("epochs"), std::string::npos) << refused.err;
+  const Finished resumed = run_program({program(), "train", "--resume", run_dir, "--json"}, kLong);
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(json::parse(resumed.out)["samples"], 2000);
+}
+
+}  // namespace
+}  // namespace mangrove
