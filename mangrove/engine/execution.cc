@@ -37,6 +37,10 @@ struct Execution::Impl {
     return region.memory.get() + place.offset;
   }
 
+  RandomState* random_state(const Program& program) const {
+    return program.random_state() ? reinterpret_cast<RandomState*>(at(*program.random_state())) : nullptr;
+  }
+
   std::vector<Step::Bound> bind(const std::vector<Program::PlacedStep>& steps) const {
     std::vector<Step::Bound> bound;
     std::vector<std::byte*> buffers;
@@ -103,7 +107,12 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   return execution;
 }
 
+void Execution::seed(std::uint64_t seed) {
+  if (RandomState* state = impl_->random_state(*program_)) *state = {.seed = seed, .run = 0};
+}
+
 void Execution::forward() {
+  if (RandomState* state = impl_->random_state(*program_)) ++state->run;
   program_->backend().prepare_thread(threads_);
   for (const Step::Bound& step : impl_->forward) step();
 }
@@ -127,6 +136,7 @@ template std::span<double> Execution::typed<double>(const std::string&, bool);
 template std::span<std::int32_t> Execution::typed<std::int32_t>(const std::string&, bool);
 template std::span<std::int64_t> Execution::typed<std::int64_t>(const std::string&, bool);
 template std::span<std::uint8_t> Execution::typed<std::uint8_t>(const std::string&, bool);
+template std::span<std::int8_t> Execution::typed<std::int8_t>(const std::string&, bool);
 template std::span<bool> Execution::typed<bool>(const std::string&, bool);
 
 namespace {

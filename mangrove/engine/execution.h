@@ -44,6 +44,10 @@ class Execution {
   Status set_input(const std::string& name, const Tensor& value);
   Tensor output_tensor(const std::string& name);
 
+  /// Starts the random numbers of the steps that draw some (dropout in training) anew: run k after this one draws the
+  /// same numbers whenever the seed is the same. Without a call, the seed is 0.
+  void seed(std::uint64_t seed);
+
   void forward();
   /// Gradients of all parameters, overwriting the last ones. Needs forward() before, on the same inputs. Training only.
   void backward();

@@ -20,15 +20,27 @@ struct Operand {
   enum class Kind {
     value,     // a value of the graph: input, parameter, activation
     gradient,  // the derivative of the loss with respect to that value
+    random,    // 16 bytes, read only: the seed and the number of this run (RandomState), the same in a run's
+               // forward and backward and when a step is run again; its name is not looked at
     saved,     // private to one node, kept from forward to backward (e.g. where the maxima were)
   };
-  enum class Access { read, write };
+  enum class Access {
+    read,
+    write,
+    update,  // a state (Operator::states), plain: read and written in place
+  };
 
   Kind kind;
   Access access;
   std::string name;       // the value's name; for saved: chosen by the node's kernels
   LayoutPtr layout = {};  // the layout this step wants (read) or makes (write); null: plain. Not for saved.
   Bytes saved_bytes = 0;  // size of a saved buffer; the same wherever it is named
+};
+
+/// What a step that draws random numbers starts from; the numbers must depend on nothing else but the node's name.
+struct RandomState {
+  std::uint64_t seed = 0;
+  std::uint64_t run = 0;  // forward passes since Execution::seed
 };
 
 /// One call into a backend, e.g. one oneDNN primitive.

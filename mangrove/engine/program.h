@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class Program {
   const std::vector<PlacedStep>& backward_steps() const { return backward_; }
   /// Graph inputs and outputs (always plain), parameters and constants (in the layout of their first consumer).
   const std::map<std::string, PlacedValue>& placed_values() const { return values_; }
+  /// Where the RandomState lies, in a program that draws random numbers.
+  const std::optional<BufferRef>& random_state() const { return random_state_; }
   /// Sizes of the two memory regions.
   Bytes arena_bytes() const { return memory_.arena; }
   Bytes parameter_bytes() const { return memory_.parameters; }
@@ -86,6 +89,7 @@ class Program {
   std::vector<PlacedStep> forward_;
   std::vector<PlacedStep> backward_;
   std::map<std::string, PlacedValue> values_;
+  std::optional<BufferRef> random_state_;
   std::vector<std::string> notes_;  // choices made while compiling, for describe()
   MemoryReport memory_;
 };

@@ -51,6 +51,9 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
   MG_RETURN_IF_ERROR(place_values(placement));
+  if (const BufferId random = steps_.random_state(); random != kNoBuffer) {
+    program_->random_state_ = placement.places[static_cast<std::size_t>(random)];
+  }
   place_steps(placement, forward_steps);
   return std::shared_ptr<const Program>(program_);
 }

@@ -62,6 +62,10 @@ Status StepList::append(Step step, const std::string& backend) {
 }
 
 Result<BufferId> StepList::read(const Operand& operand, const std::string& node) {
+  if (operand.kind == Kind::random) {
+    if (random_ == kNoBuffer) random_ = buffers_.add(sizeof(RandomState), Life::whole_run, Region::parameters);
+    return random_;
+  }
   if (operand.kind == Kind::saved) {
     const auto saved = saved_.find(node + "/" + operand.name);
     MG_CHECK_MSG(saved != saved_.end(), node + " reads saved '" + operand.name + "' before it is written");

@@ -58,6 +58,8 @@ class StepList {
 
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
+  /// Where the RandomState lies; kNoBuffer where no step reads it.
+  BufferId random_state() const { return random_; }
   std::vector<DraftStep> take_steps() { return std::move(steps_); }
 
  private:
@@ -83,6 +85,7 @@ class StepList {
   const Backend& backend_;
   std::map<std::string, Value> values_;
   std::map<std::string, BufferId> saved_;  // by "node/name"
+  BufferId random_ = kNoBuffer;
   std::vector<DraftStep> steps_;
   BufferTable buffers_;
 };

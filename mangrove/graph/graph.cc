@@ -122,6 +122,22 @@ bool is_floating(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64;
 }
 
+// Floating-point initializers at these positions of each node's inputs, in node order.
+std::vector<std::string> initializers_at(const Graph& graph, std::vector<std::size_t> Operator::*positions) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const Node& node : graph.nodes()) {
+    for (const std::size_t position : find_operator(node.op)->*positions) {
+      if (position >= node.inputs.size()) continue;
+      const std::string& input = node.inputs[position];
+      const auto found = graph.initializers().find(input);
+      if (found == graph.initializers().end() || !is_floating(found->second.dtype())) continue;
+      if (seen.insert(input).second) names.push_back(input);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<Graph> Graph::create(GraphParts parts) {
@@ -142,18 +158,11 @@ const ValueInfo& Graph::value(const std::string& name) const {
 }
 
 std::vector<std::string> Graph::parameters() const {
-  std::vector<std::string> names;
-  std::set<std::string> seen;
-  for (const Node& node : nodes()) {
-    for (const std::size_t position : find_operator(node.op)->parameters) {
-      if (position >= node.inputs.size()) continue;
-      const std::string& input = node.inputs[position];
-      const auto found = initializers().find(input);
-      if (found == initializers().end() || !is_floating(found->second.dtype())) continue;
-      if (seen.insert(input).second) names.push_back(input);
-    }
-  }
-  return names;
+  return initializers_at(*this, &Operator::parameters);
+}
+
+std::vector<std::string> Graph::states() const {
+  return initializers_at(*this, &Operator::states);
 }
 
 std::int64_t Graph::parameter_elements() const {

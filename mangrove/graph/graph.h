@@ -70,6 +70,9 @@ class Graph {
   /// Names of the initializers that training changes: floating point, used by a node as a parameter (as the operator
   /// table says), in node order. This order is the order of a model's flat parameter vector everywhere.
   std::vector<std::string> parameters() const;
+  /// Names of the floating-point initializers that training forward passes update (batch normalization's running mean
+  /// and variance), in node order.
+  std::vector<std::string> states() const;
   /// Elements of all parameters together.
   std::int64_t parameter_elements() const;
 

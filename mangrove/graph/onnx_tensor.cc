@@ -33,6 +33,7 @@ Result<std::size_t> elements_present(const Proto& proto, DType dtype) {
       return static_cast<std::size_t>(proto.int64_data_size());
     case DType::i32:
     case DType::u8:
+    case DType::i8:
     case DType::boolean:
       return static_cast<std::size_t>(proto.int32_data_size());
   }
@@ -63,7 +64,8 @@ Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
 Status copy_bytes_from_ints(const Proto& proto, Tensor& tensor) {
   for (int i = 0; i < proto.int32_data_size(); ++i) {
     const std::int32_t value = proto.int32_data(i);
-    if (value < 0 || value > 255) {
+    const bool is_signed = tensor.dtype() == DType::i8;
+    if (value < (is_signed ? -128 : 0) || value > (is_signed ? 127 : 255)) {
       return make_error(Code::data_loss, "element " + std::to_string(value) + " does not fit into a byte");
     }
     tensor.data()[i] = static_cast<std::byte>(value);
@@ -95,6 +97,7 @@ Status copy_elements(const Proto& proto, Tensor& tensor) {
       copy_field(proto.int32_data(), tensor);
       break;
     case DType::u8:
+    case DType::i8:
     case DType::boolean:
       return copy_bytes_from_ints(proto, tensor);
   }
@@ -127,11 +130,14 @@ Result<DType> decode_dtype(std::int32_t data_type) {
       return DType::i64;
     case Proto::UINT8:
       return DType::u8;
+    case Proto::INT8:
+      return DType::i8;
     case Proto::BOOL:
       return DType::boolean;
     default:
-      return make_error(Code::unimplemented, "element type " + type_name(data_type) +
-                                                 " is not supported; FLOAT, DOUBLE, INT32, INT64, UINT8 and BOOL are");
+      return make_error(Code::unimplemented,
+                        "element type " + type_name(data_type) +
+                            " is not supported; FLOAT, DOUBLE, INT32, INT64, UINT8, INT8 and BOOL are");
   }
 }
 
@@ -147,6 +153,8 @@ std::int32_t encode_dtype(DType dtype) {
       return Proto::INT64;
     case DType::u8:
       return Proto::UINT8;
+    case DType::i8:
+      return Proto::INT8;
     case DType::boolean:
       return Proto::BOOL;
   }

@@ -41,6 +41,9 @@ struct Operator {
   std::size_t max_outputs;
   std::vector<AttributeRule> attributes;  // all that are known; others are errors
   std::vector<std::size_t> parameters;    // positions of inputs that training changes when they are initializers
+  std::vector<std::size_t> states = {};   // positions of inputs that a training forward pass updates when they are
+                                          // initializers (running statistics); never by gradient
+  bool differentiable = true;             // false: no gradient flows through it (comparisons, indices, integers)
   bool activation = false;                // one input, one output, elementwise, derivative computable from the output:
                                           // may be fused into the node before it
 

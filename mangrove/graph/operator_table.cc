@@ -5,25 +5,23 @@
 #include "mangrove/graph/operators/rows.h"
 
 namespace mangrove {
+namespace {
+
+std::vector<Operator> sorted_table() {
+  std::vector<Operator> table;
+  for (const auto family : {rows::activations, rows::arithmetic, rows::constants, rows::convolutions, rows::logic,
+                            rows::movement, rows::normalizations, rows::pools, rows::products, rows::quantization,
+                            rows::recurrent, rows::reductions, rows::regularization, rows::shapes, rows::softmaxes}) {
+    for (Operator& row : family()) table.push_back(std::move(row));
+  }
+  std::sort(table.begin(), table.end(), [](const Operator& a, const Operator& b) { return a.type < b.type; });
+  return table;
+}
+
+}  // namespace
 
 std::span<const Operator> operators() {
-  static const std::vector<Operator> table = {
-      rows::add(),
-      rows::average_pool(),
-      rows::conv(),
-      rows::dropout(),
-      rows::flatten(),
-      rows::gemm(),
-      rows::global_average_pool(),
-      rows::identity(),
-      rows::matmul(),
-      rows::max_pool(),
-      rows::relu(),
-      rows::reshape(),
-      rows::sigmoid(),
-      rows::softmax(),
-      rows::tanh(),
-  };
+  static const std::vector<Operator> table = sorted_table();
   return table;
 }
 

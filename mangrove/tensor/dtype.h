@@ -5,7 +5,7 @@
 
 namespace mangrove {
 
-enum class DType : std::uint8_t { f32, f64, i32, i64, u8, boolean };
+enum class DType : std::uint8_t { f32, f64, i32, i64, u8, i8, boolean };
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {
@@ -17,6 +17,7 @@ constexpr std::size_t size_of(DType dtype) {
     case DType::i64:
       return 8;
     case DType::u8:
+    case DType::i8:
     case DType::boolean:
       return 1;
   }
@@ -47,6 +48,10 @@ struct DTypeOf<std::int64_t> {
 template <>
 struct DTypeOf<std::uint8_t> {
   static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::i8;
 };
 template <>
 struct DTypeOf<bool> {

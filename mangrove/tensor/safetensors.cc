@@ -10,9 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::pair<DType, const char*> dtype_codes[] = {{DType::f32, "F32"}, {DType::f64, "F64"},
-                                                         {DType::i32, "I32"}, {DType::i64, "I64"},
-                                                         {DType::u8, "U8"},   {DType::boolean, "BOOL"}};
+constexpr std::pair<DType, const char*> dtype_codes[] = {
+    {DType::f32, "F32"}, {DType::f64, "F64"}, {DType::i32, "I32"},     {DType::i64, "I64"},
+    {DType::u8, "U8"},   {DType::i8, "I8"},   {DType::boolean, "BOOL"}};
 constexpr std::size_t length_bytes = 8;
 constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
 

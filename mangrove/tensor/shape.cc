@@ -17,6 +17,8 @@ const char* dtype_name(DType dtype) {
       return "i64";
     case DType::u8:
       return "u8";
+    case DType::i8:
+      return "i8";
     case DType::boolean:
       return "bool";
   }

@@ -46,15 +46,22 @@ double largest_difference(const Tensor& value, const Tensor& gradient,
 
 }  // namespace
 
-double gradient_error(Execution& execution, std::uint64_t seed) {
+double gradient_error(Execution& execution, std::uint64_t seed, const std::map<std::string, Tensor>& given) {
   const Graph& graph = execution.program().graph();
   Random random(seed);
   const auto draw = [&](std::span<double> values) {
     for (double& value : values) value = random.uniform(-1, 1);
   };
-  for (const auto& [name, info] : graph.inputs()) draw(execution.input<double>(name));
+  for (const auto& [name, info] : graph.inputs()) {
+    if (const auto value = given.find(name); value != given.end()) {
+      EXPECT_TRUE(execution.set_input(name, value->second).ok()) << name;
+    } else {
+      draw(execution.input<double>(name));
+    }
+  }
   std::map<std::string, std::vector<double>> weights;
   for (const std::string& name : graph.outputs()) {
+    if (graph.value(name).dtype != DType::f64) continue;
     const auto gradient = execution.output_gradient<double>(name);
     draw(gradient);
     weights[name].assign(gradient.begin(), gradient.end());
@@ -65,7 +72,9 @@ double gradient_error(Execution& execution, std::uint64_t seed) {
   double largest = 0;
   std::map<std::string, Tensor> gradients;
   for (const std::string& name : graph.parameters()) gradients[name] = execution.gradient(name);
-  for (const auto& [name, info] : graph.inputs()) gradients[name] = execution.gradient(name);
+  for (const auto& [name, info] : graph.inputs()) {
+    if (info.dtype == DType::f64) gradients[name] = execution.gradient(name);
+  }
   for (const auto& [name, gradient] : gradients) {
     const bool is_parameter = graph.initializers().contains(name);
     const auto loss = [&, key = name](const Tensor& value) {

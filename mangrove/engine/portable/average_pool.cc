@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "mangrove/engine/portable/kernels.h"
+#include "mangrove/engine/portable/pools.h"
 #include "mangrove/engine/portable/portable_step.h"
 #include "mangrove/engine/portable/vector_ops.h"
 #include "mangrove/engine/portable/window_rows.h"

@@ -1,41 +1,29 @@
 #include "mangrove/engine/portable/portable_backend.h"
 
-#include <algorithm>
-#include <iterator>
+#include <map>
 
 #include "mangrove/engine/portable/kernels.h"
 
 namespace mangrove {
 namespace {
 
-struct Row {
-  std::string_view op;
-  Result<NodeKernels> (*make)(const KernelRequest&);
-  bool any_type = false;  // moves bytes, whatever they mean
-};
+using portable::KernelRow;
 
-// One row for each row of the operator table.
-constexpr Row kRows[] = {
-    {.op = "Add", .make = &portable::make_add},
-    {.op = "AveragePool", .make = &portable::make_average_pool},
-    {.op = "Conv", .make = &portable::make_conv},
-    {.op = "Dropout", .make = &portable::make_dropout},
-    {.op = "Flatten", .make = &portable::make_copy, .any_type = true},
-    {.op = "Gemm", .make = &portable::make_gemm},
-    {.op = "GlobalAveragePool", .make = &portable::make_average_pool},
-    {.op = "Identity", .make = &portable::make_copy, .any_type = true},
-    {.op = "MatMul", .make = &portable::make_gemm},
-    {.op = "MaxPool", .make = &portable::make_max_pool},
-    {.op = "Relu", .make = &portable::make_activation},
-    {.op = "Reshape", .make = &portable::make_copy, .any_type = true},
-    {.op = "Sigmoid", .make = &portable::make_activation},
-    {.op = "Softmax", .make = &portable::make_softmax},
-    {.op = "Tanh", .make = &portable::make_activation},
-};
+std::map<std::string_view, KernelRow> all_rows() {
+  std::map<std::string_view, KernelRow> rows;
+  for (const auto family :
+       {portable::activations, portable::arithmetic, portable::constants, portable::convolutions, portable::logic,
+        portable::movement, portable::normalizations, portable::pools, portable::products, portable::quantization,
+        portable::recurrent, portable::reductions, portable::regularization, portable::shapes, portable::softmaxes}) {
+    for (const KernelRow& row : family()) rows.emplace(row.op, row);
+  }
+  return rows;
+}
 
-const Row* find_row(std::string_view op) {
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == op; });
-  return row == std::end(kRows) ? nullptr : row;
+const KernelRow* find_row(std::string_view op) {
+  static const std::map<std::string_view, KernelRow> rows = all_rows();
+  const auto row = rows.find(op);
+  return row == rows.end() ? nullptr : &row->second;
 }
 
 class PortableBackend final : public Backend {
@@ -43,10 +31,7 @@ class PortableBackend final : public Backend {
   std::string_view name() const override { return "portable"; }
 
   bool supports(const KernelRequest& request) const override {
-    const Row* row = find_row(request.node.op);
-    if (row == nullptr || request.activation != nullptr) return false;
-    const DType dtype = request.outputs[0].dtype;
-    return row->any_type || dtype == DType::f32 || dtype == DType::f64;
+    return find_row(request.node.op) != nullptr && request.activation == nullptr;
   }
 
   bool fuses(const Node&, const Node&) const override { return false; }

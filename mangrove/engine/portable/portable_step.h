@@ -62,11 +62,12 @@ Step make_step(const KernelRequest& request, const std::string& what, std::vecto
   return step;
 }
 
-/// make(T()) for the element type T of a value: float or double.
+/// make(T()) for the element type T of a value: float or double. errors: unimplemented (another type).
 template <class Make>
-NodeKernels for_type(DType dtype, Make make) {
-  MG_CHECK(dtype == DType::f32 || dtype == DType::f64);
-  return dtype == DType::f32 ? make(float()) : make(double());
+Result<NodeKernels> for_type(DType dtype, Make make) {
+  if (dtype == DType::f32) return make(float());
+  if (dtype == DType::f64) return make(double());
+  return make_error(Code::unimplemented, std::string("no kernel for type ") + dtype_name(dtype));
 }
 
 }  // namespace mangrove::portable

@@ -123,11 +123,15 @@ NodeKernels kernels_of(const KernelRequest& request, const ConvGeometry& g) {
   return kernels;
 }
 
-}  // namespace
-
 Result<NodeKernels> make_conv(const KernelRequest& request) {
   MG_TRY(const ConvGeometry geometry, conv_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape));
   return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+}
+
+}  // namespace
+
+std::vector<KernelRow> convolutions() {
+  return {{"Conv", make_conv}};
 }
 
 }  // namespace mangrove::portable

@@ -52,10 +52,14 @@ NodeKernels kernels_of(const KernelRequest& request) {
   return kernels;
 }
 
-}  // namespace
-
 Result<NodeKernels> make_softmax(const KernelRequest& request) {
   return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request); });
+}
+
+}  // namespace
+
+std::vector<KernelRow> softmaxes() {
+  return {{"Softmax", make_softmax}};
 }
 
 }  // namespace mangrove::portable

@@ -24,8 +24,6 @@ OperatorCost cost(const Node&, const OperatorInputs& inputs, std::span<const Val
   return elementwise_cost(inputs, outputs, kExponentialFlops + 4);
 }
 
-}  // namespace
-
 /// Softmax over the last dimension: y_i = exp(x_i - max x) / sum_j exp(x_j - max x).
 Operator softmax() {
   return {.type = "Softmax",
@@ -37,6 +35,12 @@ Operator softmax() {
           .parameters = {},
           .infer = infer,
           .cost = cost};
+}
+
+}  // namespace
+
+std::vector<Operator> softmaxes() {
+  return {softmax()};
 }
 
 }  // namespace mangrove::rows

@@ -66,8 +66,6 @@ NodeKernels kernels_of(const KernelRequest& request) {
   return kernels;
 }
 
-}  // namespace
-
 Result<NodeKernels> make_activation(const KernelRequest& request) {
   return for_type(request.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -76,6 +74,12 @@ Result<NodeKernels> make_activation(const KernelRequest& request) {
     MG_CHECK_MSG(request.node.op == "Tanh", request.node.op);
     return kernels_of<Tanh, T>(request);
   });
+}
+
+}  // namespace
+
+std::vector<KernelRow> activations() {
+  return {{"Relu", make_activation}, {"Sigmoid", make_activation}, {"Tanh", make_activation}};
 }
 
 }  // namespace mangrove::portable

@@ -29,8 +29,6 @@ Operator pool(std::string_view type, std::vector<Operator::AttributeRule> attrib
           .cost = cost};
 }
 
-}  // namespace
-
 /// MaxPool: the largest element that each window covers.
 Operator max_pool() {
   using enum Operator::AttributeKind;
@@ -57,6 +55,12 @@ Operator average_pool() {
 /// GlobalAveragePool: the mean over H and W: [N, C, H, W] to [N, C, 1, 1].
 Operator global_average_pool() {
   return pool("GlobalAveragePool", {});
+}
+
+}  // namespace
+
+std::vector<Operator> pools() {
+  return {max_pool(), average_pool(), global_average_pool()};
 }
 
 }  // namespace mangrove::rows

@@ -58,10 +58,14 @@ NodeKernels kernels_of(const KernelRequest& request) {
   return kernels;
 }
 
-}  // namespace
-
 Result<NodeKernels> make_add(const KernelRequest& request) {
   return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request); });
+}
+
+}  // namespace
+
+std::vector<KernelRow> arithmetic() {
+  return {{"Add", make_add}};
 }
 
 }  // namespace mangrove::portable

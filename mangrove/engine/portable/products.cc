@@ -118,11 +118,15 @@ NodeKernels kernels_of(const KernelRequest& request, const GemmGeometry& g) {
   return kernels;
 }
 
-}  // namespace
-
 Result<NodeKernels> make_gemm(const KernelRequest& request) {
   MG_TRY(const GemmGeometry geometry, gemm_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape));
   return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+}
+
+}  // namespace
+
+std::vector<KernelRow> products() {
+  return {{"Gemm", make_gemm}, {"MatMul", make_gemm}};
 }
 
 }  // namespace mangrove::portable

@@ -26,8 +26,6 @@ OperatorCost cost(const Node& node, const OperatorInputs& inputs, std::span<cons
   return elementwise_cost(inputs, outputs, 2 * static_cast<double>(geometry.k), {0, 1, 2});
 }
 
-}  // namespace
-
 /// Gemm: Y = alpha op(A) op(B) + beta C, see GemmGeometry; C is optional and broadcast to [m, n].
 Operator gemm() {
   using enum Operator::AttributeKind;
@@ -53,6 +51,12 @@ Operator matmul() {
           .parameters = {0, 1},
           .infer = infer,
           .cost = cost};
+}
+
+}  // namespace
+
+std::vector<Operator> products() {
+  return {gemm(), matmul()};
 }
 
 }  // namespace mangrove::rows

@@ -11,10 +11,6 @@ OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<cons
   return traffic(inputs, outputs);
 }
 
-Result<std::vector<ValueInfo>> infer_identity(const Node&, const OperatorInputs& inputs) {
-  return std::vector<ValueInfo>{*inputs.values[0]};
-}
-
 Result<std::vector<ValueInfo>> infer_flatten(const Node& node, const OperatorInputs& inputs) {
   const Shape& shape = inputs.values[0]->shape;
   const auto rank = static_cast<std::int64_t>(shape.rank());
@@ -98,21 +94,6 @@ Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInp
   return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
 }
 
-Result<std::vector<ValueInfo>> infer_dropout(const Node&, const OperatorInputs& inputs) {
-  MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
-  if (optional_input(inputs, 2) != nullptr) {
-    const Tensor* training = inputs.constants[2];
-    if (training == nullptr || training->dtype() != DType::boolean || training->elements() != 1 ||
-        training->as<bool>()[0]) {
-      return make_error(Code::unimplemented, "training_mode (input 2) must be a constant false");
-    }
-  }
-  if (optional_input(inputs, 1) != nullptr && inputs.constants[1] == nullptr) {
-    return make_error(Code::unimplemented, "ratio (input 1) must be a constant");
-  }
-  return std::vector<ValueInfo>{*inputs.values[0]};
-}
-
 Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs) {
   return {.type = type,
           .min_inputs = min_inputs,
@@ -121,15 +102,8 @@ Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size
           .max_outputs = 1,
           .attributes = {},
           .parameters = {},
-          .infer = infer_identity,
+          .infer = {},
           .cost = copy_cost};
-}
-
-}  // namespace
-
-/// Identity: y = x.
-Operator identity() {
-  return shape_operator("Identity", 1, 1);
 }
 
 /// Flatten: the dimensions before and after `axis` merged: [N, C, H, W] to [N, C H W].
@@ -148,12 +122,10 @@ Operator reshape() {
   return row;
 }
 
-/// Dropout as in inference: y = x.
-Operator dropout() {
-  Operator row = shape_operator("Dropout", 1, 3);
-  row.attributes = {{"seed", Operator::AttributeKind::integer}};
-  row.infer = infer_dropout;
-  return row;
+}  // namespace
+
+std::vector<Operator> shapes() {
+  return {flatten(), reshape()};
 }
 
 }  // namespace mangrove::rows

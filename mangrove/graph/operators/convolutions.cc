@@ -22,8 +22,6 @@ OperatorCost cost(const Node&, const OperatorInputs& inputs, std::span<const Val
   return elementwise_cost(inputs, outputs, 2 * static_cast<double>(weights.elements(1, weights.rank())), {1, 2});
 }
 
-}  // namespace
-
 /// Conv: Y[n, m, y, x] = B[m] + sum over c, i, j of X[n, c, y s + i d - p, x s + j d - p] W[m, c, i, j].
 Operator conv() {
   using enum Operator::AttributeKind;
@@ -41,6 +39,12 @@ Operator conv() {
           .parameters = {1, 2},
           .infer = infer,
           .cost = cost};
+}
+
+}  // namespace
+
+std::vector<Operator> convolutions() {
+  return {conv()};
 }
 
 }  // namespace mangrove::rows

@@ -1,0 +1,34 @@
+#include "operator_samples.h"
+
+namespace mangrove::samples {
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+}  // namespace
+
+std::vector<OperatorSample> convolutions() {
+  const SampleInput image = fed({kBatch, 2, 7, 6});
+  return {
+      {"Conv_plain", "Conv", {image, parameter({3, 2, 3, 2}), parameter({3})}},
+      {"Conv_no_bias", "Conv", {image, parameter({3, 2, 3, 3})}},
+      {"Conv_weights_fed", "Conv", {image, fed({3, 2, 2, 2}), fed({3})}},
+      {"Conv_padded_unevenly", "Conv", {image, parameter({1, 2, 3, 3}), parameter({1})}, {{"pads", Ints{1, 0, 2, 1}}}},
+      {"Conv_strided", "Conv", {image, parameter({3, 2, 3, 3})}, {{"strides", Ints{2, 3}}, {"pads", Ints{1, 1, 1, 1}}}},
+      {"Conv_dilated", "Conv", {image, parameter({2, 2, 2, 3})}, {{"dilations", Ints{3, 2}}}},
+      {"Conv_same", "Conv", {image, parameter({2, 2, 3, 3})}, {{"auto_pad", std::string("SAME_UPPER")}}},
+      {"Conv_grouped",
+       "Conv",
+       {fed({kBatch, 4, 5, 5}), parameter({6, 2, 3, 3}), parameter({6})},
+       {{"group", std::int64_t{2}}}},
+      {"Conv_depthwise",
+       "Conv",
+       {fed({kBatch, 3, 5, 5}), parameter({3, 1, 3, 3})},
+       {{"group", std::int64_t{3}}, {"pads", Ints{1, 1, 1, 1}}}},
+      {"Conv_pointwise", "Conv", {image, parameter({5, 2, 1, 1})}},
+      {"Conv_whole_image", "Conv", {image, parameter({2, 2, 7, 6})}},
+  };
+}
+
+}  // namespace mangrove::samples
