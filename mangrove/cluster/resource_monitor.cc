@@ -1,9 +1,8 @@
 #include "mangrove/cluster/resource_monitor.h"
 
 #include <time.h>
-#include <unistd.h>
 
-#include <fstream>
+#include "mangrove/base/process_memory.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -14,14 +13,6 @@ Seconds process_cpu_time() {
   timespec spent{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
-}
-
-Bytes resident_memory() {
-  std::ifstream statm("/proc/self/statm");
-  Bytes total_pages = 0;
-  Bytes resident_pages = 0;
-  statm >> total_pages >> resident_pages;
-  return resident_pages * sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace

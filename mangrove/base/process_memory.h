@@ -1,0 +1,18 @@
+#pragma once
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/units.h"
+
+namespace mangrove {
+
+/// Memory of this process now, resident in RAM; 0 where the system does not say.
+Bytes resident_memory();
+/// The most that it was since the process began.
+Bytes peak_resident_memory();
+
+/// How much memory this process may use: the least of the machine's RAM and the limits of its control groups (v1 and
+/// v2, of every level above it). 0 where the system does not say.
+/// `root`: where /proc and /sys are, for tests.
+Bytes memory_limit(const fs::path& root = "/");
+
+}  // namespace mangrove

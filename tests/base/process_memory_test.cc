@@ -1,0 +1,66 @@
+#include "mangrove/base/process_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+namespace mangrove {
+namespace {
+
+// A made-up /proc and /sys.
+class MemoryLimit : public testing::Test {
+ protected:
+  void SetUp() override { write("proc/meminfo", "MemTotal:       1024000 kB\nMemFree:  5 kB\n"); }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void write(const fs::path& path, const std::string& text) const {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  const fs::path root_ = fs::path(testing::TempDir()) /
+                         (std::string("limit_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(MemoryLimit, IsTheMachineWithoutGroups) {
+  EXPECT_EQ(memory_limit(root_), 1024000 * Bytes{1024});
+}
+
+TEST_F(MemoryLimit, IsTheLeastOfAllLevelsInVersionTwo) {
+  write("proc/self/cgroup", "0::/outer/inner\n");
+  write("sys/fs/cgroup/outer/inner/memory.max", "max\n");
+  write("sys/fs/cgroup/outer/memory.max", "268435456\n");
+  EXPECT_EQ(memory_limit(root_), 268435456);
+}
+
+TEST_F(MemoryLimit, IsOfTheMemoryControllerInVersionOne) {
+  write("proc/self/cgroup", "12:cpu,cpuacct:/a\n9:hugetlb,memory:/board\n");
+  write("sys/fs/cgroup/memory/board/memory.limit_in_bytes", "134217728\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(memory_limit(root_), 134217728);
+}
+
+TEST_F(MemoryLimit, IgnoresALimitAboveTheMachine) {
+  write("proc/self/cgroup", "0::/\n");
+  write("sys/fs/cgroup/memory.max", "999999999999999\n");
+  EXPECT_EQ(memory_limit(root_), 1024000 * Bytes{1024});
+}
+
+TEST_F(MemoryLimit, IsUnknownWithoutProc) {
+  EXPECT_EQ(memory_limit(root_ / "nowhere"), 0);
+}
+
+TEST(ProcessMemory, GrowsWithWhatIsTouched) {
+  const Bytes before = resident_memory();
+  ASSERT_GT(before, 0);
+  constexpr std::size_t kSize = 64 << 20;
+  const auto block = std::make_unique_for_overwrite<char[]>(kSize);
+  std::memset(block.get(), 1, kSize);
+  EXPECT_GE(resident_memory(), before + Bytes{60} * (1 << 20));
+  EXPECT_GE(peak_resident_memory(), resident_memory());
+  EXPECT_NE(block[kSize / 2], 0);
+}
+
+}  // namespace
+}  // namespace mangrove
