@@ -15,10 +15,10 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
       return make_error(Code::invalid_argument, "shapes do not broadcast: " + to_string(a) + " and " + to_string(b));
     }
     dims[i] = from_a == 1 ? from_b : from_a;
-    if (dims[i] == kBatch && i > 0) {
-      return make_error(Code::invalid_argument, "broadcasting " + to_string(a) + " and " + to_string(b) +
-                                                    " would move the batch away from dimension 0");
-    }
+  }
+  if (std::count(dims.begin(), dims.end(), kBatch) > 1) {
+    return make_error(Code::invalid_argument, "broadcasting " + to_string(a) + " and " + to_string(b) +
+                                                  " would have the batch in two dimensions");
   }
   return Shape(std::move(dims));
 }

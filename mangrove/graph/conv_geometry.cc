@@ -5,7 +5,7 @@
 namespace mangrove {
 
 Result<ConvGeometry> conv_geometry(const Node& node, const Shape& input, const Shape& weights) {
-  if (input.rank() != 4 || weights.rank() != 4 || weights.is_symbolic()) {
+  if (input.rank() != 4 || weights.rank() != 4 || weights.is_symbolic() || !input.allows_batch_first()) {
     return make_error(Code::unimplemented, "input " + to_string(input) + " and weights " + to_string(weights) +
                                                ", expected a 2-d convolution of [N, C, H, W] with [M, C/group, H, W]");
   }

@@ -1,5 +1,6 @@
 #include "mangrove/graph/graph.h"
 
+#include <algorithm>
 #include <set>
 
 #include "mangrove/base/check.h"
@@ -17,8 +18,13 @@ using Values = std::map<std::string, ValueInfo>;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 Status check_shape(const Shape& shape, std::int64_t least) {
+  if (std::count(shape.begin(), shape.end(), kBatch) > 1) {
+    return make_error(Code::unimplemented,
+                      "shape " + to_string(shape) + " has the batch in several dimensions, expected at most one");
+  }
   std::int64_t elements = 1;
-  for (std::size_t i = shape.is_symbolic() ? 1 : 0; i < shape.rank(); ++i) {
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (i == shape.batch_axis()) continue;
     if (shape[i] < least) {
       return make_error(Code::invalid_argument, "dimension " + std::to_string(i) + " of shape " + to_string(shape) +
                                                     " is " + std::to_string(shape[i]) + ", expected at least " +

@@ -10,7 +10,7 @@
 
 namespace mangrove {
 
-/// Type and shape of a value. Dimension 0 may be kBatch.
+/// Type and shape of a value. One dimension may be kBatch.
 struct ValueInfo {
   DType dtype = DType::f32;
   Shape shape;

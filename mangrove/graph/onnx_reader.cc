@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <climits>
 #include <set>
 #include <string>
@@ -89,7 +90,7 @@ Result<Tensor> constant_of(const std::map<std::string, Attribute>& attributes) {
   return make_error(Code::unimplemented, "expected one attribute of value, value_float(s) and value_int(s)");
 }
 
-// Dimension 0 is the batch where it has a name or nothing instead of a size; other dimensions must have a size.
+// The batch is the one dimension that has a name or nothing instead of a size.
 Result<Shape> decode_shape(const onnx::TensorShapeProto& proto) {
   std::vector<std::int64_t> dims;
   for (int i = 0; i < proto.dim_size(); ++i) {
@@ -100,11 +101,11 @@ Result<Shape> decode_shape(const onnx::TensorShapeProto& proto) {
                                                    std::to_string(dim.dim_value()) + ", expected at least 1");
       }
       dims.push_back(dim.dim_value());
-    } else if (i == 0) {
+    } else if (std::find(dims.begin(), dims.end(), kBatch) == dims.end()) {
       dims.push_back(kBatch);
     } else {
       return make_error(Code::unimplemented, "dimension " + std::to_string(i) + " ('" + dim.dim_param() +
-                                                 "') has no fixed size; only dimension 0, the batch, may be open");
+                                                 "') has no fixed size; only one dimension, the batch, may be open");
     }
   }
   return Shape(std::move(dims));

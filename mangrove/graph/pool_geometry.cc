@@ -26,7 +26,7 @@ Status check_supported(const Node& node, const Window& window) {
 }  // namespace
 
 Result<PoolGeometry> pool_geometry(const Node& node, const Shape& input) {
-  if (input.rank() != 4 || input[2] < 1 || input[3] < 1) {
+  if (input.rank() != 4 || !input.allows_batch_first() || input[2] < 1 || input[3] < 1) {
     return make_error(Code::unimplemented, "input has shape " + to_string(input) + ", expected [N, C, H, W]");
   }
   PoolGeometry geometry;

@@ -19,6 +19,10 @@ Result<std::unique_ptr<Stage>> Stage::create(const Graph& graph, std::size_t fir
         return make_error(Code::unimplemented, "value '" + name + "' of type " + dtype_name(info.dtype) +
                                                    " cannot travel between stages; only f32 can");
       }
+      if (!info.shape.allows_batch_first()) {
+        return make_error(Code::unimplemented, "value '" + name + "' of shape " + to_string(info.shape) +
+                                                   " cannot travel between stages; its batch must be dimension 0");
+      }
       found.push_back({name, info, is_here(name)});
     }
     return found;

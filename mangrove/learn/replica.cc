@@ -16,7 +16,7 @@ Error no_classifier(const Graph& graph, const std::string& what) {
 Status check_value(const Graph& graph, const char* role, const std::string& name, std::size_t rank,
                    const char* wanted) {
   const ValueInfo& info = graph.value(name);
-  if (info.dtype == DType::f32 && info.shape.rank() == rank && info.shape.is_symbolic()) return {};
+  if (info.dtype == DType::f32 && info.shape.rank() == rank && info.shape.batch_axis() == 0u) return {};
   return no_classifier(graph, std::string(role) + " '" + name + "' is " + dtype_name(info.dtype) + " " +
                                   to_string(info.shape) + ", expected f32 " + wanted);
 }

@@ -1,5 +1,7 @@
 #include "mangrove/tensor/shape.h"
 
+#include <algorithm>
+
 #include "mangrove/base/check.h"
 #include "mangrove/tensor/dtype.h"
 
@@ -25,9 +27,15 @@ const char* dtype_name(DType dtype) {
   return "?";
 }
 
+std::optional<std::size_t> Shape::batch_axis() const {
+  const auto found = std::find(begin(), end(), kBatch);
+  if (found == end()) return std::nullopt;
+  return static_cast<std::size_t>(found - begin());
+}
+
 Shape Shape::with_batch(std::int64_t n) const {
   Shape bound = *this;
-  if (is_symbolic()) bound.dims_[0] = n;
+  if (const auto axis = batch_axis()) bound.dims_[*axis] = n;
   return bound;
 }
 

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mangrove {
 
-/// The symbolic size of the batch dimension, unknown until a Program is compiled. Only dimension 0 may be symbolic.
+/// The symbolic size of the batch dimension, unknown until a Program is compiled. At most one dimension of a shape is
+/// symbolic; it may be any, e.g. the second of a sequence [T, N, C].
 constexpr std::int64_t kBatch = -1;
 
 /// Sizes of a tensor's dimensions, outermost first, e.g. [N, C, H, W]. Rank 0 is a scalar.
@@ -24,7 +26,11 @@ class Shape {
   auto begin() const { return dims_.begin(); }
   auto end() const { return dims_.end(); }
 
-  bool is_symbolic() const { return !dims_.empty() && dims_[0] == kBatch; }
+  /// Position of the symbolic batch; nothing where every dimension has a size.
+  std::optional<std::size_t> batch_axis() const;
+  bool is_symbolic() const { return batch_axis().has_value(); }
+  /// Whether dimension 0 is the batch, or may be: no other one is symbolic.
+  bool allows_batch_first() const { return batch_axis().value_or(0) == 0; }
   /// The shape with the symbolic batch replaced by n; unchanged if it is not symbolic.
   Shape with_batch(std::int64_t n) const;
   /// Product of the dimensions; 1 for a scalar. Must not be symbolic.

@@ -127,7 +127,12 @@ const Wrong kWrong[] = {
      [](GraphParts& p) {
        p.inputs[0].second.shape = {1, 2, kBatch, 8};
      },
-     "dimension 2 of shape"},
+     "[1, 2, N, 8]", Code::unimplemented},
+    {"TwoBatches",
+     [](GraphParts& p) {
+       p.inputs[0].second.shape = {kBatch, 2, kBatch, 8};
+     },
+     "the batch in several dimensions", Code::unimplemented},
     {"InputTooLarge",
      [](GraphParts& p) {
        p.inputs[0].second.shape = {kBatch, std::int64_t{1} << 40, std::int64_t{1} << 40, 8};

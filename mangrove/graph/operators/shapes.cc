@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "mangrove/graph/operators/rows.h"
@@ -11,6 +12,16 @@ OperatorCost copy_cost(const Node&, const OperatorInputs& inputs, std::span<cons
   return traffic(inputs, outputs);
 }
 
+// Product of dimensions [first, last): kBatch where the batch is one of them and the others are 1.
+Result<std::int64_t> merged(const Shape& shape, std::size_t first, std::size_t last) {
+  const auto batch = shape.batch_axis();
+  if (!batch || *batch < first || *batch >= last) return shape.elements(first, last);
+  if (shape.elements(first, *batch) == 1 && shape.elements(*batch + 1, last) == 1) return kBatch;
+  return make_error(Code::unimplemented, "dimensions [" + std::to_string(first) + ", " + std::to_string(last) +
+                                             ") of input " + to_string(shape) +
+                                             " are to become one, which would merge the batch with others");
+}
+
 Result<std::vector<ValueInfo>> infer_flatten(const Node& node, const OperatorInputs& inputs) {
   const Shape& shape = inputs.values[0]->shape;
   const auto rank = static_cast<std::int64_t>(shape.rank());
@@ -20,54 +31,55 @@ Result<std::vector<ValueInfo>> infer_flatten(const Node& node, const OperatorInp
                       "attribute axis is " + std::to_string(given) + ", input has shape " + to_string(shape));
   }
   const auto axis = static_cast<std::size_t>(given < 0 ? given + rank : given);
-  if (!shape.is_symbolic()) {
-    return std::vector<ValueInfo>{
-        {inputs.values[0]->dtype, Shape{shape.elements(0, axis), shape.elements(axis, shape.rank())}}};
-  }
-  if (axis == 0 || shape.elements(1, axis) != 1) {
-    return make_error(Code::unimplemented, "axis " + std::to_string(axis) + " would merge the batch of input " +
-                                               to_string(shape) + " with other dimensions");
-  }
-  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape{kBatch, shape.elements(axis, shape.rank())}}};
+  MG_TRY(const std::int64_t rows, merged(shape, 0, axis));
+  MG_TRY(const std::int64_t columns, merged(shape, axis, shape.rank()));
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape{rows, columns}}};
 }
 
-// 0 copies the input's dimension; -1 stays for fill_in_minus_one.
-Result<std::vector<std::int64_t>> wanted_dims(const Shape& input, const Tensor& shape) {
-  const auto given = shape.as<std::int64_t>();
-  std::vector<std::int64_t> dims(given.begin(), given.end());
+using Dims = std::vector<std::int64_t>;
+
+// The new shape as given, with 0 replaced by the input's dimension (kBatch is -1 too: what is to be found out).
+Result<Dims> wanted_dims(const Shape& input, std::span<const std::int64_t> given, bool allow_zero) {
+  Dims dims(given.begin(), given.end());
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < -1 || (dims[i] == 0 && i >= input.rank())) {
+    if (dims[i] < -1 || (dims[i] == 0 && !allow_zero && i >= input.rank())) {
       return make_error(Code::invalid_argument,
                         "value " + std::to_string(dims[i]) + " at " + std::to_string(i) + " of the new shape");
     }
-    if (dims[i] == 0 && i > 0) dims[i] = input[i];
-    if (dims[i] == 0 && i == 0 && !input.is_symbolic()) dims[i] = input[i];
+    if (dims[i] == 0 && !allow_zero) dims[i] = input[i];
   }
-  if (std::count(dims.begin(), dims.end(), -1) > 1) {
+  if (std::count(given.begin(), given.end(), -1) > 1) {
     return make_error(Code::invalid_argument, "the new shape has more than one -1");
   }
   return dims;
 }
 
-// Product of dimensions [first, last) that are not -1; -1 where it is larger than `most`.
-std::int64_t bounded_product(const std::vector<std::int64_t>& dims, std::size_t first, std::int64_t most) {
-  std::int64_t product = 1;
-  for (std::size_t i = first; i < dims.size(); ++i) {
-    if (dims[i] == -1) continue;
-    if (dims[i] > 0 && product > most / dims[i]) return -1;
-    product *= dims[i];
+// Makes the product of dims equal to `elements`, by filling in a -1 if there is one. False: they do not fit.
+bool fit(std::span<std::int64_t> dims, std::int64_t elements) {
+  std::int64_t known = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim == -1) continue;
+    if (dim > 0 && known > std::max<std::int64_t>(elements, 1) / dim) return false;
+    known *= dim;
   }
-  return product;
-}
-
-// Reshapes what is fixed: all dimensions, or those after a symbolic batch. False: the elements do not fit.
-bool fill_in_minus_one(std::vector<std::int64_t>& dims, std::size_t first, std::int64_t elements) {
-  const std::int64_t known = bounded_product(dims, first, std::max<std::int64_t>(elements, 1));
-  const auto unknown = std::find(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.end(), -1);
+  const auto unknown = std::find(dims.begin(), dims.end(), -1);
   if (unknown == dims.end()) return known == elements;
-  if (known <= 0 || elements % known != 0) return false;
+  if (known == 0 || elements % known != 0) return false;
   *unknown = elements / known;
   return true;
+}
+
+// As many elements before the batch and as many after it as the input has, or the batch would be cut up. The batch is
+// where a 0 copied it, else where the -1 is.
+bool fit_around_batch(Dims& dims, std::span<const std::int64_t> given, const Shape& input) {
+  const std::size_t from = *input.batch_axis();
+  const bool is_copied = from < dims.size() && given[from] == 0 && dims[from] == kBatch;
+  const auto unknown = std::find(dims.begin(), dims.end(), -1);
+  if (unknown == dims.end()) return false;
+  const std::size_t to = is_copied ? from : static_cast<std::size_t>(unknown - dims.begin());
+  const std::span<std::int64_t> all(dims);
+  return fit(all.first(to), input.elements(0, from)) &&
+         fit(all.subspan(to + 1), input.elements(from + 1, input.rank()));
 }
 
 Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInputs& inputs) {
@@ -76,22 +88,14 @@ Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInp
   if (shape == nullptr || shape->dtype() != DType::i64 || shape->shape().rank() != 1) {
     return make_error(Code::unimplemented, "the new shape (input 1) must be a constant i64 vector");
   }
-  if (node.int_or("allowzero", 0) != 0) return make_error(Code::unimplemented, "attribute allowzero is not supported");
-  MG_TRY(std::vector<std::int64_t> dims, wanted_dims(input, *shape));
-  const std::string wanted =
-      to_string(Shape(std::vector<std::int64_t>(shape->as<std::int64_t>().begin(), shape->as<std::int64_t>().end())));
-  const Error misfit =
-      make_error(Code::invalid_argument, "input " + to_string(input) + " cannot take the shape " + wanted +
-                                             (input.is_symbolic() ? " with the batch kept first" : ""));
-  if (!input.is_symbolic()) {
-    if (!fill_in_minus_one(dims, 0, input.elements())) return misfit;
+  const auto given = shape->as<std::int64_t>();
+  MG_TRY(Dims dims, wanted_dims(input, given, node.int_or("allowzero", 0) != 0));
+  if (input.is_symbolic() ? fit_around_batch(dims, given, input) : fit(dims, input.elements())) {
     return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
   }
-  // The batch must stay dimension 0: asked for by 0, or by -1 where the other dimensions hold one sample exactly.
-  if (dims.empty() || (dims[0] != 0 && dims[0] != -1)) return misfit;
-  dims[0] = kBatch;
-  if (!fill_in_minus_one(dims, 1, input.elements(1, input.rank()))) return misfit;
-  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
+  return make_error(Code::invalid_argument, "input " + to_string(input) + " cannot take the shape " +
+                                                to_string(Shape(Dims(given.begin(), given.end()))) +
+                                                (input.is_symbolic() ? " with the batch kept a dimension" : ""));
 }
 
 Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs) {
