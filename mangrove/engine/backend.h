@@ -19,8 +19,9 @@ class Backend {
 
   /// False: the program takes the portable kernel instead (which exists for every operator) and says so in its trace.
   virtual bool supports(const KernelRequest& request) const = 0;
-  /// Whether `activation` can be computed inside the kernels of `node`, whose only consumer it is.
-  virtual bool fuses(const Node& node, const Node& activation) const = 0;
+  /// Whether the last node of the request's epilogue (there is one) can be computed inside the kernels of its node,
+  /// given that those before it are. Quick: supports() has the last word.
+  virtual bool fuses(const KernelRequest& request) const = 0;
   virtual Result<NodeKernels> make_kernels(const KernelRequest& request) const = 0;
 
   /// A step that copies a value from operand 0 (layout `from`) to operand 1 (layout `to`); one of the two may be plain.

@@ -62,13 +62,24 @@ struct Step {
   std::function<Bound(std::span<std::byte* const> buffers, std::byte* workspace)> bind;
 };
 
-/// All that a backend needs to make kernels for one node (and an activation fused into it).
+/// A node that is computed inside the kernels of one before it: the activation behind a convolution, say.
+struct FusedNode {
+  const Node& node;
+  std::size_t input = 0;  // which of its inputs is the result of the node before
+  // as in KernelRequest, parallel to node.inputs
+  std::vector<ValueInfo> inputs = {};
+  std::vector<const Tensor*> constants = {};
+  std::vector<LayoutPtr> layouts = {};
+  std::vector<bool> wants_gradient = {};
+};
+
+/// All that a backend needs to make kernels for one node and those fused into it.
 struct KernelRequest {
   const Node& node;
-  const Node* activation = nullptr;    // its output is then the request's output
-  std::vector<ValueInfo> inputs = {};  // batch bound; parallel to node.inputs
+  std::vector<FusedNode> epilogue = {};  // computed on the node's result, in order: residual Add, activation
+  std::vector<ValueInfo> inputs = {};    // batch bound; parallel to node.inputs
   std::vector<ValueInfo> outputs = {};
-  std::vector<std::string> output_names = {};  // of the activation if there is one, else of the node
+  std::vector<std::string> output_names = {};  // of the last node of the epilogue, else of the node
   std::vector<const Tensor*> constants = {};   // per input: its value where it is an untrained initializer, else null
   std::vector<LayoutPtr> layouts = {};         // per input: how it lies now
   std::vector<bool> free_layout = {};     // per input: a parameter no kernel has laid out yet: the layout that this

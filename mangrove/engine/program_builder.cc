@@ -6,7 +6,6 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/engine/portable/portable_backend.h"
-#include "mangrove/graph/operator.h"
 
 namespace mangrove {
 namespace {
@@ -28,16 +27,13 @@ ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options
       options_(program_->options_),
       backend_(std::move(backend)),
       portable_(make_portable_backend()),
-      steps_(*backend_) {
+      steps_(*backend_),
+      requests_(graph_, options_, steps_, parameters_, needs_gradient_),
+      fusion_(graph_, *backend_, requests_) {
   program_->options_ = options;
   program_->backend_ = backend_;
   for (std::string& name : graph_.parameters()) parameters_.insert(std::move(name));
   outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
-  for (const Node& node : graph_.nodes()) {
-    for (const std::string& input : node.inputs) {
-      if (!input.empty()) consumers_[input].push_back(&node);
-    }
-  }
 }
 
 Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
@@ -117,35 +113,6 @@ void ProgramBuilder::declare_values() {
   }
 }
 
-const Node* ProgramBuilder::activation_to_fuse(const Node& node) const {
-  if (!options_.fuse || node.outputs.size() != 1 || outputs_.contains(node.outputs[0])) return nullptr;
-  const auto consumers = consumers_.find(node.outputs[0]);
-  if (consumers == consumers_.end() || consumers->second.size() != 1) return nullptr;
-  const Node* next = consumers->second[0];
-  return find_operator(next->op)->activation && backend_->fuses(node, *next) ? next : nullptr;
-}
-
-KernelRequest ProgramBuilder::request_for(const Node& node, const Node* activation) const {
-  KernelRequest request{.node = node, .activation = activation};
-  request.mode = options_.mode;
-  request.threads = options_.threads;
-  for (const std::string& name : node.inputs) {
-    const bool present = !name.empty();
-    const auto initializer = graph_.initializers().find(name);
-    const bool is_constant = initializer != graph_.initializers().end() && !parameters_.contains(name);
-    const bool lies = present && !steps_.value(name).copies.empty();
-    request.inputs.push_back(present ? bound(name) : ValueInfo{});
-    request.constants.push_back(is_constant ? &initializer->second : nullptr);
-    request.layouts.push_back(lies ? steps_.value(name).copies[0].layout : nullptr);
-    request.free_layout.push_back(present && !lies && parameters_.contains(name));
-    request.wants_gradient.push_back(needs_gradient_.contains(name));
-  }
-  request.output_names = activation == nullptr ? node.outputs : activation->outputs;
-  for (const std::string& name : request.output_names)
-    request.outputs.push_back(name.empty() ? ValueInfo{} : bound(name));
-  return request;
-}
-
 Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelRequest& request,
                                                               const Backend& backend) const {
   MG_TRY(NodeKernels kernels, backend.make_kernels(request).context(node_title(request.node)));
@@ -153,15 +120,12 @@ Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelReques
 }
 
 Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) {
-  if (const Node* activation = activation_to_fuse(node); activation != nullptr) {
-    const KernelRequest request = request_for(node, activation);
-    if (backend_->supports(request)) {
-      program_->notes_.push_back(node_title(*activation) + " is fused into " + node_title(node));
-      fused_.insert(activation);
-      return make_kernels(request, *backend_);
-    }
+  const std::vector<const Node*> epilogue = options_.fuse ? fusion_.epilogue_of(node) : std::vector<const Node*>();
+  for (const Node* fused : epilogue) {
+    program_->notes_.push_back(node_title(*fused) + " is fused into " + node_title(node));
+    fused_.insert(fused);
   }
-  const KernelRequest request = request_for(node, nullptr);
+  const KernelRequest request = requests_.make(node, epilogue);
   if (backend_->supports(request)) return make_kernels(request, *backend_);
   const std::string of = node.outputs.empty() ? ""
                                               : " of " + std::string(dtype_name(request.outputs[0].dtype)) + " " +

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "mangrove/engine/fusion.h"
+#include "mangrove/engine/kernel_requests.h"
 #include "mangrove/engine/program.h"
 #include "mangrove/engine/step_list.h"
 
@@ -23,14 +24,12 @@ class ProgramBuilder {
   struct Compiled {
     NodeKernels kernels;
     std::string backend;
-    std::string output;  // name of output 0, of the fused activation if there is one
+    std::string output;  // name of output 0, of the last node fused into it if there is one
   };
 
   void declare_values();
   Status check_outputs() const;
   void find_wanted_gradients();
-  const Node* activation_to_fuse(const Node& node) const;
-  KernelRequest request_for(const Node& node, const Node* activation) const;
   Result<Compiled> compile_node(const Node& node);
   Result<Compiled> make_kernels(const KernelRequest& request, const Backend& backend) const;
   Status append_forward(std::vector<Compiled>& compiled);
@@ -47,7 +46,8 @@ class ProgramBuilder {
   StepList steps_;
   std::set<std::string> parameters_, outputs_;
   std::set<std::string> needs_gradient_;  // values whose gradient backward computes
-  std::map<std::string, std::vector<const Node*>> consumers_;
+  KernelRequests requests_;
+  Fusion fusion_;
   std::set<const Node*> fused_;
 };
 

@@ -23,12 +23,12 @@ class ReversedBackend final : public Backend {
  public:
   std::string_view name() const override { return "reversed"; }
   bool supports(const KernelRequest& request) const override {
-    if (request.activation != nullptr) return false;
+    if (!request.epilogue.empty()) return false;
     const bool is_add = request.node.op == "Add" && request.inputs[0].shape == request.outputs[0].shape &&
                         request.inputs[1].shape == request.outputs[0].shape;
     return is_add || find_operator(request.node.op)->activation;
   }
-  bool fuses(const Node&, const Node&) const override { return false; }
+  bool fuses(const KernelRequest&) const override { return false; }
 
   // An elementwise step does not care in which order the elements lie, as long as all operands have the same one.
   Result<NodeKernels> make_kernels(const KernelRequest& request) const override {

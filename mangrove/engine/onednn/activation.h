@@ -1,7 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "mangrove/engine/onednn/primitive_step.h"
@@ -10,16 +11,14 @@ namespace mangrove::onednn {
 
 /// An elementwise operator whose derivative is computed from its output.
 struct Activation {
-  std::string_view op;
   dnnl::algorithm forward;
   dnnl::algorithm backward;
+  float alpha = 0;
+  float beta = 0;
 };
 
-/// Null for an operator that is not one.
-const Activation* find_activation(std::string_view op);
-
-/// user_scratchpad() with the activation computed on the primitive's result; null for none.
-dnnl::primitive_attr attributes_with(const Node* activation);
+/// Nullopt for a node that is not one. constants: as in KernelRequest.
+std::optional<Activation> find_activation(const Node& node, std::span<const Tensor* const> constants);
 
 /// The step  dz = dy * activation'(z), from y = activation(z); all lie as `desc`. It may work in place.
 Step activation_backward(const dnnl::engine& engine, const Activation& activation, const std::string& node,

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "mangrove/engine/onednn/activation.h"
+#include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/graph/conv_geometry.h"
 
@@ -90,7 +91,7 @@ Primitives::Primitives(const Convolution& conv, const dnnl::engine& engine, cons
   const Desc bias = conv.has_bias ? conv.bias.plain : Desc();
   forward = {{forward_kind(request), kDirect, src, kernel, bias, dst, conv.strides, conv.dilations, conv.pads_begin,
               conv.pads_end},
-             attributes_with(request.activation),
+             attributes_with_epilogue(request),
              engine};
   if (wants_gradient(request, 1)) {
     const Desc wanted_bias = wants_gradient(request, 2) ? bias : Desc();
@@ -129,7 +130,10 @@ NodeKernels make_steps(const Convolution& conv, const Primitives& primitives, co
                                   read_value(DNNL_ARG_WEIGHTS, conv.weights, primitives.forward.weights_desc()),
                                   write_value(DNNL_ARG_DST, conv.dst, primitives.forward.dst_desc())};
   if (conv.has_bias) arguments.push_back(read_value(DNNL_ARG_BIAS, conv.bias, conv.bias.plain));
-  kernels.forward.push_back(primitive_step(primitives.forward, node + " forward", node, std::move(arguments)));
+  Step forward = primitive_step(primitives.forward, node + " forward", node, std::move(arguments));
+  if (find_epilogue(request).value().residual != nullptr)
+    forward = onto_residual(std::move(forward), /*dst=*/2, primitives.forward.dst_desc(), request);
+  kernels.forward.push_back(std::move(forward));
   if (!primitives.weights && !primitives.data) return kernels;
 
   std::vector<Step>& steps = kernels.backward;

@@ -5,15 +5,15 @@ namespace mangrove::onednn {
 
 bool eltwise_supported(const KernelRequest& request) {
   const std::size_t rank = request.inputs[0].shape.rank();
-  return find_activation(request.node.op) != nullptr && rank >= 1 && rank <= 6;
+  return find_activation(request.node, request.constants) && rank >= 1 && rank <= 6;
 }
 
 NodeKernels make_eltwise(const dnnl::engine& engine, const KernelRequest& request) {
-  const Activation& activation = *find_activation(request.node.op);
+  const Activation activation = *find_activation(request.node, request.constants);
   const Value src = input_value(request, 0), dst = output_value(request);
   const Desc desc = desc_of(request.layouts[0], src.plain);
-  const dnnl::eltwise_forward::primitive_desc forward({forward_kind(request), activation.forward, desc, 0.0f, 0.0f},
-                                                      user_scratchpad(), engine);
+  const dnnl::eltwise_forward::primitive_desc forward(
+      {forward_kind(request), activation.forward, desc, activation.alpha, activation.beta}, user_scratchpad(), engine);
   const std::string& node = request.node.name;
   NodeKernels kernels;
   kernels.forward.push_back(primitive_step(

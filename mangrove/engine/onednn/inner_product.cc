@@ -1,4 +1,5 @@
 #include "mangrove/engine/onednn/activation.h"
+#include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/graph/gemm_geometry.h"
 
@@ -36,7 +37,7 @@ dnnl::inner_product_forward::primitive_desc forward_desc(const InnerProduct& pro
              dst = any_desc(product.dst_dims);
   const auto desc = product.has_bias ? Forward::desc(kind, src, weights, product.bias.plain, dst)
                                      : Forward::desc(kind, src, weights, dst);
-  return {desc, attributes_with(request.activation), engine};
+  return {desc, attributes_with_epilogue(request), engine};
 }
 
 void add_weights_step(const InnerProduct& product, const dnnl::engine& engine, const KernelRequest& request,

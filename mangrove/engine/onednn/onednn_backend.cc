@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "mangrove/engine/onednn/activation.h"
+#include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
 
 namespace mangrove::onednn {
@@ -19,21 +19,22 @@ struct Family {
   std::string_view op;
   bool (*supported)(const KernelRequest&);
   NodeKernels (*make)(const dnnl::engine&, const KernelRequest&);
-  bool fuses_activation;
+  bool (*fuses)(const KernelRequest&);  // null: nothing
 };
 
 constexpr std::array kFamilies{
-    Family{"Add", add_supported, make_add, false},
-    Family{"AveragePool", pool_supported, make_pool, false},
-    Family{"Conv", conv_supported, make_conv, true},
-    Family{"Gemm", inner_product_supported, make_inner_product, true},
-    Family{"GlobalAveragePool", pool_supported, make_pool, false},
-    Family{"MatMul", inner_product_supported, make_inner_product, true},
-    Family{"MaxPool", pool_supported, make_pool, false},
-    Family{"Relu", eltwise_supported, make_eltwise, false},
-    Family{"Sigmoid", eltwise_supported, make_eltwise, false},
-    Family{"Softmax", softmax_supported, make_softmax, false},
-    Family{"Tanh", eltwise_supported, make_eltwise, false},
+    Family{"Add", add_supported, make_add, nullptr},
+    Family{"AveragePool", pool_supported, make_pool, nullptr},
+    Family{"Clip", eltwise_supported, make_eltwise, nullptr},
+    Family{"Conv", conv_supported, make_conv, fuses_residual_and_activation},
+    Family{"Gemm", inner_product_supported, make_inner_product, fuses_activation},
+    Family{"GlobalAveragePool", pool_supported, make_pool, nullptr},
+    Family{"MatMul", inner_product_supported, make_inner_product, fuses_activation},
+    Family{"MaxPool", pool_supported, make_pool, nullptr},
+    Family{"Relu", eltwise_supported, make_eltwise, nullptr},
+    Family{"Sigmoid", eltwise_supported, make_eltwise, nullptr},
+    Family{"Softmax", softmax_supported, make_softmax, nullptr},
+    Family{"Tanh", eltwise_supported, make_eltwise, nullptr},
 };
 
 const Family* find_family(std::string_view op) {
@@ -85,7 +86,7 @@ class OnednnBackend final : public Backend {
 
   bool supports(const KernelRequest& request) const override {
     const Family* family = find_family(request.node.op);
-    if (family == nullptr || (request.activation != nullptr && !fuses(request.node, *request.activation))) return false;
+    if (family == nullptr || (!request.epilogue.empty() && !fuses(request))) return false;
     for (std::size_t i = 0; i < request.inputs.size(); ++i)
       if (has_input(request, i) && !is_f32(request.inputs[i])) return false;
     if (!std::all_of(request.outputs.begin(), request.outputs.end(), is_f32)) return false;
@@ -93,9 +94,9 @@ class OnednnBackend final : public Backend {
     return family->supported(request) && make_kernels(request).ok();
   }
 
-  bool fuses(const Node& node, const Node& activation) const override {
-    const Family* family = find_family(node.op);
-    return family != nullptr && family->fuses_activation && find_activation(activation.op) != nullptr;
+  bool fuses(const KernelRequest& request) const override {
+    const Family* family = find_family(request.node.op);
+    return family != nullptr && family->fuses != nullptr && family->fuses(request);
   }
 
   Result<NodeKernels> make_kernels(const KernelRequest& request) const override try {

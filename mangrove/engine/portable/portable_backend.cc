@@ -31,10 +31,10 @@ class PortableBackend final : public Backend {
   std::string_view name() const override { return "portable"; }
 
   bool supports(const KernelRequest& request) const override {
-    return find_row(request.node.op) != nullptr && request.activation == nullptr;
+    return find_row(request.node.op) != nullptr && request.epilogue.empty();
   }
 
-  bool fuses(const Node&, const Node&) const override { return false; }
+  bool fuses(const KernelRequest&) const override { return false; }
 
   Result<NodeKernels> make_kernels(const KernelRequest& request) const override {
     return find_row(request.node.op)->make(request);
