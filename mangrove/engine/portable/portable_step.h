@@ -36,13 +36,35 @@ inline bool wants_gradient(const KernelRequest& request, std::size_t i) {
   return request.mode == Mode::training && i < request.wants_gradient.size() && request.wants_gradient[i];
 }
 
+/// Of an operand that a step does not have.
+constexpr std::size_t kNoOperand = static_cast<std::size_t>(-1);
+
+/// The operands of a step of which some are optional, and their positions.
+class OperandList {
+ public:
+  std::size_t add(Operand operand) {
+    operands_.push_back(std::move(operand));
+    return operands_.size() - 1;
+  }
+  /// Adds make() if `present`; else kNoOperand.
+  template <class Make>
+  std::size_t add_if(bool present, Make make) {
+    return present ? add(make()) : kNoOperand;
+  }
+  std::vector<Operand> take() { return std::move(operands_); }
+
+ private:
+  std::vector<Operand> operands_;
+};
+
 /// Where the operands of a step lie.
 class Buffers {
  public:
   explicit Buffers(std::span<std::byte* const> buffers) : buffers_(buffers.begin(), buffers.end()) {}
+  /// Null for kNoOperand.
   template <class T>
   T* as(std::size_t operand) const {
-    return reinterpret_cast<T*>(buffers_[operand]);
+    return operand == kNoOperand ? nullptr : reinterpret_cast<T*>(buffers_[operand]);
   }
 
  private:
