@@ -39,13 +39,15 @@ struct Operator {
   std::size_t max_inputs;
   std::size_t min_outputs;
   std::size_t max_outputs;
-  std::vector<AttributeRule> attributes;  // all that are known; others are errors
-  std::vector<std::size_t> parameters;    // positions of inputs that training changes when they are initializers
-  std::vector<std::size_t> states = {};   // positions of inputs that a training forward pass updates when they are
-                                          // initializers (running statistics); never by gradient
-  bool differentiable = true;             // false: no gradient flows through it (comparisons, indices, integers)
-  bool activation = false;                // one input, one output, elementwise, derivative computable from the output:
-                                          // may be fused into the node before it
+  std::vector<AttributeRule> attributes;    // all that are known; others are errors
+  std::vector<std::size_t> parameters;      // positions of inputs that training changes when they are initializers
+  std::vector<std::size_t> states = {};     // positions of inputs that a training forward pass updates when they are
+                                            // initializers (running statistics); never by gradient
+  std::vector<std::size_t> constants = {};  // positions of inputs whose values must be known when a graph is made
+                                            // (axes, k, limits); a node that computes one must fold away
+  bool differentiable = true;  // false: no gradient flows through it (comparisons, indices, integers)
+  bool activation = false;     // one input, one output, elementwise, derivative computable from the output:
+                               // may be fused into the node before it
 
   /// Types and shapes of the outputs, from those of the inputs. The error's message says what does not fit, with both
   /// shapes (the caller puts the node's name in front).

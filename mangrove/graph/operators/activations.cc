@@ -1,48 +1,98 @@
+#include "mangrove/graph/broadcast.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
 
 namespace mangrove::rows {
 namespace {
 
+using Attributes = std::vector<Operator::AttributeRule>;
+
 Result<std::vector<ValueInfo>> same_as_input(const Node&, const OperatorInputs& inputs) {
   MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
   return std::vector<ValueInfo>{*inputs.values[0]};
 }
 
-Operator activation(std::string_view type, double flops_per_element) {
+// f32 or f64 in, the same out, elementwise.
+Operator elementwise(std::string_view type, double flops_per_element, Attributes attributes = {}) {
   return {.type = type,
           .min_inputs = 1,
           .max_inputs = 1,
           .min_outputs = 1,
           .max_outputs = 1,
-          .attributes = {},
+          .attributes = std::move(attributes),
           .parameters = {},
-          .activation = true,
           .infer = same_as_input,
           .cost = [flops_per_element](const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
             return elementwise_cost(inputs, outputs, flops_per_element);
           }};
 }
 
-/// Relu: y = max(x, 0).
-Operator relu() {
-  return activation("Relu", 1);
+// One whose derivative can be computed from its output.
+Operator activation(std::string_view type, double flops_per_element, Attributes attributes = {}) {
+  Operator row = elementwise(type, flops_per_element, std::move(attributes));
+  row.activation = true;
+  return row;
 }
 
-/// Sigmoid: y = 1 / (1 + exp(-x)).
-Operator sigmoid() {
-  return activation("Sigmoid", kExponentialFlops + 2);
+Result<std::vector<ValueInfo>> infer_clip(const Node&, const OperatorInputs& inputs) {
+  using enum DType;
+  MG_RETURN_IF_ERROR(check_types(inputs, {f32, f64, i32, i64, u8, i8}));
+  if (optional_input(inputs, 1) != nullptr) MG_RETURN_IF_ERROR(check_constant_scalar(inputs, 1, "min (input 1)"));
+  if (optional_input(inputs, 2) != nullptr) MG_RETURN_IF_ERROR(check_constant_scalar(inputs, 2, "max (input 2)"));
+  return std::vector<ValueInfo>{*inputs.values[0]};
 }
 
-/// Tanh: y = (exp(2x) - 1) / (exp(2x) + 1).
-Operator tanh() {
-  return activation("Tanh", kExponentialFlops + 3);
+Result<std::vector<ValueInfo>> infer_prelu(const Node&, const OperatorInputs& inputs) {
+  MG_RETURN_IF_ERROR(check_floating(inputs, {0, 1}));
+  const Shape &x = inputs.values[0]->shape, &slope = inputs.values[1]->shape;
+  MG_TRY(const Shape shape, broadcast(x, slope));
+  if (shape != x) {
+    return make_error(Code::invalid_argument,
+                      "slope " + to_string(slope) + " does not broadcast to input " + to_string(x));
+  }
+  return std::vector<ValueInfo>{*inputs.values[0]};
+}
+
+/// Clip: y = min(max(x, lowest), highest); inputs 1 and 2 are the constants lowest and highest, each may be left out.
+Operator clip() {
+  Operator row = elementwise("Clip", 2);
+  row.max_inputs = 3;
+  row.constants = {1, 2};
+  row.infer = infer_clip;
+  return row;
+}
+
+/// PRelu: y = x for x > 0, else slope x, where the slope broadcasts to x. He et al., Delving deep into rectifiers,
+/// ICCV 2015.
+Operator prelu() {
+  Operator row = elementwise("PRelu", 2);
+  row.min_inputs = row.max_inputs = 2;
+  row.parameters = {1};
+  row.infer = infer_prelu;
+  row.cost = [](const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+    return elementwise_cost(inputs, outputs, 2, {1});
+  };
+  return row;
 }
 
 }  // namespace
 
 std::vector<Operator> activations() {
-  return {relu(), sigmoid(), tanh()};
+  using enum Operator::AttributeKind;
+  return {
+      clip(),
+      activation("Elu", kExponentialFlops + 2, {{"alpha", real}}),      // alpha (exp(x) - 1) for x < 0, else x
+      elementwise("Erf", kExponentialFlops + 10),                       // 2 / sqrt(pi) integral of exp(-t^2)
+      activation("HardSigmoid", 4, {{"alpha", real}, {"beta", real}}),  // min(max(alpha x + beta, 0), 1)
+      elementwise("HardSwish", 5),                                      // x min(max(x / 6 + 1 / 2, 0), 1)
+      activation("LeakyRelu", 2, {{"alpha", real}}),                    // alpha x for x < 0, else x
+      prelu(),
+      activation("Relu", 1),                                                          // max(x, 0)
+      activation("Selu", kExponentialFlops + 3, {{"alpha", real}, {"gamma", real}}),  // gamma Elu(x)
+      activation("Sigmoid", kExponentialFlops + 2),                                   // 1 / (1 + exp(-x))
+      activation("Softplus", 2 * kExponentialFlops + 1),                              // log(1 + exp(x))
+      activation("Tanh", kExponentialFlops + 3),                                      // (exp(2x) - 1) / (exp(2x) + 1)
+  };
 }
 
 }  // namespace mangrove::rows

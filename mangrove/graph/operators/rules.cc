@@ -1,6 +1,9 @@
 #include "mangrove/graph/operators/rules.h"
 
+#include <algorithm>
 #include <string>
+
+#include "mangrove/graph/broadcast.h"
 
 namespace mangrove::rows {
 namespace {
@@ -27,6 +30,45 @@ Status check_floating(const OperatorInputs& inputs, std::initializer_list<std::s
     }
   }
   return {};
+}
+
+Status check_types(const OperatorInputs& inputs, std::initializer_list<DType> allowed) {
+  const ValueInfo* first = nullptr;
+  for (std::size_t i = 0; i < inputs.values.size(); ++i) {
+    const ValueInfo* info = inputs.values[i];
+    if (info == nullptr) continue;
+    if (std::find(allowed.begin(), allowed.end(), info->dtype) == allowed.end()) {
+      std::string names;
+      for (const DType type : allowed) names += std::string(names.empty() ? "" : ", ") + dtype_name(type);
+      return make_error(Code::unimplemented, "input " + std::to_string(i) + " has type " + dtype_name(info->dtype) +
+                                                 ", expected one of " + names);
+    }
+    if (first == nullptr) first = info;
+    if (info->dtype != first->dtype) {
+      return make_error(Code::invalid_argument, std::string("inputs have types ") + dtype_name(first->dtype) + " and " +
+                                                    dtype_name(info->dtype) + ", expected the same");
+    }
+  }
+  return {};
+}
+
+Status check_constant_scalar(const OperatorInputs& inputs, std::size_t position, const std::string& what) {
+  const Tensor* constant = inputs.constants[position];
+  if (constant == nullptr) return make_error(Code::unimplemented, what + " must be a constant");
+  if (constant->elements() != 1) {
+    return make_error(Code::invalid_argument,
+                      what + " has shape " + to_string(constant->shape()) + ", expected one element");
+  }
+  return {};
+}
+
+Result<Shape> broadcast_inputs(const OperatorInputs& inputs) {
+  Shape shape;
+  for (const ValueInfo* input : inputs.values) {
+    if (input == nullptr) return make_error(Code::invalid_argument, "an input is left out, but none is optional");
+    MG_TRY(shape, broadcast(shape, input->shape));
+  }
+  return shape;
 }
 
 const ValueInfo* optional_input(const OperatorInputs& inputs, std::size_t position) {

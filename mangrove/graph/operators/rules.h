@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 
 #include "mangrove/graph/operator.h"
 
@@ -12,6 +13,16 @@ constexpr double kExponentialFlops = 8;
 
 /// f32 or f64, and the same type for all inputs that are present at these positions.
 Status check_floating(const OperatorInputs& inputs, std::initializer_list<std::size_t> positions);
+
+/// One of these types, and the same for all inputs that are present.
+Status check_types(const OperatorInputs& inputs, std::initializer_list<DType> allowed);
+
+/// The input at this position is a constant with one element. `what`: "k (input 1)".
+/// errors: unimplemented (not a constant), invalid_argument (another number of elements).
+Status check_constant_scalar(const OperatorInputs& inputs, std::size_t position, const std::string& what);
+
+/// The shape that all inputs broadcast to, as numpy does. errors: invalid_argument (also: one is left out).
+Result<Shape> broadcast_inputs(const OperatorInputs& inputs);
 
 /// The input at this position, or null where it was left out.
 const ValueInfo* optional_input(const OperatorInputs& inputs, std::size_t position);

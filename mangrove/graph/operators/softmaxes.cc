@@ -1,3 +1,4 @@
+#include "mangrove/graph/axis.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
 
@@ -7,14 +8,10 @@ namespace {
 Result<std::vector<ValueInfo>> infer(const Node& node, const OperatorInputs& inputs) {
   MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
   const Shape& shape = inputs.values[0]->shape;
-  const auto rank = static_cast<std::int64_t>(shape.rank());
-  if (rank < 1 || (rank == 1 && shape.is_symbolic())) {
-    return make_error(Code::invalid_argument, "input " + to_string(shape) + " has no dimension to normalise over");
-  }
-  if (const std::int64_t axis = node.int_or("axis", -1); axis != -1 && axis != rank - 1) {
-    return make_error(Code::unimplemented, "attribute axis is " + std::to_string(axis) +
-                                               ", only the last dimension of input " + to_string(shape) +
-                                               " is supported");
+  MG_TRY(const std::size_t axis, resolve_axis(node.int_or("axis", -1), shape));
+  if (shape[axis] == kBatch) {
+    return make_error(Code::invalid_argument, "axis " + std::to_string(axis) + " of input " + to_string(shape) +
+                                                  " is the batch: there is no dimension to normalise over");
   }
   return std::vector<ValueInfo>{*inputs.values[0]};
 }
@@ -24,9 +21,8 @@ OperatorCost cost(const Node&, const OperatorInputs& inputs, std::span<const Val
   return elementwise_cost(inputs, outputs, kExponentialFlops + 4);
 }
 
-/// Softmax over the last dimension: y_i = exp(x_i - max x) / sum_j exp(x_j - max x).
-Operator softmax() {
-  return {.type = "Softmax",
+Operator along_axis(std::string_view type) {
+  return {.type = type,
           .min_inputs = 1,
           .max_inputs = 1,
           .min_outputs = 1,
@@ -40,7 +36,10 @@ Operator softmax() {
 }  // namespace
 
 std::vector<Operator> softmaxes() {
-  return {softmax()};
+  return {
+      along_axis("LogSoftmax"),  // y_i = x_i - max x - log sum_j exp(x_j - max x), i and j along the axis
+      along_axis("Softmax"),     // y_i = exp(x_i - max x) / sum_j exp(x_j - max x)
+  };
 }
 
 }  // namespace mangrove::rows
