@@ -27,7 +27,7 @@ struct Node {
   std::string op;    // "Conv"
   std::map<std::string, Attribute> attributes;
   std::vector<std::string> inputs;   // value names; "" for an optional input left out
-  std::vector<std::string> outputs;  // value names
+  std::vector<std::string> outputs;  // value names; "" for an optional output left out
 
   /// The attribute, or `fallback` where the node has none. The operator table has checked that the kind is right.
   std::int64_t int_or(const std::string& key, std::int64_t fallback) const;

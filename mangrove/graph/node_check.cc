@@ -25,6 +25,9 @@ Status check_arity(const Node& node, const Operator& row) {
     return make_error(Code::invalid_argument, "has " + std::to_string(node.outputs.size()) + " outputs, expected " +
                                                   range(row.min_outputs, row.max_outputs));
   }
+  if (std::all_of(node.outputs.begin(), node.outputs.end(), [](const std::string& name) { return name.empty(); })) {
+    return make_error(Code::invalid_argument, "none of its outputs has a name");
+  }
   for (std::size_t i = 0; i < row.min_inputs; ++i) {
     if (node.inputs[i].empty()) {
       return make_error(Code::invalid_argument, "input " + std::to_string(i) + " is left out, but it is not optional");

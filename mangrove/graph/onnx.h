@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -10,10 +11,17 @@ namespace mangrove {
 
 /// ONNX, https://github.com/onnx/onnx/blob/main/docs/IR.md. Opsets 7-17 are read, IR 8 / opset 17 is written.
 
-/// errors: data_loss (not an ONNX file, or truncated), unimplemented (an operator, opset or type that is not supported;
-/// the message names node and operator), invalid_argument (see Graph::create). Never crashes on hostile bytes.
-Result<Graph> parse_onnx(std::string_view bytes);
-Result<Graph> load_onnx(const fs::path& path);
+struct LoadOptions {
+  /// Shapes of inputs by name, for a model with open dimensions other than the batch; a dimension may be kBatch.
+  std::map<std::string, Shape> input_shapes = {};
+};
+
+/// Older opsets become opset 17 and computations of shapes their results: see upgrade_opset and fold_shapes.
+/// errors: data_loss (not an ONNX file, or truncated), unimplemented (an operator, opset or type that is not supported,
+/// a shape that depends on data; the message names node and operator), invalid_argument (see Graph::create; a given
+/// shape that does not fit), not_found (a shape for an input that is not there). Never crashes on hostile bytes.
+Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options = {});
+Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options = {});
 
 /// One tensor in ONNX's format (a TensorProto), as in the `input_0.pb` files of ONNX's operator tests.
 /// errors: data_loss (not a tensor, truncated, dimensions and data do not fit), unimplemented (external data, a type

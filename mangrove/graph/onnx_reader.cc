@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/graph/fold_shapes.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/onnx_inputs.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/onnx_upgrade.h"
 #include "mangrove/graph/operator.h"
@@ -90,37 +91,6 @@ Result<Tensor> constant_of(const std::map<std::string, Attribute>& attributes) {
   return make_error(Code::unimplemented, "expected one attribute of value, value_float(s) and value_int(s)");
 }
 
-// The batch is the one dimension that has a name or nothing instead of a size.
-Result<Shape> decode_shape(const onnx::TensorShapeProto& proto) {
-  std::vector<std::int64_t> dims;
-  for (int i = 0; i < proto.dim_size(); ++i) {
-    const auto& dim = proto.dim(i);
-    if (dim.has_dim_value()) {
-      if (dim.dim_value() < 1) {
-        return make_error(Code::unimplemented, "dimension " + std::to_string(i) + " is " +
-                                                   std::to_string(dim.dim_value()) + ", expected at least 1");
-      }
-      dims.push_back(dim.dim_value());
-    } else if (std::find(dims.begin(), dims.end(), kBatch) == dims.end()) {
-      dims.push_back(kBatch);
-    } else {
-      return make_error(Code::unimplemented, "dimension " + std::to_string(i) + " ('" + dim.dim_param() +
-                                                 "') has no fixed size; only one dimension, the batch, may be open");
-    }
-  }
-  return Shape(std::move(dims));
-}
-
-Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto) {
-  if (!proto.type().has_tensor_type() || !proto.type().tensor_type().has_shape()) {
-    return make_error(Code::unimplemented, "its type is not a tensor of known rank");
-  }
-  ValueInfo info;
-  MG_TRY(info.dtype, decode_dtype(proto.type().tensor_type().elem_type()));
-  MG_TRY(info.shape, decode_shape(proto.type().tensor_type().shape()));
-  return info;
-}
-
 // The names of nodes are optional in ONNX and not always unique.
 class NodeNames {
  public:
@@ -143,16 +113,18 @@ class NodeNames {
   std::size_t counter_ = 0;
 };
 
+// What no graph with static shapes can say.
 Status check_operator(const onnx::NodeProto& node) {
+  const std::string& op = node.op_type();
   if (!is_onnx_domain(node.domain())) {
-    return make_error(Code::unimplemented, "operator '" + node.op_type() + "' of domain '" + node.domain() +
+    return make_error(Code::unimplemented, "operator '" + op + "' of domain '" + node.domain() +
                                                "' is not supported; only those of ai.onnx are");
   }
-  if (node.op_type() == "Constant" || find_operator(node.op_type()) != nullptr) return {};
-  std::vector<std::string> known;
-  for (const Operator& row : operators()) known.emplace_back(row.type);
-  return make_error(Code::unimplemented,
-                    "operator '" + node.op_type() + "' is not supported" + suggestion(node.op_type(), known));
+  const bool control_flow = op == "If" || op == "Loop" || op == "Scan" || op == "SequenceMap";
+  const bool sequence = op.find("Sequence") != std::string::npos && op != "ReverseSequence";
+  if (!control_flow && !sequence && op.rfind("Optional", 0) != 0) return {};
+  return make_error(Code::unimplemented, "operator '" + op + "' is not supported: graphs have no " +
+                                             (control_flow ? "control flow" : "sequences or optional values"));
 }
 
 std::vector<std::string> without_trailing_blanks(std::vector<std::string> names) {
@@ -160,7 +132,14 @@ std::vector<std::string> without_trailing_blanks(std::vector<std::string> names)
   return names;
 }
 
-Status decode_node(const onnx::NodeProto& proto, NodeNames& names, GraphParts& parts) {
+// What a file holds, its Constant nodes already initializers.
+struct Decoded {
+  GraphParts parts;
+  std::set<std::string> constants;  // names of the initializers that were Constant nodes
+};
+
+Status decode_node(const onnx::NodeProto& proto, NodeNames& names, Decoded& file) {
+  GraphParts& parts = file.parts;
   Node node;
   node.name = names.name_for(proto);
   const std::string where = "node '" + node.name + "'";
@@ -183,11 +162,13 @@ Status decode_node(const onnx::NodeProto& proto, NodeNames& names, GraphParts& p
   if (node.outputs.size() != 1 || !parts.initializers.emplace(node.outputs[0], std::move(constant)).second) {
     return make_error(Code::invalid_argument, where + " (Constant): expected one output, not defined elsewhere");
   }
+  file.constants.insert(node.outputs[0]);
   return {};
 }
 
-Result<GraphParts> decode_graph(const onnx::GraphProto& graph) {
-  GraphParts parts;
+Result<Decoded> decode_graph(const onnx::GraphProto& graph, const LoadOptions& options) {
+  Decoded file;
+  GraphParts& parts = file.parts;
   parts.name = graph.name();
   for (const auto& proto : graph.initializer()) {
     const std::string where = "initializer '" + proto.name() + "'";
@@ -196,35 +177,35 @@ Result<GraphParts> decode_graph(const onnx::GraphProto& graph) {
       return make_error(Code::invalid_argument, where + " is defined twice");
     }
   }
-  for (const auto& proto : graph.input()) {
-    if (parts.initializers.contains(proto.name())) continue;  // before IR 4, initializers had to be listed as inputs
-    MG_TRY(ValueInfo info, decode_value_info(proto).context("input '" + proto.name() + "'"));
-    parts.inputs.emplace_back(proto.name(), std::move(info));
-  }
+  MG_TRY(parts.inputs, decode_inputs(graph, options));
   for (const auto& proto : graph.output()) parts.outputs.push_back(proto.name());
   NodeNames names(graph);
-  for (const auto& proto : graph.node()) MG_RETURN_IF_ERROR(decode_node(proto, names, parts));
-  return parts;
+  for (const auto& proto : graph.node()) MG_RETURN_IF_ERROR(decode_node(proto, names, file));
+  return file;
 }
 
 }  // namespace
 
-Result<Graph> parse_onnx(std::string_view bytes) {
+Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
   onnx::ModelProto model;
   if (bytes.empty() || bytes.size() > INT_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return make_error(Code::data_loss,
                       "not an ONNX model, or truncated (" + std::to_string(bytes.size()) + " bytes; 2 GiB at most)");
   }
   MG_TRY(const std::int64_t opset, checked_opset(model));
-  MG_TRY(GraphParts parts, decode_graph(model.graph()));
-  for (const auto& entry : model.metadata_props()) parts.metadata[entry.key()] = entry.value();
-  MG_RETURN_IF_ERROR(upgrade_opset(parts, opset));
+  MG_TRY(Decoded file, decode_graph(model.graph(), options));
+  for (const auto& entry : model.metadata_props()) file.parts.metadata[entry.key()] = entry.value();
+  MG_RETURN_IF_ERROR(upgrade_opset(file.parts, opset));
+  const auto upgrade = [opset](Node node, std::map<std::string, Tensor>& initializers, Values& values) {
+    return upgrade_with_shapes(std::move(node), opset, initializers, values);
+  };
+  MG_TRY(GraphParts parts, fold_shapes(std::move(file.parts), {std::move(file.constants), upgrade}));
   return Graph::create(std::move(parts));
 }
 
-Result<Graph> load_onnx(const fs::path& path) {
+Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {
   MG_TRY(const std::string bytes, read_file(path));
-  return parse_onnx(bytes).context("model " + path.string());
+  return parse_onnx(bytes, options).context("model " + path.string());
 }
 
 }  // namespace mangrove

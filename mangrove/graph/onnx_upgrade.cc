@@ -1,5 +1,6 @@
 #include "mangrove/graph/onnx_upgrade.h"
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -9,16 +10,66 @@
 namespace mangrove {
 namespace {
 
-std::set<std::string> values_read(const GraphParts& parts) {
-  std::set<std::string> read(parts.outputs.begin(), parts.outputs.end());
-  for (const Node& node : parts.nodes) read.insert(node.inputs.begin(), node.inputs.end());
-  return read;
-}
+using Ints = std::vector<std::int64_t>;
 
-Status drop_unread_outputs(Node& node, const std::set<std::string>& read) {
-  const Operator* row = find_operator(node.op);
-  while (row != nullptr && node.outputs.size() > row->max_outputs) {
-    if (read.contains(node.outputs.back())) {
+/// What the upgrade of one node may look at and add to.
+class Upgrade {
+ public:
+  explicit Upgrade(GraphParts& parts) : parts_(parts), read_(parts.outputs.begin(), parts.outputs.end()) {
+    for (const auto& [name, info] : parts.inputs) names_.insert(name);
+    for (const auto& [name, tensor] : parts.initializers) names_.insert(name);
+    for (const Node& node : parts.nodes) {
+      read_.insert(node.inputs.begin(), node.inputs.end());
+      names_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+
+  bool is_read(const std::string& value) const { return read_.contains(value); }
+
+  const Tensor* constant(const Node& node, std::size_t input) const {
+    if (input >= node.inputs.size()) return nullptr;
+    const auto found = parts_.initializers.find(node.inputs[input]);
+    return found == parts_.initializers.end() ? nullptr : &found->second;
+  }
+
+  /// Makes attribute `key`, where the node has it, its constant input at `position`.
+  void to_input(Node& node, const std::string& key, std::size_t position) {
+    const auto found = node.attributes.find(key);
+    if (found == node.attributes.end()) return;
+    const std::optional<Tensor> value = tensor_of(found->second);
+    if (!value) return;  // of the wrong kind: the check of attributes will say so
+    std::string name = node.name + "." + key;
+    while (!names_.insert(name).second) name += "_";
+    parts_.initializers.emplace(name, *value);
+    if (node.inputs.size() <= position) node.inputs.resize(position + 1);
+    node.inputs[position] = std::move(name);
+    node.attributes.erase(found);
+  }
+
+ private:
+  // An integer as a vector of one (k of TopK), a real as a scalar.
+  static std::optional<Tensor> tensor_of(const Attribute& attribute) {
+    if (const auto* ints = std::get_if<Ints>(&attribute)) {
+      return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(ints->size())}, *ints);
+    }
+    if (const auto* reals = std::get_if<std::vector<float>>(&attribute)) {
+      return Tensor::of<float>(Shape{static_cast<std::int64_t>(reals->size())}, *reals);
+    }
+    if (const auto* real = std::get_if<float>(&attribute)) return Tensor::of<float>(Shape{}, {*real});
+    if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {
+      return Tensor::of<std::int64_t>(Shape{1}, {*integer});
+    }
+    return std::nullopt;
+  }
+
+  GraphParts& parts_;
+  std::set<std::string> read_;
+  std::set<std::string> names_;
+};
+
+Status keep_outputs(const Upgrade& upgrade, Node& node, std::size_t count) {
+  while (node.outputs.size() > count) {
+    if (upgrade.is_read(node.outputs.back())) {
       return make_error(Code::unimplemented, describe(node) + ": output " + std::to_string(node.outputs.size() - 1) +
                                                  " ('" + node.outputs.back() + "') is not supported");
     }
@@ -27,28 +78,157 @@ Status drop_unread_outputs(Node& node, const std::set<std::string>& read) {
   return {};
 }
 
-void ratio_to_input(Node& node, GraphParts& parts) {
-  const auto ratio = node.attributes.find("ratio");
-  if (ratio == node.attributes.end() || !std::holds_alternative<float>(ratio->second) || node.inputs.size() != 1)
-    return;
-  // A name already in use is left to Graph::create to report.
-  std::string name = node.name + ".ratio";
-  const Tensor value = Tensor::of<float>(Shape{}, {std::get<float>(ratio->second)});
-  if (!parts.initializers.emplace(name, value).second) return;
-  node.inputs.push_back(std::move(name));
-  node.attributes.erase(ratio);
+Status axes_to_input(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "axes", 1);
+  return {};
 }
+
+// Batch statistics were outputs 1 to 4, and without `spatial` each activation had its own.
+Status batch_normalization(Upgrade& upgrade, Node& node) {
+  if (const auto found = node.attributes.find("spatial"); found != node.attributes.end()) {
+    if (const auto* spatial = std::get_if<std::int64_t>(&found->second); spatial == nullptr || *spatial != 1) {
+      return make_error(Code::unimplemented, describe(node) + ": attribute spatial other than 1 is not supported");
+    }
+    node.attributes.erase(found);
+  }
+  return keep_outputs(upgrade, node, 1);
+}
+
+Status clip(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "min", 1);
+  upgrade.to_input(node, "max", 2);
+  return {};
+}
+
+Status dropout(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "ratio", 1);
+  return {};
+}
+
+Status pad(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "pads", 1);
+  upgrade.to_input(node, "value", 2);
+  return {};
+}
+
+// Up to opset 10 a coordinate of the output was divided by the scale and rounded down.
+Status old_resize(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "scales", 1);
+  node.op = "Resize";
+  node.inputs.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), "");  // no region of interest
+  node.attributes["coordinate_transformation_mode"] = std::string("asymmetric");
+  node.attributes["nearest_mode"] = std::string("floor");
+  return {};
+}
+
+// Empty tensors stood for inputs left out; the region of interest matters to one mode only.
+Status resize(Upgrade& upgrade, Node& node) {
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    const Tensor* constant = upgrade.constant(node, i);
+    if (constant != nullptr && constant->elements() == 0) node.inputs[i].clear();
+  }
+  const auto mode = node.attributes.find("coordinate_transformation_mode");
+  const auto* name = mode == node.attributes.end() ? nullptr : std::get_if<std::string>(&mode->second);
+  const bool crops = name != nullptr && *name == "tf_crop_and_resize";
+  if (!crops && node.inputs.size() > 1) node.inputs[1].clear();
+  while (!node.inputs.empty() && node.inputs.back().empty()) node.inputs.pop_back();
+  return {};
+}
+
+Status slice(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "starts", 1);
+  upgrade.to_input(node, "ends", 2);
+  upgrade.to_input(node, "axes", 3);
+  return {};
+}
+
+Status split(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "split", 1);
+  return {};
+}
+
+Status top_k(Upgrade& upgrade, Node& node) {
+  upgrade.to_input(node, "k", 1);
+  return {};
+}
+
+struct Row {
+  std::string_view op;
+  std::int64_t before;  // files of older opsets need it
+  Status (*upgrade)(Upgrade&, Node&);
+};
+
+// Applied in this order. Operators that only learnt new types or new optional parts need nothing.
+constexpr Row kRows[] = {
+    {"BatchNormalization", 14, batch_normalization},
+    {"Clip", 11, clip},
+    {"Dropout", 12, dropout},
+    {"Pad", 11, pad},
+    {"ReduceSum", 13, axes_to_input},
+    {"Resize", 11, old_resize},
+    {"Upsample", 10, old_resize},
+    {"Resize", 18, resize},
+    {"Slice", 10, slice},
+    {"Split", 13, split},
+    {"Squeeze", 13, axes_to_input},
+    {"TopK", 10, top_k},
+    {"Unsqueeze", 13, axes_to_input},
+};
 
 }  // namespace
 
 Status upgrade_opset(GraphParts& parts, std::int64_t from) {
-  const std::set<std::string> read = values_read(parts);
+  Upgrade upgrade(parts);
   for (Node& node : parts.nodes) {
-    MG_RETURN_IF_ERROR(drop_unread_outputs(node, read));
-    if (from < 13 && node.op == "Softmax") node.attributes.try_emplace("axis", std::int64_t{1});
-    if (from < 12 && node.op == "Dropout") ratio_to_input(node, parts);
+    for (const Row& row : kRows) {
+      if (node.op == row.op && from < row.before) MG_RETURN_IF_ERROR(row.upgrade(upgrade, node));
+    }
+    if (const Operator* known = find_operator(node.op); known != nullptr) {
+      MG_RETURN_IF_ERROR(keep_outputs(upgrade, node, known->max_outputs));
+    }
   }
   return {};
+}
+
+namespace {
+
+bool all_one_after(const Shape& shape, std::size_t axis) {
+  for (std::size_t i = axis + 1; i < shape.rank(); ++i) {
+    if (shape[i] != 1) return false;
+  }
+  return true;
+}
+
+// Over the rows of a matrix, to which the dimensions before and after the axis are merged.
+std::vector<Node> over_merged_dimensions(Node node, std::int64_t axis, const Shape& shape,
+                                         std::map<std::string, Tensor>& initializers, Values& values) {
+  const std::string merged = node.name + ".merged", result = node.name + ".rows", target = node.name + ".shape";
+  const Tensor dims = Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(shape.rank())}, shape.dims());
+  initializers.insert_or_assign(target, dims);  // a symbolic batch is -1 in a Shape as in a Reshape's target
+  values[target] = {dims.dtype(), dims.shape()};
+  Node merge{.name = merged, .op = "Flatten", .attributes = {}, .inputs = {node.inputs[0]}, .outputs = {merged}};
+  merge.attributes["axis"] = axis;
+  Node restore{.name = target, .op = "Reshape", .attributes = {}, .inputs = {result, target}, .outputs = node.outputs};
+  node.inputs = {merged};
+  node.outputs = {result};
+  node.attributes["axis"] = std::int64_t{1};
+  return {std::move(merge), std::move(node), std::move(restore)};
+}
+
+}  // namespace
+
+std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,
+                                      Values& values) {
+  if (from >= 13 || (node.op != "Softmax" && node.op != "LogSoftmax") || node.inputs.size() != 1) return {node};
+  const std::int64_t* axis =
+      std::get_if<std::int64_t>(&node.attributes.try_emplace("axis", std::int64_t{1}).first->second);
+  const auto input = values.find(node.inputs[0]);
+  if (axis == nullptr || input == values.end()) return {node};
+  const Shape shape = input->second.shape;
+  const std::int64_t position = *axis < 0 ? *axis + static_cast<std::int64_t>(shape.rank()) : *axis;
+  if (position < 0 || position >= static_cast<std::int64_t>(shape.rank())) return {node};
+  if (all_one_after(shape, static_cast<std::size_t>(position))) return {node};
+  return over_merged_dimensions(std::move(node), position, shape, initializers, values);
 }
 
 }  // namespace mangrove

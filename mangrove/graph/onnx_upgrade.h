@@ -1,16 +1,24 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "mangrove/base/result.h"
 #include "mangrove/graph/graph.h"
+#include "mangrove/graph/node_inference.h"
 
 namespace mangrove {
 
-/// Rewrites what opsets before 17 said differently, so that the rest of the system knows one opset only; drops outputs
-/// that our operators lack and nobody reads (the mask of a Dropout). Must see all nodes.
-///   Softmax before 13   the default of axis was 1 (and dimensions from there on were taken together, which is the same
-///                       where axis is the last; the shape rule refuses other cases)
-///   Dropout before 12   ratio was an attribute; now it is input 1
-/// errors: unimplemented: such an output is read; the message names node and output.
+/// Rewrites what opsets before 17 said differently, so that the rest of the system knows one opset only: attributes
+/// that became inputs (the axes of a Squeeze, the limits of a Clip), operators that got another name (Upsample),
+/// outputs that are gone. Drops outputs that our operators lack and nobody reads, e.g. the mask of a Dropout. Must see
+/// all nodes. errors: unimplemented: such an output is read, a form that opset 17 has not; the message names the node.
 Status upgrade_opset(GraphParts& parts, std::int64_t from);
+
+/// The same for what cannot be said without the input's shape: a node of opset `from`, its inputs in `values`, as nodes
+/// of opset 17. Constants that these need are added to `initializers` and `values`.
+///   Softmax, LogSoftmax before 13   all dimensions from axis on were taken together
+std::vector<Node> upgrade_with_shapes(Node node, std::int64_t from, std::map<std::string, Tensor>& initializers,
+                                      Values& values);
 
 }  // namespace mangrove

@@ -44,6 +44,7 @@ Result<Graph> Graph::slice(std::size_t first, std::size_t last) const {
       }
     }
     for (const std::string& output : node.outputs) {
+      if (output.empty()) continue;
       inside.insert(output);
       if (wanted.contains(output)) stage.outputs.push_back(output);
     }

@@ -12,7 +12,9 @@ namespace mangrove {
 Result<std::vector<Node>> topological_sort(std::vector<Node> nodes) {
   std::unordered_map<std::string, std::size_t> producer;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    for (const std::string& output : nodes[i].outputs) producer.emplace(output, i);
+    for (const std::string& output : nodes[i].outputs) {
+      if (!output.empty()) producer.emplace(output, i);
+    }
   }
   std::vector<std::vector<std::size_t>> consumers(nodes.size());
   std::vector<std::size_t> waiting_for(nodes.size(), 0);

@@ -1,0 +1,309 @@
+// Arithmetic, comparisons and choices on the values of shape computations.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "mangrove/graph/broadcast.h"
+#include "mangrove/graph/onnx_tensor.h"
+#include "mangrove/graph/shape_evaluators.h"
+
+namespace mangrove::shape_evaluators {
+namespace {
+
+using Element = ShapeValue::Element;
+
+bool is_floating(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64;
+}
+
+// As the type would hold it: f32 rounds, integers must fit.
+Result<Element> stored_as(DType dtype, Element element) {
+  const auto fits = [&](auto zero) {
+    using T = decltype(zero);
+    return element.integer >= std::numeric_limits<T>::min() && element.integer <= std::numeric_limits<T>::max();
+  };
+  if (dtype == DType::f32) element.real = static_cast<float>(element.real);
+  const bool held = (dtype != DType::i32 || fits(std::int32_t())) && (dtype != DType::u8 || fits(std::uint8_t())) &&
+                    (dtype != DType::i8 || fits(std::int8_t()));
+  if (!held) return unknown(std::to_string(element.integer) + " does not fit into " + dtype_name(dtype));
+  return element;
+}
+
+using Unary = Result<Element> (*)(DType dtype, const Element& a);
+using Binary = Result<Element> (*)(DType dtype, const Element& a, const Element& b);
+
+template <Unary kOperation>
+Result<ShapeValue> each(const Node&, Inputs inputs) {
+  ShapeValue result = *inputs[0];
+  for (Element& element : result.elements) {
+    if (element.is_batch) return unknown("arithmetic on the batch");
+    MG_TRY(const Element computed, kOperation(result.dtype, element));
+    MG_TRY(element, stored_as(result.dtype, computed));
+  }
+  return result;
+}
+
+// The operands' elements side by side under the shape that they broadcast to.
+struct Pairs {
+  Shape shape;
+  std::vector<Element> a, b;
+};
+
+Result<Pairs> broadcast_pairs(const ShapeValue& a, const ShapeValue& b) {
+  Pairs pairs;
+  MG_TRY(pairs.shape, broadcast(a.shape, b.shape));
+  MG_RETURN_IF_ERROR(elements_to_store(pairs.shape));
+  if (pairs.shape.is_symbolic()) {
+    if (a.elements.size() != 1 || b.elements.size() != 1) return unknown("values that differ, repeated over the batch");
+    pairs.a = a.elements;
+    pairs.b = b.elements;
+    return pairs;
+  }
+  pairs.a = strided(a, pairs.shape, broadcast_strides(a.shape, pairs.shape)).elements;
+  pairs.b = strided(b, pairs.shape, broadcast_strides(b.shape, pairs.shape)).elements;
+  return pairs;
+}
+
+Result<ShapeValue> combine(const ShapeValue& a, const ShapeValue& b, Binary operation, DType result_type) {
+  if (a.dtype != b.dtype) return unknown("operands of different types");
+  MG_TRY(const Pairs pairs, broadcast_pairs(a, b));
+  ShapeValue result{.dtype = result_type, .shape = pairs.shape, .elements = {}};
+  for (std::size_t i = 0; i < pairs.a.size(); ++i) {
+    MG_TRY(const Element computed, operation(a.dtype, pairs.a[i], pairs.b[i]));
+    MG_TRY(const Element stored, stored_as(result_type, computed));
+    result.elements.push_back(stored);
+  }
+  return result;
+}
+
+template <Binary kOperation>
+Result<ShapeValue> arithmetic_of(const Node&, Inputs inputs) {
+  ShapeValue result = *inputs[0];
+  for (const ShapeValue* next : inputs.subspan(1)) {
+    MG_TRY(result, combine(result, *next, kOperation, result.dtype));
+  }
+  return result;
+}
+
+template <Binary kOperation>
+Result<ShapeValue> comparison_of(const Node&, Inputs inputs) {
+  return combine(*inputs[0], *inputs[1], kOperation, DType::boolean);
+}
+
+Error batch_arithmetic() {
+  return unknown("arithmetic on the batch");
+}
+
+bool is_number(DType dtype, const Element& element, std::int64_t number) {
+  if (element.is_batch) return false;
+  return is_floating(dtype) ? element.real == static_cast<double>(number) : element.integer == number;
+}
+
+Result<Element> add(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch && is_number(dtype, b, 0)) return a;
+  if (b.is_batch && is_number(dtype, a, 0)) return b;
+  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_floating(dtype)) return Element{.real = a.real + b.real};
+  Element sum;
+  if (__builtin_add_overflow(a.integer, b.integer, &sum.integer)) return unknown("an overflow");
+  return sum;
+}
+
+Result<Element> subtract(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch && b.is_batch) return Element{};
+  if (a.is_batch && is_number(dtype, b, 0)) return a;
+  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_floating(dtype)) return Element{.real = a.real - b.real};
+  Element difference;
+  if (__builtin_sub_overflow(a.integer, b.integer, &difference.integer)) return unknown("an overflow");
+  return difference;
+}
+
+Result<Element> multiply(DType dtype, const Element& a, const Element& b) {
+  if (is_number(dtype, a, 1) && b.is_batch) return b;
+  if (a.is_batch && is_number(dtype, b, 1)) return a;
+  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_floating(dtype)) return Element{.real = a.real * b.real};
+  Element product;
+  if (__builtin_mul_overflow(a.integer, b.integer, &product.integer)) return unknown("an overflow");
+  return product;
+}
+
+// Integers are divided as in C: towards zero.
+Result<Element> divide(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch && b.is_batch) return is_floating(dtype) ? Element{.real = 1} : Element{.integer = 1};
+  if (a.is_batch && is_number(dtype, b, 1)) return a;
+  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_floating(dtype)) return Element{.real = a.real / b.real};
+  if (b.integer == 0) return unknown("a division by zero");
+  if (b.integer == -1) return subtract(dtype, Element{}, a);  // the least integer has no positive counterpart
+  return Element{.integer = a.integer / b.integer};
+}
+
+// With the sign of the divisor, as ONNX's Mod of integers.
+Result<Element> modulo(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch || b.is_batch) return batch_arithmetic();
+  if (is_floating(dtype)) return unknown("a remainder of reals");
+  if (b.integer == 0) return unknown("a division by zero");
+  if (b.integer == -1) return Element{};
+  const std::int64_t rest = a.integer % b.integer;
+  return Element{.integer = rest != 0 && (rest < 0) != (b.integer < 0) ? rest + b.integer : rest};
+}
+
+bool less_than(DType dtype, const Element& a, const Element& b) {
+  return is_floating(dtype) ? a.real < b.real : a.integer < b.integer;
+}
+
+// Which is smaller, as far as that does not depend on the batch, which is 1 at least.
+Result<bool> is_less(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch && b.is_batch) return false;
+  if (is_floating(dtype) && (a.is_batch || b.is_batch)) return batch_arithmetic();
+  if (a.is_batch) return b.integer <= 1 ? Result<bool>(false) : Result<bool>(batch_arithmetic());
+  if (b.is_batch) return a.integer < 1 ? Result<bool>(true) : Result<bool>(batch_arithmetic());
+  return less_than(dtype, a, b);
+}
+
+Result<Element> minimum(DType dtype, const Element& a, const Element& b) {
+  MG_TRY(const bool second, is_less(dtype, b, a));
+  return second ? b : a;
+}
+
+Result<Element> maximum(DType dtype, const Element& a, const Element& b) {
+  MG_TRY(const bool second, is_less(dtype, a, b));
+  return second ? b : a;
+}
+
+Result<Element> less(DType dtype, const Element& a, const Element& b) {
+  MG_TRY(const bool answer, is_less(dtype, a, b));
+  return Element{.integer = answer};
+}
+
+Result<Element> greater(DType dtype, const Element& a, const Element& b) {
+  return less(dtype, b, a);
+}
+
+Result<Element> equal(DType dtype, const Element& a, const Element& b) {
+  if (a.is_batch && b.is_batch) return Element{.integer = 1};
+  if (a.is_batch || b.is_batch) {  // the batch is no number below 1, e.g. not the -1 that stands for "keep"
+    const Element& number = a.is_batch ? b : a;
+    if (is_floating(dtype) || number.integer >= 1) return batch_arithmetic();
+    return Element{.integer = 0};
+  }
+  return Element{.integer = is_floating(dtype) ? a.real == b.real : a.integer == b.integer};
+}
+
+Result<Element> both(DType, const Element& a, const Element& b) {
+  return Element{.integer = a.integer != 0 && b.integer != 0};
+}
+
+Result<Element> either(DType, const Element& a, const Element& b) {
+  return Element{.integer = a.integer != 0 || b.integer != 0};
+}
+
+Result<Element> negated(DType, const Element& a) {
+  return Element{.integer = a.integer == 0};
+}
+
+Result<Element> floor_of(DType, const Element& a) {
+  return Element{.real = std::floor(a.real)};
+}
+
+Result<Element> ceil_of(DType, const Element& a) {
+  return Element{.real = std::ceil(a.real)};
+}
+
+Result<Element> minus(DType dtype, const Element& a) {
+  return subtract(dtype, Element{}, a);
+}
+
+Result<Element> magnitude(DType dtype, const Element& a) {
+  return less_than(dtype, a, Element{}) ? minus(dtype, a) : a;
+}
+
+Result<ShapeValue> where(const Node&, Inputs inputs) {
+  const ShapeValue& condition = *inputs[0];
+  if (inputs[1]->dtype != inputs[2]->dtype) return unknown("operands of different types");
+  MG_TRY(const Pairs choices, broadcast_pairs(*inputs[1], *inputs[2]));
+  ShapeValue result{.dtype = inputs[1]->dtype, .shape = choices.shape, .elements = choices.a};
+  MG_TRY(const Pairs chosen, broadcast_pairs(condition, result));
+  result.elements = choices.b;
+  result.shape = choices.shape;
+  MG_TRY(const Pairs others, broadcast_pairs(condition, result));
+  result.shape = chosen.shape;
+  result.elements = others.b;
+  for (std::size_t i = 0; i < result.elements.size(); ++i) {
+    if (chosen.a[i].integer != 0) result.elements[i] = chosen.b[i];
+  }
+  return result;
+}
+
+// Reals are cut off towards zero, as in C; those that no integer holds are refused.
+Result<ShapeValue> cast(const Node& node, Inputs inputs) {
+  MG_TRY(const std::int64_t to, attribute_or<std::int64_t>(node, "to", 0));
+  MG_TRY(const DType dtype, decode_dtype(static_cast<std::int32_t>(to)));
+  ShapeValue result = *inputs[0];
+  const bool from_real = is_floating(result.dtype);
+  result.dtype = dtype;
+  for (Element& element : result.elements) {
+    if (element.is_batch) continue;
+    if (from_real && !is_floating(dtype)) {
+      if (!(std::abs(element.real) < 9e18)) return unknown("a real that no integer holds");
+      element = {.integer = dtype == DType::boolean ? element.real != 0 : static_cast<std::int64_t>(element.real)};
+    } else if (!from_real && is_floating(dtype)) {
+      element = {.real = static_cast<double>(element.integer)};
+    }
+    if (dtype == DType::boolean) element.integer = element.integer != 0;
+    MG_TRY(element, stored_as(dtype, element));
+  }
+  return result;
+}
+
+// ReduceProd: axes and keepdims are attributes; without axes, all are multiplied.
+Result<ShapeValue> reduce_prod(const Node& node, Inputs inputs) {
+  const ShapeValue& value = *inputs[0];
+  if (value.shape.rank() > 1) return unknown("a product over a value of rank " + std::to_string(value.shape.rank()));
+  MG_TRY(const std::int64_t keep, attribute_or<std::int64_t>(node, "keepdims", 1));
+  const Element one = is_floating(value.dtype) ? Element{.real = 1} : Element{.integer = 1};
+  Element product = one;
+  for (const Element& element : value.elements) {
+    MG_TRY(const Element computed, multiply(value.dtype, product, element));
+    MG_TRY(product, stored_as(value.dtype, computed));
+  }
+  const bool scalar = keep == 0 || value.shape.rank() == 0;
+  return ShapeValue{.dtype = value.dtype, .shape = scalar ? Shape{} : Shape{1}, .elements = {product}};
+}
+
+constexpr std::size_t kAny = 64;
+
+constexpr Row kRows[] = {
+    {"Abs", 1, 1, each<magnitude>},
+    {"Add", 2, 2, arithmetic_of<add>},
+    {"And", 2, 2, comparison_of<both>},
+    {"Cast", 1, 1, cast},
+    {"Ceil", 1, 1, each<ceil_of>},
+    {"Div", 2, 2, arithmetic_of<divide>},
+    {"Equal", 2, 2, comparison_of<equal>},
+    {"Floor", 1, 1, each<floor_of>},
+    {"Greater", 2, 2, comparison_of<greater>},
+    {"Less", 2, 2, comparison_of<less>},
+    {"Max", 1, kAny, arithmetic_of<maximum>},
+    {"Min", 1, kAny, arithmetic_of<minimum>},
+    {"Mod", 2, 2, arithmetic_of<modulo>},
+    {"Mul", 2, 2, arithmetic_of<multiply>},
+    {"Neg", 1, 1, each<minus>},
+    {"Not", 1, 1, each<negated>},
+    {"Or", 2, 2, comparison_of<either>},
+    {"ReduceProd", 1, 1, reduce_prod},
+    {"Sub", 2, 2, arithmetic_of<subtract>},
+    {"Where", 3, 3, where},
+};
+
+}  // namespace
+
+std::span<const Row> arithmetic() {
+  return kRows;
+}
+
+}  // namespace mangrove::shape_evaluators
