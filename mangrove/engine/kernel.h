@@ -94,6 +94,9 @@ struct KernelRequest {
 struct NodeKernels {
   std::vector<Step> forward;
   std::vector<Step> backward;  // in execution order; empty in inference
+  /// Training: how to make the outputs once more during the backward pass, from the inputs and what forward saved.
+  /// Empty: forward's steps again (they must then update no state).
+  std::vector<Step> recompute = {};
 };
 
 }  // namespace mangrove

@@ -17,8 +17,10 @@ struct CompileOptions {
   std::int64_t batch = 1;
   std::string backend = {};      // "" takes the fastest of this build
   bool input_gradients = false;  // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
-  bool fuse = true;              // activations into the node before them, where the backend can
-  int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many
+  std::vector<std::string> recompute = {};  // training: nodes whose results are not kept for the backward pass but
+                                            // made again in it, where that is possible (see recomputation.h)
+  bool fuse = true;                         // activations into the node before them, where the backend can
+  int threads = 1;  // kernel threads that the steps are made for; an Execution should use as many
 };
 
 /// Bytes, known before the first step.

@@ -28,6 +28,7 @@ ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options
       backend_(std::move(backend)),
       portable_(make_portable_backend()),
       steps_(*backend_),
+      recomputation_(steps_),
       requests_(graph_, options_, steps_, parameters_, needs_gradient_),
       fusion_(graph_, *backend_, requests_) {
   program_->options_ = options;
@@ -43,7 +44,10 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
   std::vector<Compiled> compiled;
   MG_RETURN_IF_ERROR(append_forward(compiled));
   const int forward_steps = steps_.size();
-  if (options_.mode == Mode::training) MG_RETURN_IF_ERROR(append_backward(compiled));
+  if (options_.mode == Mode::training) {
+    drop_results(compiled);
+    MG_RETURN_IF_ERROR(append_backward(compiled));
+  }
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
   MG_RETURN_IF_ERROR(place_values(placement));
@@ -116,7 +120,7 @@ void ProgramBuilder::declare_values() {
 Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelRequest& request,
                                                               const Backend& backend) const {
   MG_TRY(NodeKernels kernels, backend.make_kernels(request).context(node_title(request.node)));
-  return Compiled{std::move(kernels), std::string(backend.name()), request.output_names[0]};
+  return Compiled{std::move(kernels), std::string(backend.name()), request.node.name, request.output_names[0]};
 }
 
 Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) {
@@ -144,12 +148,21 @@ Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
     MG_TRY(Compiled one, compile_node(node));
     for (Step& step : one.kernels.forward) {
       step.node = node.name;
-      MG_RETURN_IF_ERROR(steps_.append(std::move(step), one.backend).context(node_title(node)));
+      MG_RETURN_IF_ERROR(steps_.append(step, one.backend).context(node_title(node)));
     }
-    for (Step& step : one.kernels.backward) step.node = node.name;
+    for (auto* more : {&one.kernels.backward, &one.kernels.recompute}) {
+      for (Step& step : *more) step.node = node.name;
+    }
     compiled.push_back(std::move(one));
   }
   return {};
+}
+
+void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
+  const std::set<std::string> wanted(options_.recompute.begin(), options_.recompute.end());
+  for (const Compiled& one : compiled) {
+    if (wanted.contains(one.node)) recomputation_.drop(one.kernels, one.node, one.backend);
+  }
 }
 
 Status ProgramBuilder::append_backward(std::vector<Compiled>& compiled) {
@@ -158,6 +171,7 @@ Status ProgramBuilder::append_backward(std::vector<Compiled>& compiled) {
     if (!steps_.has_gradient(one->output)) continue;
     for (Step& step : one->kernels.backward) {
       const std::string node = step.node;
+      MG_RETURN_IF_ERROR(recomputation_.restore_for(step).context("node '" + node + "', recomputation"));
       MG_RETURN_IF_ERROR(steps_.append(std::move(step), one->backend).context("node '" + node + "', backward"));
     }
   }

@@ -8,6 +8,7 @@
 #include "mangrove/engine/fusion.h"
 #include "mangrove/engine/kernel_requests.h"
 #include "mangrove/engine/program.h"
+#include "mangrove/engine/recomputation.h"
 #include "mangrove/engine/step_list.h"
 
 namespace mangrove {
@@ -24,6 +25,7 @@ class ProgramBuilder {
   struct Compiled {
     NodeKernels kernels;
     std::string backend;
+    std::string node;
     std::string output;  // name of output 0, of the last node fused into it if there is one
   };
 
@@ -33,6 +35,7 @@ class ProgramBuilder {
   Result<Compiled> compile_node(const Node& node);
   Result<Compiled> make_kernels(const KernelRequest& request, const Backend& backend) const;
   Status append_forward(std::vector<Compiled>& compiled);
+  void drop_results(const std::vector<Compiled>& compiled);
   Status append_backward(std::vector<Compiled>& compiled);
   ValueInfo bound(const std::string& name) const;
   Status place_values(const BufferTable::Placement& placement);
@@ -44,6 +47,7 @@ class ProgramBuilder {
   const CompileOptions& options_;
   std::shared_ptr<const Backend> backend_, portable_;
   StepList steps_;
+  Recomputation recomputation_;
   std::set<std::string> parameters_, outputs_;
   std::set<std::string> needs_gradient_;  // values whose gradient backward computes
   KernelRequests requests_;

@@ -35,6 +35,25 @@ void StepList::declare_given_gradient(const std::string& name) {
   value.given_gradient = buffers_.add(bytes_in(value.info, nullptr), Life::whole_run);
 }
 
+void StepList::drop(const std::string& value) {
+  Value& dropped = values_.at(value);
+  MG_CHECK_MSG(dropped.role == Role::activation && !dropped.is_output, value);
+  if (dropped.copies.empty()) return;
+  dropped.dropped_layout = dropped.copies[0].layout;
+  dropped.copies.clear();
+}
+
+void StepList::drop_saved(const std::string& node) {
+  std::erase_if(saved_, [&](const auto& saved) { return saved.first.starts_with(node + "/"); });
+}
+
+bool StepList::is_made(const Operand& operand, const std::string& node) const {
+  if (operand.kind == Kind::saved) return saved_.contains(node + "/" + operand.name);
+  if (operand.kind != Kind::value) return true;
+  const Value& value = values_.at(operand.name);
+  return value.role != Role::activation || !value.copies.empty();
+}
+
 bool StepList::has_gradient(const std::string& name) const {
   const Value& value = values_.at(name);
   return !value.gradient_copies.empty() || value.given_gradient != kNoBuffer;
@@ -128,8 +147,7 @@ BufferId StepList::write_value(Value& value, const Operand& operand, std::vector
 }
 
 BufferId StepList::write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows) {
-  MG_CHECK_MSG(!value.copies.empty(), operand.name);
-  const LayoutPtr& layout = value.copies[0].layout;
+  const LayoutPtr layout = value.copies.empty() ? value.dropped_layout : value.copies[0].layout;
   const bool lies_otherwise = !same_layout(layout, operand.layout);
   const bool is_first = value.gradient_copies.empty();
   Follow follow{.what = operand};

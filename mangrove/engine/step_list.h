@@ -33,7 +33,8 @@ class StepList {
     ValueInfo info;  // batch bound
     Role role = Role::activation;
     bool is_output = false;
-    std::vector<Copy> copies = {};           // the first is how it lies; empty: not made yet
+    std::vector<Copy> copies = {};           // the first is how it lies; empty: not made yet, or dropped
+    LayoutPtr dropped_layout = {};           // how it lay before it was dropped
     std::vector<Copy> gradient_copies = {};  // the same for its gradient
     BufferId given_gradient = kNoBuffer;     // of a graph output in training: written by the user before backward
   };
@@ -52,6 +53,13 @@ class StepList {
 
   const std::map<std::string, Value>& values() const { return values_; }
   const Value& value(const std::string& name) const { return values_.at(name); }
+  /// Forgets where an activation lies, which is no output: the next step that writes it makes it anew.
+  void drop(const std::string& value);
+  /// Forgets all that the node saved.
+  void drop_saved(const std::string& node);
+  /// Whether the value (or what the node saved) that the operand reads lies somewhere.
+  bool is_made(const Operand& operand, const std::string& node) const;
+
   /// Whether anything has contributed to the value's gradient.
   bool has_gradient(const std::string& name) const;
   int size() const { return static_cast<int>(steps_.size()); }
