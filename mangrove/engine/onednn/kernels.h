@@ -28,6 +28,11 @@ NodeKernels make_eltwise(const dnnl::engine& engine, const KernelRequest& reques
 bool add_supported(const KernelRequest& request);
 NodeKernels make_add(const dnnl::engine& engine, const KernelRequest& request);
 
+/// BatchNormalization, with a residual and a Relu or Clip behind it.
+bool batch_norm_fuses(const KernelRequest& request);
+bool batch_norm_supported(const KernelRequest& request);
+NodeKernels make_batch_norm(const dnnl::engine& engine, const KernelRequest& request);
+
 bool softmax_supported(const KernelRequest& request);
 NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request);
 

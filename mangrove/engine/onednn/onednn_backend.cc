@@ -25,6 +25,7 @@ struct Family {
 constexpr std::array kFamilies{
     Family{"Add", add_supported, make_add, nullptr},
     Family{"AveragePool", pool_supported, make_pool, nullptr},
+    Family{"BatchNormalization", batch_norm_supported, make_batch_norm, batch_norm_fuses},
     Family{"Clip", eltwise_supported, make_eltwise, nullptr},
     Family{"Conv", conv_supported, make_conv, fuses_residual_and_activation},
     Family{"Gemm", inner_product_supported, make_inner_product, fuses_activation},

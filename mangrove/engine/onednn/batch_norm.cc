@@ -1,0 +1,399 @@
+// Batch normalization with the residual Add and the clipping activation behind it, in passes over memory that cannot be
+// fewer: forward one for the statistics, one for the result; backward one for the sums, one for the gradients. oneDNN's
+// own takes no residual and no Clip.
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "mangrove/engine/onednn/channel_groups.h"
+#include "mangrove/engine/onednn/epilogue.h"
+#include "mangrove/engine/onednn/kernels.h"
+#include "mangrove/graph/batch_norm_geometry.h"
+
+namespace mangrove::onednn {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// The bounds of a Relu or Clip that leaves the zeros in the padding of a layout as they are; nullopt for another node.
+std::optional<Bounds> bounds_of(const FusedNode& fused) {
+  const auto activation = find_activation(fused.node, fused.constants);
+  if (!activation) return std::nullopt;
+  if (fused.node.op == "Relu") return Bounds{0, std::numeric_limits<float>::infinity()};
+  if (fused.node.op != "Clip" || activation->alpha > 0 || activation->beta < 0) return std::nullopt;
+  return Bounds{activation->alpha, activation->beta};
+}
+
+/// All about one node that its steps need; they share it.
+struct BatchNorm {
+  explicit BatchNorm(const KernelRequest& request);
+
+  /// Runs work(thread, image, group) for all groups of all images; a thread's share is the same in every run.
+  template <class Work>
+  void for_each_group(Work work) const;
+  std::size_t padded() const { return static_cast<std::size_t>(groups.padded_channels); }
+  Bytes floats(std::size_t vectors) const { return static_cast<Bytes>(vectors * padded() * sizeof(float)); }
+  /// Scratch space for the sums of every thread: two doubles per channel.
+  Bytes sums_bytes() const {
+    return static_cast<Bytes>(static_cast<std::size_t>(threads) * 2 * padded() * sizeof(double));
+  }
+  ChannelLoops loops(int width) const { return channel_loops(width, has_residual, activation.has_value()); }
+  double count() const { return static_cast<double>(groups.images * groups.rows.count); }
+
+  BatchNormGeometry geometry;
+  Value x, scale, bias, running_mean, running_variance, y, residual_value;
+  Desc desc;
+  ChannelGroups groups;
+  bool has_residual = false;
+  bool wants_residual = false;  // backward writes the residual's gradient
+  std::optional<Bounds> activation;
+  int threads = 1;
+  std::string node;
+};
+
+BatchNorm::BatchNorm(const KernelRequest& request)
+    : geometry(batch_norm_geometry(request.node, request.inputs[0].shape).value()),
+      x(input_value(request, 0)),
+      scale(input_value(request, 1)),
+      bias(input_value(request, 2)),
+      running_mean(input_value(request, 3)),
+      running_variance(input_value(request, 4)),
+      y(output_value(request)),
+      desc(desc_of(request.layouts[0], x.plain)),
+      groups(channel_groups(desc).value()),
+      threads(request.threads),
+      node(request.node.name) {
+  const Epilogue epilogue = find_epilogue(request).value();
+  if (const FusedNode* add = epilogue.residual) {
+    has_residual = true;
+    wants_residual = add->wants_gradient[1 - add->input];
+    residual_value = {add->node.inputs[1 - add->input], x.plain};
+  }
+  if (epilogue.activation != nullptr) activation = bounds_of(*epilogue.activation);
+}
+
+using SharedNorm = std::shared_ptr<const BatchNorm>;
+
+template <class Work>
+void BatchNorm::for_each_group(Work work) const {
+  const auto per_image = static_cast<std::int64_t>(groups.groups.size());
+  const std::int64_t units = groups.images * per_image;
+  const auto run = [&](int thread) {
+    for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads; ++unit)
+      work(thread, unit / per_image, groups.groups[static_cast<std::size_t>(unit % per_image)]);
+  };
+  if (threads == 1) return run(0);
+#pragma omp parallel num_threads(threads)
+  for (int thread = omp_get_thread_num(); thread < threads; thread += omp_get_num_threads()) run(thread);
+}
+
+/// The operands of a step, some of them optional, and later where they lie.
+class Operands {
+ public:
+  std::size_t add(Operand operand) {
+    operands_.push_back(std::move(operand));
+    return operands_.size() - 1;
+  }
+  std::size_t add_if(bool present, const Argument& argument) { return present ? add(argument.operand) : kNone; }
+  std::vector<Operand> take() { return std::move(operands_); }
+
+ private:
+  std::vector<Operand> operands_;
+};
+
+class Buffers {
+ public:
+  Buffers(std::span<std::byte* const> buffers, std::byte* workspace)
+      : buffers_(buffers.begin(), buffers.end()), workspace_(workspace) {}
+  /// Null for kNone.
+  float* at(std::size_t operand) const {
+    return operand == kNone ? nullptr : reinterpret_cast<float*>(buffers_[operand]);
+  }
+  std::byte* workspace() const { return workspace_; }
+
+ private:
+  std::vector<std::byte*> buffers_;
+  std::byte* workspace_;
+};
+
+template <class Work>
+Step make_pass(const SharedNorm& norm, const std::string& what, Operands& operands, Bytes workspace, Work work) {
+  Step step;
+  step.name = norm->node + " " + what;
+  step.node = norm->node;
+  step.operands = operands.take();
+  step.workspace = workspace;
+  step.bind = [work, norm](std::span<std::byte* const> buffers, std::byte* scratch) -> Step::Bound {
+    return [work, norm, bound = Buffers(buffers, scratch)] { work(*norm, bound); };
+  };
+  return step;
+}
+
+Operand value(Operand::Access access, const Value& value, const Desc& desc) {
+  Operand operand = read_value(0, value, desc).operand;
+  operand.access = access;
+  return operand;
+}
+Operand read(const Value& of, const Desc& desc) {
+  return value(Operand::Access::read, of, desc);
+}
+Operand read_plain(const Value& of) {
+  return read(of, of.plain);
+}
+Operand saved(Operand::Access access, const char* name, Bytes bytes) {
+  return {.kind = Operand::Kind::saved, .access = access, .name = name, .saved_bytes = bytes};
+}
+
+constexpr const char* kMoments = "moments";  // mean, then 1 / deviation
+constexpr const char* kGradientMap = "gradient map";
+
+/// Sums over all images and rows: two numbers per channel, first by thread, then together in the order of the threads.
+class Sums {
+ public:
+  Sums(const BatchNorm& norm, std::byte* workspace) : norm_(norm), sums_(reinterpret_cast<double*>(workspace)) {
+    std::fill_n(sums_, static_cast<std::size_t>(norm.threads) * 2 * norm.padded(), 0.0);
+  }
+  double* first(int thread) const { return sums_ + static_cast<std::size_t>(thread) * 2 * norm_.padded(); }
+  double* second(int thread) const { return first(thread) + norm_.padded(); }
+  void add_up() const {
+    for (int thread = 1; thread < norm_.threads; ++thread) {
+      for (std::size_t i = 0; i < 2 * norm_.padded(); ++i) sums_[i] += first(thread)[i];
+    }
+  }
+
+ private:
+  const BatchNorm& norm_;
+  double* sums_;
+};
+
+/// Near the mean, so that the variance does not drown in the rounding of its square: the mean of some rows of the
+/// first image.
+void find_shift(const BatchNorm& norm, const float* x, float* shift) {
+  const std::int64_t rows = std::min<std::int64_t>(norm.groups.rows.count, 16);
+  for (const auto& group : norm.groups.groups) {
+    for (int c = 0; c < group.width; ++c) {
+      float sum = 0;
+      for (std::int64_t r = 0; r < rows; ++r) sum += x[group.offset + r * norm.groups.rows.stride + c];
+      shift[group.channel + c] = sum / static_cast<float>(rows);
+    }
+  }
+}
+
+void update_running(const BatchNorm& norm, std::size_t channel, float of_batch, float* running) {
+  const float momentum = norm.geometry.momentum;
+  running[channel] = momentum * running[channel] + (1 - momentum) * of_batch;
+}
+
+Step statistics_step(const SharedNorm& shared) {
+  Operands operands;
+  const std::size_t x = operands.add(read(shared->x, shared->desc));
+  const std::size_t moments = operands.add(saved(Operand::Access::write, kMoments, shared->floats(2)));
+  const std::size_t mean =
+      operands.add(value(Operand::Access::update, shared->running_mean, shared->running_mean.plain));
+  const std::size_t variance =
+      operands.add(value(Operand::Access::update, shared->running_variance, shared->running_variance.plain));
+  const auto work = [=](const BatchNorm& norm, const Buffers& at) {
+    const Sums sums(norm, at.workspace());
+    auto* const shift = reinterpret_cast<float*>(at.workspace() + norm.sums_bytes());
+    find_shift(norm, at.at(x), shift);
+    norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
+      norm.loops(group.width)
+          .moments(norm.groups.rows, at.at(x) + image * norm.groups.image_stride + group.offset, shift + group.channel,
+                   sums.first(thread) + group.channel, sums.second(thread) + group.channel);
+    });
+    sums.add_up();
+    for (std::size_t c = 0; c < norm.padded(); ++c) {
+      const double off = sums.first(0)[c] / norm.count();
+      const double spread = std::max(sums.second(0)[c] / norm.count() - off * off, 0.0);
+      const auto centre = static_cast<float>(shift[c] + off);
+      at.at(moments)[c] = centre;
+      at.at(moments)[norm.padded() + c] =
+          static_cast<float>(1 / std::sqrt(spread + static_cast<double>(norm.geometry.epsilon)));
+      if (c >= static_cast<std::size_t>(norm.groups.channels)) continue;
+      update_running(norm, c, centre, at.at(mean));
+      update_running(norm, c, static_cast<float>(spread), at.at(variance));
+    }
+  };
+  return make_pass(shared, "statistics", operands, shared->sums_bytes() + shared->floats(1), work);
+}
+
+/// scale / deviation and bias of every channel, zero in the padding; `scratch` takes them.
+Affine make_affine(const BatchNorm& norm, const float* mean, const float* inverse, const float* scale,
+                   const float* bias, float* scratch) {
+  const auto channels = static_cast<std::size_t>(norm.groups.channels);
+  std::fill_n(scratch, 2 * norm.padded(), 0.0f);
+  for (std::size_t c = 0; c < channels; ++c) {
+    scratch[c] = scale[c] * inverse[c];
+    scratch[norm.padded() + c] = bias[c];
+  }
+  return {mean, scratch, scratch + norm.padded()};
+}
+
+/// y = activation(normalized x + residual). `moments`: mean and 1 / deviation.
+void normalize(const BatchNorm& norm, const float* x, const float* residual, float* y, const Affine& map) {
+  norm.for_each_group([&](int, std::int64_t image, const ChannelGroups::Group& group) {
+    const std::int64_t i = image * norm.groups.image_stride + group.offset;
+    norm.loops(group.width)
+        .normalize(norm.groups.rows, x + i, residual + (residual == nullptr ? 0 : i), y + i,
+                   {map.mean + group.channel, map.factor + group.channel, map.bias + group.channel},
+                   norm.activation.value_or(Bounds{}));
+  });
+}
+
+Step normalize_step(const SharedNorm& shared) {
+  Operands operands;
+  const std::size_t x = operands.add(read(shared->x, shared->desc));
+  const std::size_t scale = operands.add(read_plain(shared->scale)), bias = operands.add(read_plain(shared->bias));
+  const std::size_t moments = operands.add(saved(Operand::Access::read, kMoments, shared->floats(2)));
+  const std::size_t residual = shared->has_residual ? operands.add(read(shared->residual_value, shared->desc)) : kNone;
+  const std::size_t y = operands.add(value(Operand::Access::write, shared->y, shared->desc));
+  const auto work = [=](const BatchNorm& norm, const Buffers& at) {
+    const float* mean = at.at(moments);
+    const Affine map = make_affine(norm, mean, mean + norm.padded(), at.at(scale), at.at(bias),
+                                   reinterpret_cast<float*>(at.workspace()));
+    normalize(norm, at.at(x), at.at(residual), at.at(y), map);
+  };
+  Step step = make_pass(shared, "forward", operands, shared->floats(2), work);
+  step.in_place = {residual != kNone ? residual : x, y};
+  return step;
+}
+
+Step inference_step(const SharedNorm& shared) {
+  Operands operands;
+  const std::size_t x = operands.add(read(shared->x, shared->desc));
+  const std::size_t scale = operands.add(read_plain(shared->scale)), bias = operands.add(read_plain(shared->bias));
+  const std::size_t mean = operands.add(read_plain(shared->running_mean));
+  const std::size_t variance = operands.add(read_plain(shared->running_variance));
+  const std::size_t residual = shared->has_residual ? operands.add(read(shared->residual_value, shared->desc)) : kNone;
+  const std::size_t y = operands.add(value(Operand::Access::write, shared->y, shared->desc));
+  const auto work = [=](const BatchNorm& norm, const Buffers& at) {
+    auto* const centre = reinterpret_cast<float*>(at.workspace());
+    float* const inverse = centre + norm.padded();
+    std::fill_n(centre, 2 * norm.padded(), 0.0f);
+    for (std::int64_t c = 0; c < norm.groups.channels; ++c) {
+      centre[c] = at.at(mean)[c];
+      inverse[c] = 1 / std::sqrt(at.at(variance)[c] + norm.geometry.epsilon);
+    }
+    const Affine map = make_affine(norm, centre, inverse, at.at(scale), at.at(bias), inverse + norm.padded());
+    normalize(norm, at.at(x), at.at(residual), at.at(y), map);
+  };
+  Step step = make_pass(shared, "forward", operands, shared->floats(4), work);
+  step.in_place = {residual != kNone ? residual : x, y};
+  return step;
+}
+
+/// What both backward passes read.
+struct BackwardOperands {
+  BackwardOperands(const BatchNorm& norm, Operands& operands)
+      : x(operands.add(read(norm.x, norm.desc))),
+        scale(operands.add(read_plain(norm.scale))),
+        bias(operands.add(read_plain(norm.bias))),
+        moments(operands.add(saved(Operand::Access::read, kMoments, norm.floats(2)))),
+        dy(operands.add(read_gradient(0, norm.y, norm.desc).operand)),
+        y(norm.has_residual && norm.activation ? operands.add(read(norm.y, norm.desc)) : kNone) {}
+
+  Affine affine(const BatchNorm& norm, const Buffers& at, float* scratch) const {
+    const float* mean = at.at(moments);
+    return make_affine(norm, mean, mean + norm.padded(), at.at(scale), at.at(bias), scratch);
+  }
+
+  std::size_t x, scale, bias, moments, dy, y;
+};
+
+Affine behind(const Affine& map, std::int64_t channel) {
+  return {map.mean + channel, map.factor + channel, map.bias + channel};
+}
+
+/// With x^ = (x - mean) / deviation and m elements per channel: dbias = sum g, dscale = sum g x^ and
+/// dx = factor (g - dbias / m - x^ dscale / m), since mean and variance depend on x too.
+Step sums_step(const SharedNorm& shared, bool wants_scale, bool wants_bias) {
+  Operands operands;
+  const BackwardOperands in(*shared, operands);
+  const std::size_t out = operands.add(saved(Operand::Access::write, kGradientMap, shared->floats(2)));
+  const std::size_t dscale = operands.add_if(wants_scale, write_gradient(0, shared->scale, shared->scale.plain));
+  const std::size_t dbias = operands.add_if(wants_bias, write_gradient(0, shared->bias, shared->bias.plain));
+  const auto work = [=](const BatchNorm& norm, const Buffers& at) {
+    const Sums sums(norm, at.workspace());
+    const Affine map = in.affine(norm, at, reinterpret_cast<float*>(at.workspace() + norm.sums_bytes()));
+    norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
+      const std::int64_t i = image * norm.groups.image_stride + group.offset;
+      norm.loops(group.width)
+          .gradient_sums(norm.groups.rows, at.at(in.x) + i, at.at(in.y) + (in.y == kNone ? 0 : i), at.at(in.dy) + i,
+                         behind(map, group.channel), norm.activation.value_or(Bounds{}),
+                         sums.first(thread) + group.channel, sums.second(thread) + group.channel);
+    });
+    sums.add_up();
+    const float* inverse = at.at(in.moments) + norm.padded();
+    for (std::size_t c = 0; c < norm.padded(); ++c) {
+      const double of_g = sums.first(0)[c], of_g_x = sums.second(0)[c] * static_cast<double>(inverse[c]);
+      const double factor = static_cast<double>(map.factor[c]) / norm.count();
+      at.at(out)[c] = static_cast<float>(-factor * of_g_x * static_cast<double>(inverse[c]));
+      at.at(out)[norm.padded() + c] = static_cast<float>(-factor * of_g);
+      if (c >= static_cast<std::size_t>(norm.groups.channels)) continue;
+      if (float* gradient = at.at(dscale)) gradient[c] = static_cast<float>(of_g_x);
+      if (float* gradient = at.at(dbias)) gradient[c] = static_cast<float>(of_g);
+    }
+  };
+  return make_pass(shared, "backward sums", operands, shared->sums_bytes() + shared->floats(2), work);
+}
+
+Step gradient_step(const SharedNorm& shared) {
+  Operands operands;
+  const BackwardOperands in(*shared, operands);
+  const std::size_t by = operands.add(saved(Operand::Access::read, kGradientMap, shared->floats(2)));
+  const std::size_t dx = operands.add(write_gradient(0, shared->x, shared->desc).operand);
+  const std::size_t dresidual =
+      operands.add_if(shared->wants_residual, write_gradient(0, shared->residual_value, shared->desc));
+  const auto work = [=](const BatchNorm& norm, const Buffers& at) {
+    const Affine map = in.affine(norm, at, reinterpret_cast<float*>(at.workspace()));
+    norm.for_each_group([&](int, std::int64_t image, const ChannelGroups::Group& group) {
+      const std::int64_t i = image * norm.groups.image_stride + group.offset;
+      const float* slope = at.at(by) + group.channel;
+      norm.loops(group.width)
+          .gradient(norm.groups.rows, at.at(in.x) + i, at.at(in.y) + (in.y == kNone ? 0 : i), at.at(in.dy) + i,
+                    at.at(dx) + i, at.at(dresidual) + (dresidual == kNone ? 0 : i), behind(map, group.channel),
+                    norm.activation.value_or(Bounds{}), {slope, slope + norm.padded()});
+    });
+  };
+  Step step = make_pass(shared, "backward", operands, shared->floats(2), work);
+  step.in_place = {in.dy, shared->wants_residual ? dresidual : dx};
+  return step;
+}
+
+}  // namespace
+
+bool batch_norm_fuses(const KernelRequest& request) {
+  const auto epilogue = find_epilogue(request);
+  return epilogue && (epilogue->activation == nullptr || bounds_of(*epilogue->activation));
+}
+
+bool batch_norm_supported(const KernelRequest& request) {
+  const bool single_output = std::all_of(request.output_names.begin() + 1, request.output_names.end(),
+                                         [](const std::string& name) { return name.empty(); });
+  if (!single_output) return false;
+  // statistics that are no states of the model: the portable kernel knows what becomes of them
+  const bool has_states = request.constants[3] != nullptr && request.constants[4] != nullptr;
+  if (request.mode == Mode::training && !has_states) return false;
+  return channel_groups(desc_of(request.layouts[0], plain_desc(request.inputs[0].shape.dims()))).has_value();
+}
+
+NodeKernels make_batch_norm(const dnnl::engine&, const KernelRequest& request) {
+  const auto norm = std::make_shared<const BatchNorm>(request);
+  NodeKernels kernels;
+  if (request.mode == Mode::inference) {
+    kernels.forward.push_back(inference_step(norm));
+    return kernels;
+  }
+  kernels.forward.push_back(statistics_step(norm));
+  kernels.forward.push_back(normalize_step(norm));
+  const bool wants_x = wants_gradient(request, 0) || norm->wants_residual;
+  const bool wants_scale = wants_gradient(request, 1), wants_bias = wants_gradient(request, 2);
+  if (wants_x || wants_scale || wants_bias) kernels.backward.push_back(sums_step(norm, wants_scale, wants_bias));
+  if (wants_x) kernels.backward.push_back(gradient_step(norm));
+  return kernels;
+}
+
+}  // namespace mangrove::onednn

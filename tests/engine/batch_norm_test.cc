@@ -1,0 +1,123 @@
+// Batch normalization in oneDNN programs against the portable kernels: alone, with a residual and an activation fused
+// into it, in blocked and channels-last layouts, with full and padded blocks, on one and on several threads.
+#ifdef MANGROVE_WITH_ONEDNN
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backend_comparison.h"
+#include "sample_graphs.h"
+
+namespace mangrove {
+namespace {
+
+const std::map<std::string, Attribute> kSame{{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}};
+
+enum class Behind { nothing, relu, clip, residual, residual_relu, residual_clip };
+
+struct Case {
+  const char* name;
+  std::int64_t batch, channels, height, width;
+  Behind behind;
+};
+
+Graph make_graph(const Case& c) {
+  GraphSketch sketch(DType::f32);
+  const std::int64_t channels = c.channels;
+  sketch.input("x", {kBatch, 3, c.height, c.width})
+      .parameter("w", {channels, 3, 3, 3})
+      .parameter("v", {channels, channels, 3, 3}, -0.3, 0.3)
+      .parameter("scale", {channels}, 0.5, 1.5)
+      .parameter("bias", {channels})
+      .constant("mean", uniform_tensor(DType::f32, {channels}, 1))
+      .constant("variance", uniform_tensor(DType::f32, {channels}, 2, 0.5, 1.5))
+      .constant("low", Tensor(DType::f32, Shape{}))
+      .constant("high", uniform_tensor(DType::f32, Shape{}, 3, 0.6, 0.7))
+      .node("Conv", {"x", "w"}, "a", kSame)
+      .node("Conv", {"a", "v"}, "b", kSame)
+      .node("BatchNormalization", {"b", "scale", "bias", "mean", "variance"}, "n");
+  const bool residual =
+      c.behind == Behind::residual || c.behind == Behind::residual_relu || c.behind == Behind::residual_clip;
+  if (residual) sketch.node("Add", {"n", "a"}, "r");
+  const std::string result = residual ? "r" : "n";
+  if (c.behind == Behind::relu || c.behind == Behind::residual_relu) sketch.node("Relu", {result}, "f");
+  if (c.behind == Behind::clip || c.behind == Behind::residual_clip) sketch.node("Clip", {result, "low", "high"}, "f");
+  const bool activation = c.behind != Behind::nothing && c.behind != Behind::residual;
+  return sketch.node("Conv", {activation ? "f" : result, "v"}, "y", kSame).create({"y"});
+}
+
+class OnednnBatchNorm : public testing::TestWithParam<Case> {};
+
+TEST_P(OnednnBatchNorm, StepEqualsPortable) {
+  const Graph graph = make_graph(GetParam());
+  const auto reference = make_execution(graph, "portable", GetParam().batch);
+  ASSERT_NE(reference, nullptr);
+  const StepOutcome expected = run_step(*reference, 5);
+  for (const int threads : {1, 3}) {
+    for (const bool fuse : {true, false}) {
+      SCOPED_TRACE(std::to_string(threads) + " threads" + (fuse ? ", fused" : ""));
+      const auto execution = make_execution(graph, "onednn", GetParam().batch, fuse, threads);
+      ASSERT_NE(execution, nullptr);
+      expect_close(run_step(*execution, 5), expected, 1e-4);
+      EXPECT_EQ(execution->program().describe().find("(BatchNormalization) is portable"), std::string::npos);
+      for (const char* state : {"mean", "variance"}) {
+        const Tensor found = execution->parameter(state), wanted = reference->parameter(state);
+        for (std::int64_t c = 0; c < GetParam().channels; ++c) {
+          const auto i = static_cast<std::size_t>(c);
+          EXPECT_NEAR(found.as<float>()[i], wanted.as<float>()[i], 1e-5) << state << " " << c;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(OnednnBatchNorm, InferenceEqualsPortable) {
+  const Graph graph = make_graph(GetParam());
+  std::vector<std::unique_ptr<Execution>> executions;
+  for (const char* backend : {"portable", "onednn"}) {
+    const auto program = Program::compile(graph, {.batch = GetParam().batch, .backend = backend});
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    executions.push_back(std::move(Execution::create(*program)).value());
+    const Case& c = GetParam();
+    const Tensor x = uniform_tensor(DType::f32, {c.batch, 3, c.height, c.width}, 8);
+    ASSERT_TRUE(executions.back()->set_input("x", x).ok());
+    executions.back()->forward();
+  }
+  const auto expected = executions[0]->output<float>("y"), found = executions[1]->output<float>("y");
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << i;
+}
+
+// The statistics must not drown where the values are far from zero.
+TEST(OnednnBatchNorm, ValuesFarFromZeroKeepTheirVariance) {
+  const Graph graph = GraphSketch(DType::f32)
+                          .input("x", {kBatch, 16})
+                          .parameter("scale", {16}, 0.5, 1.5)
+                          .parameter("bias", {16})
+                          .constant("mean", Tensor(DType::f32, {16}))
+                          .constant("variance", Tensor(DType::f32, {16}))
+                          .node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, "y")
+                          .create({"y"});
+  const auto reference = make_execution(graph, "portable", 64), execution = make_execution(graph, "onednn", 64);
+  ASSERT_TRUE(reference && execution);
+  const Tensor x = uniform_tensor(DType::f32, {64, 16}, 1, 999.5, 1000.5);
+  for (const auto& run : {reference.get(), execution.get()}) {
+    ASSERT_TRUE(run->set_input("x", x).ok());
+    run->forward();
+  }
+  const auto expected = reference->output<float>("y"), found = execution->output<float>("y");
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-3) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, OnednnBatchNorm,
+    testing::Values(Case{"full_blocks", 3, 32, 6, 5, Behind::nothing}, Case{"relu", 3, 16, 6, 5, Behind::relu},
+                    Case{"residual_relu", 3, 16, 20, 20, Behind::residual_relu},
+                    Case{"padded_block", 3, 30, 5, 5, Behind::residual_relu},
+                    Case{"channels_last", 3, 20, 5, 5, Behind::residual_relu},
+                    Case{"channels_last_relu", 2, 50, 6, 6, Behind::relu},
+                    Case{"one_channel", 2, 1, 6, 6, Behind::relu}, Case{"one_image", 1, 16, 6, 6, Behind::relu}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace mangrove
+#endif
