@@ -5,7 +5,8 @@
 namespace mangrove {
 
 /// A Conv node resolved against its shapes: what a kernel needs and nothing to parse.
-/// Output [N, M, H', W'] from input [N, C, H, W] and weights [M, C / group, kernel height, kernel width].
+/// Output [N, M, H', W'] from input [N, C, H, W] and weights [M, C / group, kernel height, kernel width]; without H in
+/// one dimension.
 struct ConvGeometry {
   std::int64_t batch = 1;  // kBatch where it is symbolic
   std::int64_t input_channels = 1;
@@ -15,10 +16,18 @@ struct ConvGeometry {
 
   std::int64_t input_channels_per_group() const { return input_channels / group; }
   std::int64_t output_channels_per_group() const { return output_channels / group; }
-  Shape output_shape() const { return {batch, output_channels, window.output[0], window.output[1]}; }
+  Shape input_shape() const { return image_shape(batch, input_channels, window.spatial(window.input)); }
+  Shape output_shape() const { return image_shape(batch, output_channels, window.spatial(window.output)); }
 };
 
-/// errors: invalid_argument (shapes or attributes do not fit together), unimplemented (not 2-d).
+/// errors: invalid_argument (shapes or attributes do not fit together), unimplemented (neither 1-d nor 2-d).
 Result<ConvGeometry> conv_geometry(const Node& node, const Shape& input, const Shape& weights);
+
+/// A ConvTranspose node from input [N, C, H, W] and weights [C, M / group, kernel height, kernel width], as the
+/// convolution that it is the transpose of: that one's *output* is the node's input, its *input* the node's output
+/// (attributes pads, output_padding, output_shape and auto_pad resolved), with the same weights. Rows and columns that
+/// output_padding adds are covered by no window; its pads_end is then negative.
+/// errors: as conv_geometry.
+Result<ConvGeometry> conv_transpose_geometry(const Node& node, const Shape& input, const Shape& weights);
 
 }  // namespace mangrove

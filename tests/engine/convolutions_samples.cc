@@ -9,7 +9,7 @@ using Ints = std::vector<std::int64_t>;
 }  // namespace
 
 std::vector<OperatorSample> convolutions() {
-  const SampleInput image = fed({kBatch, 2, 7, 6});
+  const SampleInput image = fed({kBatch, 2, 7, 6}), small = fed({kBatch, 2, 4, 3}), signal = fed({kBatch, 2, 7});
   return {
       {"Conv_plain", "Conv", {image, parameter({3, 2, 3, 2}), parameter({3})}},
       {"Conv_no_bias", "Conv", {image, parameter({3, 2, 3, 3})}},
@@ -28,6 +28,31 @@ std::vector<OperatorSample> convolutions() {
        {{"group", std::int64_t{3}}, {"pads", Ints{1, 1, 1, 1}}}},
       {"Conv_pointwise", "Conv", {image, parameter({5, 2, 1, 1})}},
       {"Conv_whole_image", "Conv", {image, parameter({2, 2, 7, 6})}},
+      {"Conv_signal", "Conv", {signal, parameter({3, 2, 3}), parameter({3})}, {{"pads", Ints{2, 1}}}},
+      {"Conv_signal_strided",
+       "Conv",
+       {fed({kBatch, 4, 9}), parameter({2, 2, 2})},
+       {{"strides", Ints{2}}, {"dilations", Ints{3}}, {"group", std::int64_t{2}}}},
+      {"Conv_signal_same", "Conv", {signal, parameter({1, 2, 4})}, {{"auto_pad", std::string("SAME_LOWER")}}},
+      {"ConvTranspose_plain", "ConvTranspose", {small, parameter({2, 3, 3, 2}), parameter({3})}},
+      {"ConvTranspose_fed", "ConvTranspose", {small, fed({2, 3, 2, 2}), fed({3})}},
+      {"ConvTranspose_strided",
+       "ConvTranspose",
+       {small, parameter({2, 1, 3, 2})},
+       {{"strides", Ints{2, 3}}, {"pads", Ints{1, 0, 2, 1}}, {"output_padding", Ints{1, 2}}}},
+      {"ConvTranspose_dilated_grouped",
+       "ConvTranspose",
+       {fed({kBatch, 4, 3, 2}), parameter({4, 3, 2, 2}), parameter({6})},
+       {{"dilations", Ints{1, 2}}, {"group", std::int64_t{2}}}},
+      {"ConvTranspose_output_shape",
+       "ConvTranspose",
+       {small, parameter({2, 2, 3, 3})},
+       {{"strides", Ints{3, 2}}, {"output_shape", Ints{10, 8}}}},
+      {"ConvTranspose_same",
+       "ConvTranspose",
+       {small, parameter({2, 2, 3, 3})},
+       {{"strides", Ints{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}},
+      {"ConvTranspose_signal", "ConvTranspose", {signal, parameter({2, 3, 4}), parameter({3})}, {{"strides", Ints{2}}}},
   };
 }
 

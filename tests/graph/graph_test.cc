@@ -96,7 +96,7 @@ const Wrong kWrong[] = {
      "node 'fc' (Gemm): attribute 'alpha' is an integer, expected a real"},
     {"TooFewInputs", [](GraphParts& p) { p.nodes[0].inputs.resize(1); }, "has 1 inputs, expected 2 to 3"},
     {"TooManyInputs", [](GraphParts& p) { p.nodes[1].inputs.push_back("x"); }, "has 2 inputs, expected 1"},
-    {"TooManyOutputs", [](GraphParts& p) { p.nodes[2].outputs.push_back("i"); }, "has 2 outputs, expected 1"},
+    {"TooManyOutputs", [](GraphParts& p) { p.nodes[1].outputs.push_back("i"); }, "has 2 outputs, expected 1"},
     {"RequiredInputLeftOut", [](GraphParts& p) { p.nodes[0].inputs[1] = ""; }, "input 1 is left out"},
     {"UndefinedValue", [](GraphParts& p) { p.nodes[1].inputs[0] = "c2"; },
      "node 'relu' (Relu): input 'c2' is not defined"},

@@ -246,8 +246,8 @@ const Refused kRefused[] = {
     {"NoGraph", [](Model& m) { m.clear_graph(); }, Code::data_loss, "no graph"},
     {"OtherDomain", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_domain("com.microsoft"); },
      Code::unimplemented, "node 'relu': operator 'Relu' of domain 'com.microsoft'"},
-    {"OtherOperator", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_op_type("LSTM"); }, Code::unimplemented,
-     "node 'relu': operator 'LSTM' is not supported"},
+    {"OtherOperator", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_op_type("Einsum"); }, Code::unimplemented,
+     "node 'relu': operator 'Einsum' is not supported"},
     {"ExternalData",
      [](Model& m) { m.mutable_graph()->mutable_initializer(0)->set_data_location(onnx::TensorProto::EXTERNAL); },
      Code::unimplemented, "external data"},
@@ -293,10 +293,10 @@ const Refused kRefused[] = {
      Code::unimplemented, "not a tensor of known rank"},
     {"SecondOutputInUse",
      [](Model& m) {
-       m.mutable_graph()->mutable_node(2)->add_output("indices");
+       m.mutable_graph()->mutable_node(1)->add_output("indices");
        m.mutable_graph()->add_output()->set_name("indices");
      },
-     Code::unimplemented, "node 'pool' (MaxPool): output 1 ('indices')"},
+     Code::unimplemented, "node 'relu' (Relu): output 1 ('indices')"},
     {"StrangeConstant",
      [](Model& m) {
        m.mutable_graph()->mutable_node(1)->set_op_type("Constant");

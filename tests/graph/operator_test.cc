@@ -66,7 +66,7 @@ TEST(PoolGeometry, GlobalPoolIsOneWindowOverTheImage) {
   const PoolGeometry geometry =
       pool_geometry(testing::make_node("n", "GlobalAveragePool", {}, {}), {5, 3, 6, 4}).value();
   EXPECT_EQ(geometry.window.taps(), 24);
-  EXPECT_EQ(geometry.output_shape(), (Shape{5, 3, 1, 1}));
+  EXPECT_EQ(geometry.output, (Shape{5, 3, 1, 1}));
 }
 
 TEST(GemmGeometry, ReadsSizesThroughTransposition) {

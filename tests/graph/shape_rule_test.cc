@@ -50,6 +50,12 @@ TEST_P(ShapeRule, GivesTheShapeOrTheReason) {
   }
 }
 
+Attributes rounded_up(Ints kernel, Ints strides, Ints pads) {
+  Attributes attributes = window(std::move(kernel), std::move(strides), std::move(pads));
+  attributes["ceil_mode"] = std::int64_t{1};
+  return attributes;
+}
+
 const Case kConv[] = {
     {"Plain", "Conv", {{kBatch, 3, 9, 7}, {8, 3, 3, 3}, {8}}, {}, {}, {kBatch, 8, 7, 5}},
     {"OddPads", "Conv", {{2, 3, 9, 7}, {8, 3, 3, 2}}, window({3, 2}, {2, 3}, {1, 0, 2, 1}), {}, {2, 8, 5, 3}},
@@ -88,7 +94,9 @@ const Case kConv[] = {
     {"NegativePad", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"pads", Ints{0, 0, -2, 0}}}, {}, {}, "attribute pads"},
     {"HugePad", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"pads", Ints{kHuge, 0, kHuge, 0}}}, {}, {}, "attribute pads"},
     {"HugeDilation", "Conv", {{1, 1, 4, 4}, {1, 1, 3, 3}}, {{"dilations", Ints{kHuge, 1}}}, {}, {}, "dilations"},
-    {"OneDimensional", "Conv", {{1, 1, 4}, {1, 1, 3}}, {}, {}, {}, "expected a 2-d convolution"},
+    {"Signal", "Conv", {{kBatch, 2, 9}, {3, 2, 4}}, {{"strides", Ints{2}}, {"pads", Ints{1, 2}}}, {}, {kBatch, 3, 5}},
+    {"SignalSame", "Conv", {{1, 1, 8}, {1, 1, 3}}, padded("SAME_UPPER", {3}, {3}), {}, {1, 1, 3}},
+    {"Volume", "Conv", {{1, 1, 4, 4, 4}, {1, 1, 3, 3, 3}}, {}, {}, {}, "expected a convolution of [N, C, W]"},
     {"BiasOfOtherLength", "Conv", {{1, 1, 4, 4}, {2, 1, 3, 3}, {3}}, {}, {}, {}, "bias has shape [3], expected [2]"},
 };
 
@@ -100,21 +108,18 @@ const Case kPool[] = {
     {"Global", "GlobalAveragePool", {{kBatch, 3, 8, 5}}, {}, {}, {kBatch, 3, 1, 1}},
     {"NoKernel", "MaxPool", {{1, 3, 8, 8}}, {}, {}, {}, "kernel_shape is [0, 0]"},
     {"OnlyPadding", "MaxPool", {{1, 3, 8, 8}}, window({2, 2}, {1, 1}, {2, 0, 0, 0}), {}, {}, "padding must be smaller"},
-    {"CeilMode",
+    {"RoundedUp", "MaxPool", {{1, 3, 8, 8}}, rounded_up({3, 2}, {2, 3}, {0, 0, 0, 0}), {}, {1, 3, 4, 3}},
+    {"RoundedUpBegins", "MaxPool", {{1, 1, 4}}, rounded_up({2}, {5}, {0, 1}), {}, {1, 1, 1}},
+    {"Dilated", "MaxPool", {{1, 1, 8}}, {{"kernel_shape", Ints{2}}, {"dilations", Ints{3}}}, {}, {1, 1, 5}},
+    {"DilatedPastAll",
      "MaxPool",
-     {{1, 3, 8, 8}},
-     {{"kernel_shape", Ints{2, 2}}, {"ceil_mode", std::int64_t{1}}},
+     {{1, 1, 2}},
+     {{"kernel_shape", Ints{2}}, {"dilations", Ints{3}}, {"pads", Ints{2, 2}}},
      {},
      {},
-     "ceil_mode is 1"},
-    {"Dilated",
-     "MaxPool",
-     {{1, 3, 8, 8}},
-     {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 1}}},
-     {},
-     {},
-     "dilated pooling"},
-    {"ThreeDimensional", "GlobalAveragePool", {{1, 3, 8, 8, 8}}, {}, {}, {}, "expected [N, C, H, W]"},
+     "can miss all of an input of 2"},
+    {"GlobalVolume", "GlobalAveragePool", {{1, 3, 8, 8, 8}}, {}, {}, {1, 3, 1, 1, 1}},
+    {"GlobalMatrix", "GlobalMaxPool", {{1, 3}}, {}, {}, {}, "expected [N, C, ...]"},
 };
 
 const Case kMatrix[] = {

@@ -38,11 +38,11 @@ Convolution::Convolution(const KernelRequest& request) {
   dst = output_value(request);
   has_bias = has_input(request, 2);
   if (has_bias) bias = input_value(request, 2);
-  strides = as_dims(geometry.window.strides);
-  dilations = as_dims(geometry.window.dilations);
+  strides = geometry.window.spatial(geometry.window.strides);
+  dilations = geometry.window.spatial(geometry.window.dilations);
   for (std::int64_t& dilation : dilations) dilation -= 1;  // oneDNN counts the gaps, ONNX the distance
-  pads_begin = as_dims(geometry.window.pads_begin);
-  pads_end = as_dims(geometry.window.pads_end);
+  pads_begin = geometry.window.spatial(geometry.window.pads_begin);
+  pads_end = geometry.window.spatial(geometry.window.pads_end);
 }
 
 // How the primitives take their images.
@@ -69,7 +69,8 @@ Format preferred_format(const Convolution& conv, const KernelRequest& request) {
 
 Desc image_desc(const Dims& dims, Format format) {
   using Tag = dnnl::memory::format_tag;
-  return Desc(dims, dnnl::memory::data_type::f32, format == Format::channels_last ? Tag::nhwc : Tag::any);
+  const Tag channels_last = dims.size() == 3 ? Tag::nwc : Tag::nhwc;
+  return Desc(dims, dnnl::memory::data_type::f32, format == Format::channels_last ? channels_last : Tag::any);
 }
 
 /// The primitives of one convolution; those for backward where they are wanted.

@@ -47,9 +47,6 @@ inline bool wants_gradient(const KernelRequest& request, std::size_t i) {
 inline dnnl::prop_kind forward_kind(const KernelRequest& request) {
   return request.mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
-inline Dims as_dims(const std::array<std::int64_t, 2>& pair) {
-  return {pair[0], pair[1]};
-}
 inline Value input_value(const KernelRequest& request, std::size_t i) {
   return {request.node.inputs[i], plain_desc(request.inputs[i].shape.dims())};
 }

@@ -30,6 +30,7 @@ constexpr std::array kFamilies{
     Family{"Conv", conv_supported, make_conv, fuses_residual_and_activation},
     Family{"Gemm", inner_product_supported, make_inner_product, fuses_activation},
     Family{"GlobalAveragePool", pool_supported, make_pool, nullptr},
+    Family{"GlobalMaxPool", pool_supported, make_pool, nullptr},
     Family{"MatMul", inner_product_supported, make_inner_product, fuses_activation},
     Family{"MaxPool", pool_supported, make_pool, nullptr},
     Family{"Relu", eltwise_supported, make_eltwise, nullptr},

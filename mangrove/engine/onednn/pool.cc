@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/graph/pool_geometry.h"
 
@@ -6,30 +8,59 @@ namespace {
 
 using dnnl::algorithm;
 
-algorithm algorithm_of(const Node& node, const PoolGeometry& geometry) {
-  if (node.op == "MaxPool") return algorithm::pooling_max;
-  return geometry.count_include_pad ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+/// One pooling in oneDNN's terms.
+struct Pooling {
+  explicit Pooling(const KernelRequest& request);
+
+  algorithm kind = algorithm::pooling_max;
+  Dims kernel, strides, dilations, begin, end;
+  bool counts_beyond = false;  // a window that was rounded up sticks out of padding that counts
+};
+
+Pooling::Pooling(const KernelRequest& request) {
+  const Shape& input = request.inputs[0].shape;
+  const PoolGeometry geometry = pool_geometry(request.node, input).value();
+  const Window& window = geometry.window;
+  if (request.node.op == "AveragePool" || request.node.op == "GlobalAveragePool") {
+    kind = geometry.count_include_pad ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+  }
+  if (request.node.op.starts_with("Global")) {  // one window over all, in the input's own dimensions
+    kernel.assign(input.begin() + 2, input.end());
+    strides.assign(kernel.size(), 1);
+    dilations = begin = end = Dims(kernel.size(), 0);
+    return;
+  }
+  kernel = window.spatial(window.kernel);
+  strides = window.spatial(window.strides);
+  dilations = window.spatial(window.dilations);
+  for (std::int64_t& dilation : dilations) dilation -= 1;  // oneDNN counts the gaps, ONNX the distance
+  begin = window.spatial(window.pads_begin);
+  Window::Pair reached = window.pads_end;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t last = (window.output[axis] - 1) * window.strides[axis] + window.extent(axis);
+    reached[axis] = std::max(reached[axis], last - window.input[axis] - window.pads_begin[axis]);
+  }
+  counts_beyond = geometry.count_include_pad && reached != window.pads_end;
+  end = window.spatial(reached);
 }
 
 }  // namespace
 
 bool pool_supported(const KernelRequest& request) {
-  return request.outputs.size() == 1;
+  return request.outputs.size() == 1 && !Pooling(request).counts_beyond;
 }
 
 NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request) {
-  const PoolGeometry geometry = pool_geometry(request.node, request.inputs[0].shape).value();
-  const algorithm kind = algorithm_of(request.node, geometry);
-  const Dims kernel = as_dims(geometry.window.kernel), strides = as_dims(geometry.window.strides);
-  const Dims begin = as_dims(geometry.window.pads_begin), end = as_dims(geometry.window.pads_end);
+  const Pooling pool(request);
   const Value src = input_value(request, 0), dst = output_value(request);
   const Desc src_desc = desc_of(request.layouts[0], src.plain);
-  const dnnl::pooling_forward::primitive_desc forward(
-      {forward_kind(request), kind, src_desc, any_desc(request.outputs[0].shape.dims()), strides, kernel, begin, end},
+  const dnnl::pooling_v2_forward::primitive_desc forward(
+      {forward_kind(request), pool.kind, src_desc, any_desc(request.outputs[0].shape.dims()), pool.strides, pool.kernel,
+       pool.dilations, pool.begin, pool.end},
       user_scratchpad(), engine);
   const std::string& node = request.node.name;
   const std::string maxima = node + "/maxima";  // which element of each window was the largest
-  const bool keeps_maxima = kind == algorithm::pooling_max && request.mode == Mode::training;
+  const bool keeps_maxima = pool.kind == algorithm::pooling_max && request.mode == Mode::training;
   std::vector<Argument> arguments{read_value(DNNL_ARG_SRC, src, src_desc),
                                   write_value(DNNL_ARG_DST, dst, forward.dst_desc())};
   if (keeps_maxima) arguments.push_back(write_saved(DNNL_ARG_WORKSPACE, maxima, forward.workspace_desc()));
@@ -37,8 +68,9 @@ NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request) 
   kernels.forward.push_back(primitive_step(forward, node + " forward", node, std::move(arguments)));
   if (!wants_gradient(request, 0)) return kernels;
 
-  const dnnl::pooling_backward::primitive_desc backward(
-      {kind, src_desc, forward.dst_desc(), strides, kernel, begin, end}, user_scratchpad(), engine, forward);
+  const dnnl::pooling_v2_backward::primitive_desc backward(
+      {pool.kind, src_desc, forward.dst_desc(), pool.strides, pool.kernel, pool.dilations, pool.begin, pool.end},
+      user_scratchpad(), engine, forward);
   arguments = {read_gradient(DNNL_ARG_DIFF_DST, dst, backward.diff_dst_desc()),
                write_gradient(DNNL_ARG_DIFF_SRC, src, backward.diff_src_desc())};
   if (keeps_maxima) arguments.push_back(read_saved(DNNL_ARG_WORKSPACE, maxima, forward.workspace_desc()));

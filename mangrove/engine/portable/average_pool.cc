@@ -9,14 +9,27 @@
 namespace mangrove::portable {
 namespace {
 
+/// Along one axis, how many taps of the window at each position are counted: those inside the input, or also those in
+/// its padding (but not beyond, where a window that was rounded up sticks out).
+std::vector<std::int64_t> counted_taps(const PoolGeometry& g, std::size_t axis) {
+  const Window& w = g.window;
+  const std::int64_t first = g.count_include_pad ? -w.pads_begin[axis] : 0;
+  const std::int64_t last = w.input[axis] + (g.count_include_pad ? w.pads_end[axis] : 0);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(w.output[axis]), 0);
+  for (std::int64_t position = 0; position < w.output[axis]; ++position) {
+    const std::int64_t begin = position * w.strides[axis] - w.pads_begin[axis];
+    counts[static_cast<std::size_t>(position)] = std::min(begin + w.kernel[axis], last) - std::max(begin, first);
+  }
+  return counts;
+}
+
 /// 1 / the number of elements that each window's mean is over: output plane [H', W'].
 template <class T>
 std::vector<T> window_weights(const PoolGeometry& g) {
-  std::vector<T> weights(static_cast<std::size_t>(g.window.output[0] * g.window.output[1]), T(0));
-  for_each_tap_row(g.window, [&](const TapRow& row) {
-    for (std::int64_t k = 0; k < row.count; ++k) weights[static_cast<std::size_t>(row.output + k)] += T(1);
-  });
-  for (T& weight : weights) weight = T(1) / (g.count_include_pad ? static_cast<T>(g.window.taps()) : weight);
+  std::vector<T> weights;
+  for (const std::int64_t rows : counted_taps(g, 0)) {
+    for (const std::int64_t columns : counted_taps(g, 1)) weights.push_back(T(1) / static_cast<T>(rows * columns));
+  }
   return weights;
 }
 
@@ -30,7 +43,7 @@ void forward_plane(const Window& window, const std::vector<T>& weights, const T*
 
 template <class T>
 void backward_plane(const Window& window, const std::vector<T>& weights, const T* diff_dst, T* diff_src) {
-  std::fill_n(diff_src, window.input[0] * window.input[1], T(0));
+  std::fill_n(diff_src, window.input_plane(), T(0));
   for_each_tap_row(window, [&](const TapRow& row) {
     for (std::int64_t k = 0; k < row.count; ++k) {
       diff_src[row.input + k * window.strides[1]] +=
@@ -43,7 +56,7 @@ template <class T>
 NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t planes = g.batch * g.channels;
-  const std::int64_t input = g.window.input[0] * g.window.input[1], output = g.window.output[0] * g.window.output[1];
+  const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
   const std::vector<T> weights = window_weights<T>(g);
   NodeKernels kernels;
   kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {

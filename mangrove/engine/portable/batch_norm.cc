@@ -47,10 +47,6 @@ T inverse_deviation(T variance, const Geometry& g) {
   return T(1) / std::sqrt(variance + static_cast<T>(g.epsilon));
 }
 
-bool has_output(const KernelRequest& request, std::size_t i) {
-  return i < request.output_names.size() && !request.output_names[i].empty();
-}
-
 template <class T>
 Step inference_step(const KernelRequest& request, const Geometry& g) {
   const std::vector<std::string>& in = request.node.inputs;

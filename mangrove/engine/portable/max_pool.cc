@@ -14,7 +14,7 @@ using Index = std::int32_t;  // of an element in its plane [H, W]
 template <class T>
 void forward_plane(const Window& window, const T* src, T* dst, Index* maxima) {
   const std::int64_t stride = window.strides[1];
-  std::fill_n(maxima, window.output[0] * window.output[1], Index{-1});
+  std::fill_n(maxima, window.output_plane(), Index{-1});
   for_each_tap_row(window, [&](const TapRow& row) {
     for (std::int64_t k = 0; k < row.count; ++k) {
       const std::int64_t from = row.input + k * stride;
@@ -30,35 +30,59 @@ void forward_plane(const Window& window, const T* src, T* dst, Index* maxima) {
 
 template <class T>
 void backward_plane(const Window& window, const T* diff_dst, const Index* maxima, T* diff_src) {
-  std::fill_n(diff_src, window.input[0] * window.input[1], T(0));
-  for (std::int64_t k = 0; k < window.output[0] * window.output[1]; ++k) diff_src[maxima[k]] += diff_dst[k];
+  std::fill_n(diff_src, window.input_plane(), T(0));
+  for (std::int64_t k = 0; k < window.output_plane(); ++k) diff_src[maxima[k]] += diff_dst[k];
+}
+
+/// From maxima in planes to ONNX's indices in the whole input, rows or columns first.
+void write_indices(const PoolGeometry& g, std::int64_t plane, const Index* maxima, std::int64_t* indices) {
+  const auto [height, width] = g.window.input;
+  for (std::int64_t k = 0; k < g.window.output_plane(); ++k) {
+    const std::int64_t at = maxima[k];
+    indices[k] = plane * height * width + (g.column_major ? at % width * height + at / width : at);
+  }
+}
+
+constexpr const char* kMaxima = "maxima";
+
+template <class T>
+Step forward_step(const KernelRequest& request, const PoolGeometry& g, Bytes index_bytes) {
+  OperandList operands;
+  operands.add(read_value(request.node.inputs[0]));
+  operands.add(write_value(request.output_names[0]));
+  operands.add(write_saved(kMaxima, index_bytes));
+  const std::size_t indices =
+      operands.add_if(has_output(request, 1), [&] { return write_value(request.output_names[1]); });
+  return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
+    const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
+    for (std::int64_t p = 0; p < g.batch * g.channels; ++p) {
+      Index* maxima = buffers.as<Index>(2) + p * output;
+      forward_plane(g.window, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output, maxima);
+      if (auto* out = buffers.as<std::int64_t>(indices)) write_indices(g, p, maxima, out + p * output);
+    }
+  });
+}
+
+template <class T>
+Step backward_step(const KernelRequest& request, const PoolGeometry& g, Bytes index_bytes) {
+  return make_step(request, "backward",
+                   {read_gradient(request.output_names[0]), read_saved(kMaxima, index_bytes),
+                    write_gradient(request.node.inputs[0])},
+                   [g](const Buffers& buffers) {
+                     const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
+                     for (std::int64_t p = 0; p < g.batch * g.channels; ++p) {
+                       backward_plane(g.window, buffers.as<const T>(0) + p * output,
+                                      buffers.as<const Index>(1) + p * output, buffers.as<T>(2) + p * input);
+                     }
+                   });
 }
 
 template <class T>
 NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
-  const std::string &x = request.node.inputs[0], &y = request.output_names[0];
-  const std::int64_t planes = g.batch * g.channels;
-  const std::int64_t input = g.window.input[0] * g.window.input[1], output = g.window.output[0] * g.window.output[1];
-  const Bytes index_bytes = planes * output * static_cast<Bytes>(sizeof(Index));
-  const std::string saved = "maxima";
+  const Bytes index_bytes = g.batch * g.channels * g.window.output_plane() * static_cast<Bytes>(sizeof(Index));
   NodeKernels kernels;
-  kernels.forward.push_back(
-      make_step(request, "forward", {read_value(x), write_value(y), write_saved(saved, index_bytes)},
-                [=](const Buffers& buffers) {
-                  for (std::int64_t p = 0; p < planes; ++p) {
-                    forward_plane(g.window, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output,
-                                  buffers.as<Index>(2) + p * output);
-                  }
-                }));
-  if (!wants_gradient(request, 0)) return kernels;
-  kernels.backward.push_back(
-      make_step(request, "backward", {read_gradient(y), read_saved(saved, index_bytes), write_gradient(x)},
-                [=](const Buffers& buffers) {
-                  for (std::int64_t p = 0; p < planes; ++p) {
-                    backward_plane(g.window, buffers.as<const T>(0) + p * output,
-                                   buffers.as<const Index>(1) + p * output, buffers.as<T>(2) + p * input);
-                  }
-                }));
+  kernels.forward.push_back(forward_step<T>(request, g, index_bytes));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_step<T>(request, g, index_bytes));
   return kernels;
 }
 
@@ -69,6 +93,8 @@ Result<NodeKernels> make_max_pool(const KernelRequest& request) {
   if (geometry.window.input[0] > INT32_MAX / geometry.window.input[1]) {
     return make_error(Code::unimplemented, "input " + to_string(request.inputs[0].shape) + " has too large planes");
   }
+  if (request.outputs[0].dtype == DType::u8) return kernels_of<std::uint8_t>(request, geometry);
+  if (request.outputs[0].dtype == DType::i8) return kernels_of<std::int8_t>(request, geometry);
   return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
 }
 

@@ -5,7 +5,10 @@
 namespace mangrove::portable {
 
 std::vector<KernelRow> pools() {
-  return {{"AveragePool", make_average_pool}, {"GlobalAveragePool", make_average_pool}, {"MaxPool", make_max_pool}};
+  return {{"AveragePool", make_average_pool},
+          {"GlobalAveragePool", make_average_pool},
+          {"GlobalMaxPool", make_max_pool},
+          {"MaxPool", make_max_pool}};
 }
 
 }  // namespace mangrove::portable

@@ -5,6 +5,6 @@
 namespace mangrove::portable {
 
 Result<NodeKernels> make_average_pool(const KernelRequest& request);  // AveragePool, GlobalAveragePool
-Result<NodeKernels> make_max_pool(const KernelRequest& request);
+Result<NodeKernels> make_max_pool(const KernelRequest& request);      // MaxPool, GlobalMaxPool
 
 }  // namespace mangrove::portable

@@ -32,6 +32,9 @@ inline Operand write_saved(const std::string& name, Bytes bytes) {
 inline bool has_input(const KernelRequest& request, std::size_t i) {
   return i < request.node.inputs.size() && !request.node.inputs[i].empty();
 }
+inline bool has_output(const KernelRequest& request, std::size_t i) {
+  return i < request.output_names.size() && !request.output_names[i].empty();
+}
 inline bool wants_gradient(const KernelRequest& request, std::size_t i) {
   return request.mode == Mode::training && i < request.wants_gradient.size() && request.wants_gradient[i];
 }

@@ -8,7 +8,14 @@ namespace {
 Result<std::vector<ValueInfo>> infer(const Node& node, const OperatorInputs& inputs) {
   MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
   MG_TRY(const PoolGeometry geometry, pool_geometry(node, inputs.values[0]->shape));
-  return std::vector<ValueInfo>{{inputs.values[0]->dtype, geometry.output_shape()}};
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, geometry.output}};
+}
+
+Result<std::vector<ValueInfo>> infer_max(const Node& node, const OperatorInputs& inputs) {
+  const DType dtype = inputs.values[0]->dtype;
+  if (dtype != DType::u8 && dtype != DType::i8) MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
+  MG_TRY(const PoolGeometry geometry, pool_geometry(node, inputs.values[0]->shape));
+  return std::vector<ValueInfo>{{dtype, geometry.output}, {DType::i64, geometry.output}};
 }
 
 // One comparison or addition per tap.
@@ -29,16 +36,19 @@ Operator pool(std::string_view type, std::vector<Operator::AttributeRule> attrib
           .cost = cost};
 }
 
-/// MaxPool: the largest element that each window covers.
+/// MaxPool: the largest element that each window covers; output 1 is where it was in the flat input.
 Operator max_pool() {
   using enum Operator::AttributeKind;
-  return pool("MaxPool", {{"auto_pad", string},
-                          {"ceil_mode", integer},
-                          {"dilations", integers},
-                          {"kernel_shape", integers},
-                          {"pads", integers},
-                          {"storage_order", integer},
-                          {"strides", integers}});
+  Operator row = pool("MaxPool", {{"auto_pad", string},
+                                  {"ceil_mode", integer},
+                                  {"dilations", integers},
+                                  {"kernel_shape", integers},
+                                  {"pads", integers},
+                                  {"storage_order", integer},
+                                  {"strides", integers}});
+  row.max_outputs = 2;
+  row.infer = infer_max;
+  return row;
 }
 
 /// AveragePool: the mean of the elements that each window covers; with count_include_pad, of all its taps.
@@ -52,15 +62,20 @@ Operator average_pool() {
                               {"strides", integers}});
 }
 
-/// GlobalAveragePool: the mean over H and W: [N, C, H, W] to [N, C, 1, 1].
+/// GlobalAveragePool: the mean over all dimensions after the channels: [N, C, H, W] to [N, C, 1, 1].
 Operator global_average_pool() {
   return pool("GlobalAveragePool", {});
+}
+
+/// GlobalMaxPool: the largest element over the same.
+Operator global_max_pool() {
+  return pool("GlobalMaxPool", {});
 }
 
 }  // namespace
 
 std::vector<Operator> pools() {
-  return {max_pool(), average_pool(), global_average_pool()};
+  return {max_pool(), average_pool(), global_average_pool(), global_max_pool()};
 }
 
 }  // namespace mangrove::rows
