@@ -45,7 +45,7 @@ void add_data_command(CLI::App& app, CommandContext& context) {
                     "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data")
         ->type_name("");
   add_output_flags(*show, context.output);
-  command->footer("Examples:\n  mangrove data list\n  mangrove data get mnist --data-dir /mnt/usb/data");
+  command->footer("Examples:\n  mangrove data list\n  mangrove data fetch mnist --data-dir /mnt/usb/data");
   get->callback([&context, state] {
     context.action = [&context, state] { return download_data(state->name, state->data_dir, context.stop); };
   });

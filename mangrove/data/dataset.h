@@ -12,7 +12,13 @@
 
 namespace mangrove::data {
 
-enum class Split { train, test };
+enum class Split { train, validation, test };
+
+/// Classes of classes.
+struct CoarseLabels {
+  std::vector<std::string> names;
+  std::vector<std::int32_t> of_class;  // which of the names each class belongs to
+};
 
 /// Labelled samples that can be read in any order. Immutable.
 /// threads: any thread may call any method.
@@ -20,14 +26,19 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::uint32_t size() const = 0;
-  /// Of one sample: [C, H, W].
+  /// Of one sample: [C, H, W] of an image, [C, L] of a window of sensor channels.
   virtual Shape sample_shape() const = 0;
   virtual const std::vector<std::string>& class_names() const = 0;
   std::int32_t classes() const { return static_cast<std::int32_t>(class_names().size()); }
+  /// The hierarchy above the classes; null where there is none.
+  virtual const CoarseLabels* coarse() const { return nullptr; }
+  /// What figures made with these very samples have to be called, e.g. "CIFAR-10 (JPEG q75)"; "" where the name of the
+  /// data set says it all.
+  virtual std::string title() const { return {}; }
 
   /// 0 <= index < size().
   virtual std::int32_t label(std::uint32_t index) const = 0;
-  /// Writes the sample, in [0, 1], to `out` (sample_shape().elements() floats).
+  /// Writes the sample to `out` (sample_shape().elements() floats): images in [0, 1], sensors in their own units.
   /// errors: data_loss (a sample that cannot be decoded; names file and index).
   virtual Status read(std::uint32_t index, std::span<float> out) const = 0;
 };
@@ -36,17 +47,31 @@ class Dataset {
 /// ~/.cache/mangrove/data.
 fs::path data_folder(const std::string& given);
 
-/// Names that open_dataset knows: "glyphs", "mnist".
+/// What the program knows about a data set, or about a kind of files.
+struct DatasetInfo {
+  std::string_view name;
+  std::string_view usage;    // "csv:FILE[,window=128]..."
+  std::string_view summary;  // one line for a person
+  bool is_kind;              // NAME:PATH of the user's own files
+};
+std::span<const DatasetInfo> known_datasets();
+/// The names of those that are not kinds: "cifar10", "glyphs", "mnist", ...
 std::span<const std::string> dataset_names();
 /// One line for a person. errors: not_found (unknown name, with the nearest known one).
-Result<std::string> dataset_summary(std::string_view name);
-/// Whether open_dataset would find the files of both splits (it does not look into them).
-/// errors: not_found (unknown name, with the nearest known one).
-Result<bool> is_present(std::string_view name, const fs::path& folder);
+Result<std::string> dataset_summary(std::string_view spec);
+/// Whether open_dataset would find the files (it does not look into them).
+/// errors: not_found (unknown name, with the nearest known one), invalid_argument (not a spec).
+Result<bool> is_present(std::string_view spec, const fs::path& folder);
 
-/// Opens a data set in a folder made by data_folder().
-/// errors: not_found (unknown name, with the nearest known one; or files missing: names them and says how to get them),
-/// data_loss (corrupt or truncated file; names it, what was found and what was expected).
-Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view name, Split split, const fs::path& folder);
+/// Opens one split of a data set in a folder made by data_folder(). `spec` as in spec.h; options that all data sets
+/// take:
+///   validation=N, test=N  where there is no such split: carved from the training samples, a share if below 1, else
+///                         a number of samples; the same share of each class (of a CSV: of each recording's time)
+///   split-seed=N          which samples are carved; 1
+///   balance=yes           training: samples of smaller classes are repeated until all are as large as the largest
+/// errors: not_found (unknown name, with the nearest known one; no such split; or files missing: names them and says
+/// how to get them), invalid_argument (not a spec, unknown option), data_loss (corrupt or truncated file; names it,
+/// what was found and what was expected).
+Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const fs::path& folder);
 
 }  // namespace mangrove::data

@@ -1,8 +1,6 @@
 #include "mangrove/data/mnist.h"
 
-#include <algorithm>
-
-#include "mangrove/data/idx.h"
+#include "mangrove/data/idx_dataset.h"
 
 namespace mangrove::data {
 namespace {
@@ -21,71 +19,16 @@ constexpr std::string_view kMirrors[] = {
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
 };
 
-class Mnist final : public Dataset {
- public:
-  Mnist(IdxFile images, IdxFile labels) : images_(std::move(images)), labels_(std::move(labels)) {}
-
-  std::uint32_t size() const override { return images_.sizes()[0]; }
-  Shape sample_shape() const override { return {1, images_.sizes()[1], images_.sizes()[2]}; }
-  const std::vector<std::string>& class_names() const override { return class_names_; }
-  std::int32_t label(std::uint32_t index) const override { return labels_.elements()[index]; }
-
-  Status read(std::uint32_t index, std::span<float> out) const override {
-    MG_CHECK(index < size());
-    const std::size_t pixels = std::size_t{images_.sizes()[1]} * images_.sizes()[2];
-    MG_CHECK(out.size() == pixels);
-    const auto image = images_.elements().subspan(index * pixels, pixels);
-    std::ranges::transform(image, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
-    return {};
-  }
-
- private:
-  IdxFile images_;
-  IdxFile labels_;
-  std::vector<std::string> class_names_ = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
-};
-
-Status check_labels(const IdxFile& images, const IdxFile& labels, const fs::path& path, std::int32_t classes) {
-  if (labels.sizes()[0] != images.sizes()[0])
-    return make_error(Code::data_loss, path.string() + ": " + std::to_string(labels.sizes()[0]) +
-                                           " labels found, one for each of " + std::to_string(images.sizes()[0]) +
-                                           " images expected");
-  const auto all = labels.elements();
-  const auto bad = std::ranges::find_if(all, [&](std::uint8_t label) { return label >= classes; });
-  if (bad == all.end()) return {};
-  return make_error(Code::data_loss, path.string() + ": label " + std::to_string(*bad) + " of sample " +
-                                         std::to_string(bad - all.begin()) + ": expected 0 to " +
-                                         std::to_string(classes - 1));
-}
-
-struct Paths {
-  fs::path images;
-  fs::path labels;
-};
-
-Result<Paths> find_files(Split split, const fs::path& folder) {
-  const std::string prefix = split == Split::train ? "train" : "t10k";
-  const std::string names[] = {prefix + "-images-idx3-ubyte", prefix + "-labels-idx1-ubyte"};
-  const auto images = local_file(folder, names[0]);
-  const auto labels = local_file(folder, names[1]);
-  if (images && labels) return Paths{*images, *labels};
-  const std::string missing = images ? names[1] : labels ? names[0] : names[0] + " and " + names[1];
-  return make_error(Code::not_found, "mnist: " + missing + " (or with .gz) not in " + folder.string() +
-                                         "; get it with 'mangrove data get mnist', or use '--data glyphs', which "
-                                         "needs no files");
-}
-
 }  // namespace
 
 constinit const RemoteDataset kMnistFiles = {"mnist", kFiles, kMirrors};
 
 Result<std::shared_ptr<const Dataset>> open_mnist(Split split, const fs::path& folder) {
-  MG_TRY(const Paths paths, find_files(split, folder / "mnist"));
-  MG_TRY(IdxFile images, IdxFile::open(paths.images, 3));
-  MG_TRY(IdxFile labels, IdxFile::open(paths.labels, 1));
-  auto dataset = std::make_shared<Mnist>(images, labels);
-  MG_RETURN_IF_ERROR(check_labels(images, labels, paths.labels, dataset->classes()));
-  return std::shared_ptr<const Dataset>(std::move(dataset));
+  Result<std::shared_ptr<const Dataset>> dataset = open_idx(split, folder / "mnist", 10);
+  if (dataset.ok() || dataset.code() != Code::not_found) return dataset;
+  return make_error(Code::not_found, "mnist: " + dataset.error().message +
+                                         "; get it with 'mangrove data fetch mnist', or use '--data glyphs', which "
+                                         "needs no files");
 }
 
 }  // namespace mangrove::data

@@ -3,41 +3,201 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/data/cifar.h"
+#include "mangrove/data/csv_windows.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/download.h"
 #include "mangrove/data/glyphs.h"
+#include "mangrove/data/idx_dataset.h"
+#include "mangrove/data/image_folder.h"
 #include "mangrove/data/mnist.h"
+#include "mangrove/data/spec.h"
+#include "mangrove/data/subset.h"
 
 namespace mangrove::data {
 namespace {
 
+using Opened = Result<std::shared_ptr<const Dataset>>;  // null: there is no such split
+
 /// What the program must know about a data set.
 struct Entry {
-  std::string_view name;
-  std::string_view summary;
-  Result<std::shared_ptr<const Dataset>> (*open)(Split split, const fs::path& folder);
-  const RemoteDataset* files;  // null: it needs none
+  DatasetInfo info;
+  Opened (*open)(const DatasetSpec& spec, Split split, const fs::path& folder);
+  std::string_view folder;     // where the data folder has it; "": it needs no files, or has a PATH
+  const RemoteDataset* files;  // null: cannot be downloaded
+  std::string_view options;    // besides those of all data sets, with a space between them
+  bool carves = false;         // takes validation= and test= itself
 };
 
-Result<std::shared_ptr<const Dataset>> open_glyphs(Split split, const fs::path&) {
+template <Opened open(Split, const fs::path&)>
+Opened by_name(const DatasetSpec&, Split split, const fs::path& folder) {
+  return open(split, folder);
+}
+
+Opened open_glyphs(Split split, const fs::path&) {
+  if (split == Split::validation) return std::shared_ptr<const Dataset>();
   return make_glyphs(split);
+}
+
+Opened open_idx_folder(const DatasetSpec& spec, Split split, const fs::path& folder) {
+  return open_idx(split, resolve_path(spec.path, folder), 0);
 }
 
 /// The whole list. In the order of the names.
 constexpr Entry kDatasets[] = {
-    {"glyphs", "digits drawn by the program itself: 60,000 + 10,000 grey images of 28x28, 10 classes; no files",
-     &open_glyphs, nullptr},
-    {"mnist", "handwritten digits: 60,000 + 10,000 grey images of 28x28, 10 classes", &open_mnist, &kMnistFiles},
+    {{"cifar10", "cifar10", "small colour images: 50,000 + 10,000 of 32x32, 10 classes", false},
+     &by_name<open_cifar10>,
+     "cifar-10-batches-bin",
+     &kCifar10Files,
+     ""},
+    {{"cifar10-jpeg", "cifar10-jpeg", "CIFAR-10 (JPEG q75): the same images after JPEG compression", false},
+     &by_name<open_cifar10_jpeg>,
+     "cifar-10-jpeg-batches-bin",
+     nullptr,
+     ""},
+    {{"cifar10-lossless", "cifar10-lossless", "the first 10,000 training images of CIFAR-10 and its test images",
+      false},
+     &by_name<open_cifar10_lossless>,
+     "cifar10-lossless",
+     nullptr,
+     ""},
+    {{"cifar100", "cifar100", "small colour images: 50,000 + 10,000 of 32x32, 100 classes in 20 coarse ones", false},
+     &by_name<open_cifar100>,
+     "cifar-100-binary",
+     &kCifar100Files,
+     ""},
+    {{"cifar100-coarse", "cifar100-coarse", "CIFAR-100 with its 20 coarse classes for labels", false},
+     &by_name<open_cifar100_coarse>,
+     "cifar-100-binary",
+     &kCifar100Files,
+     ""},
+    {{"csv", "csv:PATH[,window=128][,stride=128][,label=label][,group=COLUMN][,skip=COLUMN;...]",
+      "windows of sensor channels from a CSV file", true},
+     &open_csv,
+     "",
+     nullptr,
+     "window stride label group skip",
+     true},
+    {{"folder", "folder:PATH[,size=96][,channels=3]", "JPEG, PNG, PPM and PGM images in class folders", true},
+     &open_image_folder,
+     "",
+     nullptr,
+     "size channels"},
+    {{"glyphs", "glyphs",
+      "digits drawn by the program itself: 60,000 + 10,000 grey images of 28x28, 10 classes; no files", false},
+     &by_name<open_glyphs>,
+     "",
+     nullptr,
+     ""},
+    {{"idx", "idx:PATH", "a folder with IDX files of images and labels, as MNIST's", true},
+     &open_idx_folder,
+     "",
+     nullptr,
+     ""},
+    {{"mnist", "mnist", "handwritten digits: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
+     &by_name<open_mnist>,
+     "mnist",
+     &kMnistFiles,
+     ""},
+};
+constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance"};
+
+struct Found {
+  DatasetSpec spec;
+  const Entry* entry;
 };
 
-Result<const Entry*> find(std::string_view name) {
-  const auto* entry = std::ranges::find(kDatasets, name, &Entry::name);
-  if (entry != std::end(kDatasets)) return entry;
-  return make_error(Code::not_found,
-                    "unknown data set '" + std::string(name) + "'" + suggestion(name, dataset_names()));
+Status check_options(const DatasetSpec& spec, const Entry& entry) {
+  std::vector<std::string> known(std::begin(kCommonOptions), std::end(kCommonOptions));
+  for (std::string_view rest = entry.options; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    known.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  for (const auto& [key, value] : spec.options)
+    if (std::ranges::find(known, key) == known.end())
+      return make_error(Code::invalid_argument,
+                        "data set '" + spec.name + "': unknown option '" + key + "'" + suggestion(key, known));
+  return {};
+}
+
+Result<Found> find(std::string_view text) {
+  MG_TRY(DatasetSpec spec, DatasetSpec::parse(text));
+  const auto* entry =
+      std::ranges::find_if(kDatasets, [&](const Entry& candidate) { return candidate.info.name == spec.name; });
+  if (entry == std::end(kDatasets))
+    return make_error(Code::not_found, "unknown data set '" + spec.name + "'" + suggestion(spec.name, dataset_names()));
+  if (entry->info.is_kind == spec.path.empty())
+    return make_error(Code::invalid_argument,
+                      entry->info.is_kind
+                          ? "data '" + std::string(text) + "': no path: expected " + std::string(entry->info.usage)
+                          : "data '" + std::string(text) + "': '" + spec.name +
+                                "' takes no path; it is looked for in the data folder");
+  MG_RETURN_IF_ERROR(check_options(spec, *entry));
+  return Found{std::move(spec), entry};
+}
+
+/// What the options that all data sets have say.
+struct CommonOptions {
+  double validation, test;  // 0: not given; a share below 1, or a number of samples
+  std::uint64_t seed;
+  bool balance;
+};
+
+Result<CommonOptions> common_options(const DatasetSpec& spec) {
+  CommonOptions options{};
+  MG_TRY(options.validation, spec.number("validation", 0, 0, 1e9));
+  MG_TRY(options.test, spec.number("test", 0, 0, 1e9));
+  MG_TRY(const std::int64_t seed, spec.whole_number("split-seed", 1, 0, std::int64_t{1} << 62));
+  options.seed = static_cast<std::uint64_t>(seed);
+  const std::string balance = spec.option("balance").value_or("no");
+  options.balance = balance == "yes";
+  if (balance != "yes" && balance != "no")
+    return make_error(Code::invalid_argument, "option 'balance': '" + balance + "' is not yes or no");
+  return options;
+}
+
+const char* split_name(Split split) {
+  return split == Split::train ? "training" : split == Split::validation ? "validation" : "test";
+}
+
+/// The split that validation= or test= carves from the training samples.
+Opened open_carved(const Found& found, Split split, const CommonOptions& options, const fs::path& folder) {
+  MG_TRY(const auto all, found.entry->open(found.spec, Split::train, folder));
+  const auto share = [&](double given) { return given < 1 ? given : given / static_cast<double>(all->size()); };
+  const double validation = share(options.validation), test = share(options.test);
+  if (validation + test >= 1)
+    return make_error(Code::invalid_argument,
+                      "data '" + found.spec.text() + "': options 'validation' and 'test' leave " +
+                          "nothing to train with of " + std::to_string(all->size()) + " samples");
+  CarvedSplits splits = carve(*all, validation, test, options.seed);
+  auto& indices = split == Split::train ? splits.train : split == Split::validation ? splits.validation : splits.test;
+  if (indices.empty())
+    return make_error(Code::invalid_argument, "data '" + found.spec.text() + "': the " + split_name(split) +
+                                                  " split is empty: every class has too few samples for that share");
+  return subset(all, std::move(indices));
+}
+
+/// The split as the files have it, or carved.
+Opened open_split(const Found& found, Split split, const CommonOptions& options, const fs::path& folder) {
+  if (found.entry->carves) return found.entry->open(found.spec, split, folder);
+  const auto check_not_there = [&](double given, Split own) -> Status {
+    if (given == 0) return {};
+    MG_TRY(const auto dataset, found.entry->open(found.spec, own, folder));
+    if (dataset == nullptr) return {};
+    return make_error(Code::invalid_argument, "data '" + found.spec.text() + "': it has a " + split_name(own) +
+                                                  " split of its own: leave the option out");
+  };
+  MG_RETURN_IF_ERROR(check_not_there(options.validation, Split::validation));
+  MG_RETURN_IF_ERROR(check_not_there(options.test, Split::test));
+  const bool carved = (split == Split::train && options.validation + options.test > 0) ||
+                      (split == Split::validation && options.validation > 0) ||
+                      (split == Split::test && options.test > 0);
+  return carved ? open_carved(found, split, options, folder) : found.entry->open(found.spec, split, folder);
 }
 
 /// $HOME, or what the user database says where a service runs without it.
@@ -59,38 +219,63 @@ fs::path data_folder(const std::string& given) {
   return home_folder() / ".cache" / "mangrove" / "data";
 }
 
+std::span<const DatasetInfo> known_datasets() {
+  static const std::vector<DatasetInfo> all = [] {
+    std::vector<DatasetInfo> infos;
+    for (const Entry& entry : kDatasets) infos.push_back(entry.info);
+    return infos;
+  }();
+  return all;
+}
+
 std::span<const std::string> dataset_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Entry& entry : kDatasets) all.emplace_back(entry.name);
+    for (const Entry& entry : kDatasets)
+      if (!entry.info.is_kind) all.emplace_back(entry.info.name);
     return all;
   }();
   return names;
 }
 
-Result<std::string> dataset_summary(std::string_view name) {
-  MG_TRY(const Entry* entry, find(name));
-  return std::string(entry->summary);
+Result<std::string> dataset_summary(std::string_view spec) {
+  MG_TRY(const Found found, find(spec));
+  return std::string(found.entry->info.summary);
 }
 
-Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view name, Split split, const fs::path& folder) {
-  MG_TRY(const Entry* entry, find(name));
-  return entry->open(split, folder);
+Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const fs::path& folder) {
+  MG_TRY(const Found found, find(spec));
+  MG_TRY(const CommonOptions options, common_options(found.spec).context("data '" + std::string(spec) + "'"));
+  MG_TRY(auto dataset, open_split(found, split, options, folder));
+  if (dataset == nullptr)
+    return make_error(Code::not_found, "data '" + std::string(spec) + "' has no " + split_name(split) +
+                                           " split; carve one from its training samples with '" + std::string(spec) +
+                                           (split == Split::test ? ",test=0.2'" : ",validation=0.1'"));
+  if (options.balance && split == Split::train) dataset = oversample(std::move(dataset), options.seed);
+  return dataset;
 }
 
-Result<bool> is_present(std::string_view name, const fs::path& folder) {
-  MG_TRY(const Entry* entry, find(name));
-  if (entry->files == nullptr) return true;
-  return std::ranges::all_of(entry->files->files, [&](const RemoteFile& file) {
-    return local_file(folder / entry->files->name, file.name).has_value();
+Result<bool> is_present(std::string_view spec, const fs::path& folder) {
+  MG_TRY(const Found found, find(spec));
+  std::error_code ignored;
+  if (found.entry->info.is_kind) return fs::exists(resolve_path(found.spec.path, folder), ignored);
+  if (found.entry->files == nullptr)
+    return found.entry->folder.empty() || fs::is_directory(folder / found.entry->folder, ignored);
+  return std::ranges::all_of(found.entry->files->files, [&](const RemoteFile& file) {
+    return local_file(folder / found.entry->files->name, file.name).has_value();
   });
 }
 
-Status fetch_dataset(std::string_view name, const fs::path& folder, const DownloadProgress& progress,
+Status fetch_dataset(std::string_view spec, const fs::path& folder, const DownloadProgress& progress,
                      std::stop_token stop) {
-  MG_TRY(const Entry* entry, find(name));
-  if (entry->files == nullptr) return {};
-  return fetch_files(*entry->files, folder, progress, std::move(stop));
+  MG_TRY(const Found found, find(spec));
+  if (found.entry->files != nullptr) return fetch_files(*found.entry->files, folder, progress, std::move(stop));
+  MG_TRY(const bool present, is_present(spec, folder));
+  if (present) return {};
+  return make_error(Code::not_found,
+                    "data '" + std::string(spec) + "' cannot be downloaded, and is not " +
+                        (found.entry->info.is_kind ? "at " + resolve_path(found.spec.path, folder).string()
+                                                   : "in " + (folder / found.entry->folder).string()));
 }
 
 }  // namespace mangrove::data

@@ -207,5 +207,72 @@ TEST(UrlHost, IsWhatStandsBetweenSchemeAndPath) {
   EXPECT_EQ(url_host("file:///tmp/x"), "file:///tmp/x");
 }
 
+/// A tar archive (ustar) of files of these names and contents.
+std::string tar_of(const std::vector<std::pair<std::string, std::string>>& files) {
+  std::string archive;
+  for (const auto& [name, content] : files) {
+    std::string header(512, '\0');
+    char size[12];
+    std::snprintf(size, sizeof size, "%011zo", content.size());
+    header.replace(0, name.size(), name).replace(124, 11, size).replace(148, 8, 8, ' ');
+    header[156] = '0';
+    std::size_t sum = 0;
+    for (const unsigned char c : header) sum += c;
+    char checksum[8];
+    std::snprintf(checksum, sizeof checksum, "%06zo", sum);
+    header.replace(148, 7, std::string(checksum) + '\0');
+    archive += header + content + std::string((512 - content.size() % 512) % 512, '\0');
+  }
+  return archive + std::string(1024, '\0');
+}
+
+class ArchiveTest : public DownloadTest {
+ protected:
+  Status fetch_archive(const std::string& archive, const std::string& checksum) {
+    write(remote() / "one" / "all.tar.gz", archive);
+    const std::vector<std::string> mirrors = {mirror("none"), mirror("one")};
+    const std::vector<std::string_view> views(mirrors.begin(), mirrors.end());
+    const std::vector<RemoteFile> files = {{"images", images_digest_, 300'000, 0}, {"labels", "", 0, 0}};
+    const RemoteArchive remote_archive = {"all.tar.gz", checksum, static_cast<Bytes>(archive.size())};
+    return fetch_files({"digits", files, views, remote_archive}, local_.path(), {}, {}, {.stall_timeout = 1});
+  }
+};
+
+TEST_F(ArchiveTest, ItsFilesAreUnpackedFromWhateverFolder) {
+  const std::string archive =
+      gzipped(tar_of({{"x/", ""}, {"x/readme", "hello"}, {"x/labels", labels_}, {"x/images", images_}}));
+  const Status status = fetch_archive(archive, digest(archive));
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  expect_complete();
+  EXPECT_TRUE(fetch_archive("", "").ok()) << "what is there and right is not fetched again";
+}
+
+TEST_F(ArchiveTest, WrongOnesAreRefused) {
+  const std::string good = gzipped(tar_of({{"images", images_}, {"labels", labels_}}));
+  const std::string incomplete = gzipped(tar_of({{"images", images_}}));
+  const std::string wrong = gzipped(tar_of({{"images", "other"}, {"labels", labels_}}));
+  const std::string truncated = gzipped(tar_of({{"images", images_}}).substr(0, 2000));
+  const std::string no_tar = gzipped(std::string(2000, 'x'));
+  struct Case {
+    const std::string& archive;
+    std::string checksum;
+    Code code;
+    std::string message;
+  };
+  const Case cases[] = {
+      {good, digest("x"), Code::data_loss, "checksum"},
+      {incomplete, digest(incomplete), Code::not_found, "all.tar.gz: no file 'labels' in the archive"},
+      {wrong, digest(wrong), Code::data_loss, "all.tar.gz: images: 5 bytes found, 300000 expected"},
+      {truncated, digest(truncated), Code::data_loss, "truncated"},
+      {no_tar, digest(no_tar), Code::data_loss, "not a tar archive"},
+  };
+  for (const Case& test : cases) {
+    const Status status = fetch_archive(test.archive, test.checksum);
+    ASSERT_FALSE(status.ok()) << test.message;
+    EXPECT_EQ(status.code(), test.code) << status.error().message;
+    EXPECT_NE(status.error().message.find(test.message), std::string::npos) << status.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace mangrove::data

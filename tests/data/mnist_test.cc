@@ -65,9 +65,9 @@ TEST_F(MnistTest, UnpackedFileIsPreferred) {
 
 TEST_F(MnistTest, MissingFilesAreNamedWithTheWayToGetThem) {
   fs::remove(file("train-labels-idx1-ubyte"));
-  expect_refused(
-      Split::train, Code::not_found,
-      {"mnist: train-labels-idx1-ubyte (", (folder() / "mnist").string(), "mangrove data get mnist", "--data glyphs"});
+  expect_refused(Split::train, Code::not_found,
+                 {"mnist: train-labels-idx1-ubyte (", (folder() / "mnist").string(), "mangrove data fetch mnist",
+                  "--data glyphs"});
   fs::remove_all(folder() / "mnist");
   expect_refused(Split::test, Code::not_found, {"t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"});
 }

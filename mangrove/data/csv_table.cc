@@ -1,0 +1,116 @@
+#include "mangrove/data/csv_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "mangrove/base/nearest.h"
+#include "mangrove/data/file_bytes.h"
+
+namespace mangrove::data {
+namespace {
+
+/// Without white space around it.
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+void split_fields(std::string_view line, std::vector<std::string_view>& fields) {
+  fields.clear();
+  while (true) {
+    const std::size_t comma = line.find(',');
+    fields.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+enum class Role { channel, label, group, skipped };
+
+/// What each column is. errors: invalid_argument: a column that is not there.
+Result<std::vector<Role>> assign_roles(const std::vector<std::string>& names, const CsvColumns& columns) {
+  std::vector<Role> roles(names.size(), Role::channel);
+  const auto assign = [&](const std::string& name, Role role) -> Status {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end())
+      return make_error(Code::invalid_argument, "no column '" + name + "'" + suggestion(name, names));
+    roles[static_cast<std::size_t>(found - names.begin())] = role;
+    return {};
+  };
+  for (const std::string& name : columns.skip) MG_RETURN_IF_ERROR(assign(name, Role::skipped));
+  if (!columns.group.empty()) MG_RETURN_IF_ERROR(assign(columns.group, Role::group));
+  MG_RETURN_IF_ERROR(assign(columns.label, Role::label));
+  if (std::ranges::count(roles, Role::channel) == 0)
+    return make_error(Code::data_loss, "no columns of channels beside '" + columns.label + "'");
+  return roles;
+}
+
+std::optional<float> parse_value(std::string_view field) {
+  double number = 0;
+  const auto [end, code] = std::from_chars(field.data(), field.data() + field.size(), number);
+  if (code != std::errc() || end != field.data() + field.size()) return std::nullopt;
+  const auto value = static_cast<float>(number);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// Adds one line. errors: without the number of the line.
+Status add_row(const std::vector<std::string_view>& fields, const std::vector<std::string>& names,
+               const std::vector<Role>& roles, CsvTable& table) {
+  if (fields.size() != roles.size())
+    return make_error(Code::data_loss,
+                      std::to_string(fields.size()) + " fields found, " + std::to_string(roles.size()) + " expected");
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (roles[i] == Role::skipped) continue;
+    if (roles[i] == Role::label) {
+      if (fields[i].empty()) return make_error(Code::data_loss, "column '" + names[i] + "' is empty");
+      table.labels.emplace_back(fields[i]);
+    } else if (roles[i] == Role::group) {
+      table.groups.emplace_back(fields[i]);
+    } else {
+      const auto value = parse_value(fields[i]);
+      if (!value)
+        return make_error(Code::data_loss, "column '" + names[i] + "': '" + std::string(fields[i].substr(0, 40)) +
+                                               "' is not a finite number");
+      table.values.push_back(*value);
+    }
+  }
+  return {};
+}
+
+Result<CsvTable> parse(std::string_view text, const CsvColumns& columns) {
+  CsvTable table;
+  std::vector<std::string> names;
+  std::vector<Role> roles;
+  std::vector<std::string_view> fields;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty()) continue;
+    split_fields(line, fields);
+    if (names.empty()) {
+      names.assign(fields.begin(), fields.end());
+      MG_TRY(roles, assign_roles(names, columns));
+      continue;
+    }
+    MG_RETURN_IF_ERROR(add_row(fields, names, roles, table).context("line " + std::to_string(number)));
+  }
+  if (table.rows() == 0)
+    return make_error(Code::data_loss, "no rows: expected a line of column names, then one line per instant");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (roles[i] == Role::channel) table.channels.push_back(names[i]);
+  return table;
+}
+
+}  // namespace
+
+Result<CsvTable> CsvTable::load(const fs::path& path, const CsvColumns& columns) {
+  MG_TRY(const FileBytes file, FileBytes::map(path));
+  const auto bytes = file.bytes();
+  return parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, columns).context(path.string());
+}
+
+}  // namespace mangrove::data

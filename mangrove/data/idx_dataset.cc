@@ -1,0 +1,95 @@
+#include "mangrove/data/idx_dataset.h"
+
+#include <algorithm>
+
+#include "mangrove/data/download.h"
+#include "mangrove/data/idx.h"
+
+namespace mangrove::data {
+namespace {
+
+class IdxDataset final : public Dataset {
+ public:
+  IdxDataset(IdxFile images, IdxFile labels, std::int32_t classes)
+      : images_(std::move(images)), labels_(std::move(labels)) {
+    for (std::int32_t label = 0; label < classes; ++label) class_names_.push_back(std::to_string(label));
+  }
+
+  std::uint32_t size() const override { return images_.sizes()[0]; }
+  Shape sample_shape() const override { return {1, images_.sizes()[1], images_.sizes()[2]}; }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  std::int32_t label(std::uint32_t index) const override { return labels_.elements()[index]; }
+
+  Status read(std::uint32_t index, std::span<float> out) const override {
+    MG_CHECK(index < size());
+    const std::size_t pixels = std::size_t{images_.sizes()[1]} * images_.sizes()[2];
+    MG_CHECK(out.size() == pixels);
+    const auto image = images_.elements().subspan(index * pixels, pixels);
+    std::ranges::transform(image, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
+    return {};
+  }
+
+ private:
+  IdxFile images_;
+  IdxFile labels_;
+  std::vector<std::string> class_names_;
+};
+
+struct Paths {
+  fs::path images;
+  fs::path labels;
+};
+
+/// errors: not_found: names what is missing.
+Result<Paths> find_pair(const std::string& prefix, const fs::path& folder) {
+  const std::string names[] = {prefix + "-images-idx3-ubyte", prefix + "-labels-idx1-ubyte"};
+  const auto images = local_file(folder, names[0]);
+  const auto labels = local_file(folder, names[1]);
+  if (images && labels) return Paths{*images, *labels};
+  const std::string missing = images ? names[1] : labels ? names[0] : names[0] + " and " + names[1];
+  return make_error(Code::not_found, missing + " (or with .gz) not in " + folder.string());
+}
+
+Result<Paths> find_files(Split split, const fs::path& folder) {
+  if (split == Split::train) return find_pair("train", folder);
+  Result<Paths> paths = find_pair("t10k", folder);
+  if (paths.ok()) return paths;
+  Result<Paths> other = find_pair("test", folder);
+  return other.ok() ? std::move(other) : std::move(paths);
+}
+
+Status check_labels(const IdxFile& images, const IdxFile& labels, const fs::path& path, std::int32_t classes) {
+  if (labels.sizes()[0] != images.sizes()[0])
+    return make_error(Code::data_loss, path.string() + ": " + std::to_string(labels.sizes()[0]) +
+                                           " labels found, one for each of " + std::to_string(images.sizes()[0]) +
+                                           " images expected");
+  const auto all = labels.elements();
+  const auto bad = std::ranges::find_if(all, [&](std::uint8_t label) { return label >= classes; });
+  if (bad == all.end()) return {};
+  return make_error(Code::data_loss, path.string() + ": label " + std::to_string(*bad) + " of sample " +
+                                         std::to_string(bad - all.begin()) + ": expected 0 to " +
+                                         std::to_string(classes - 1));
+}
+
+/// One more than the highest label of the training split, whichever split is opened: both must agree.
+Result<std::int32_t> count_classes(const fs::path& folder) {
+  MG_TRY(const Paths paths, find_files(Split::train, folder));
+  MG_TRY(const IdxFile labels, IdxFile::open(paths.labels, 1));
+  return std::int32_t{*std::ranges::max_element(labels.elements())} + 1;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes) {
+  if (split == Split::validation) return std::shared_ptr<const Dataset>();
+  MG_TRY(const Paths paths, find_files(split, folder));
+  if (classes == 0) {
+    MG_TRY(classes, count_classes(folder));
+  }
+  MG_TRY(IdxFile images, IdxFile::open(paths.images, 3));
+  MG_TRY(IdxFile labels, IdxFile::open(paths.labels, 1));
+  MG_RETURN_IF_ERROR(check_labels(images, labels, paths.labels, classes));
+  return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(std::move(images), std::move(labels), classes));
+}
+
+}  // namespace mangrove::data

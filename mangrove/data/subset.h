@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mangrove/data/dataset.h"
+
+namespace mangrove::data {
+
+/// Some samples of a data set, in this order; a sample may be there more than once. Each index < dataset->size().
+std::shared_ptr<const Dataset> subset(std::shared_ptr<const Dataset> dataset, std::vector<std::uint32_t> indices);
+
+/// The first `limit` samples; all of them where limit is 0, or more than there are.
+std::shared_ptr<const Dataset> first_samples(std::shared_ptr<const Dataset> dataset, std::int64_t limit);
+
+/// Every sample once, then samples of the smaller classes again until each class has as many as the largest: repeats of
+/// a sample have an index of their own, so that random augmentation makes different images of them. Which are repeated
+/// once more than others depends on the seed only.
+std::shared_ptr<const Dataset> oversample(std::shared_ptr<const Dataset> dataset, std::uint64_t seed);
+
+/// Samples carved from a training split that comes without the others. All in ascending order.
+struct CarvedSplits {
+  std::vector<std::uint32_t> train, validation, test;
+};
+/// Takes a share of every class for each split, so that small classes are in all of them; which samples depends on the
+/// seed only. Shares are below 1 in sum; sizes are right to one sample per class.
+CarvedSplits carve(const Dataset& dataset, double validation_share, double test_share, std::uint64_t seed);
+
+}  // namespace mangrove::data
