@@ -28,6 +28,16 @@ class BufferTable {
   /// Call after every use() is known, in step order.
   void share_in_place(int step, BufferId input, BufferId output);
 
+  /// The buffer whose memory this one shares; itself if its own.
+  BufferId owner_of(BufferId buffer) const;
+  Bytes bytes(BufferId buffer) const { return buffers_[static_cast<std::size_t>(buffer)].bytes; }
+  /// Whether it is planned by its uses: in the arena, and not for the whole run.
+  bool is_planned(BufferId buffer) const {
+    const Buffer& asked = buffers_[static_cast<std::size_t>(buffer)];
+    return asked.region == Region::arena && asked.life == Life::uses;
+  }
+  std::size_t size() const { return buffers_.size(); }
+
   bool same_memory(BufferId a, BufferId b) const { return owner_of(a) == owner_of(b); }
 
   struct Placement {
@@ -45,8 +55,6 @@ class BufferTable {
     int last = -1;
     BufferId owner = kNoBuffer;  // the buffer whose memory this one shares; itself if its own
   };
-  BufferId owner_of(BufferId buffer) const;
-
   std::vector<Buffer> buffers_;
 };
 

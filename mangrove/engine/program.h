@@ -8,6 +8,7 @@
 
 #include "mangrove/engine/backend.h"
 #include "mangrove/engine/kernel.h"
+#include "mangrove/engine/recompute_plan.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove {
@@ -74,6 +75,13 @@ class Program {
   const std::map<std::string, PlacedValue>& placed_values() const { return values_; }
   /// Where the RandomState lies, in a program that draws random numbers.
   const std::optional<BufferRef>& random_state() const { return random_state_; }
+  /// The chain that plan_recomputation cuts, in a training program that recomputes nothing; else empty.
+  struct Link {
+    const Node* node = nullptr;  // of graph(), with what is fused into it
+    ChainLink link;              // its time is not set
+    int last_reader = -1;        // the last link whose forward steps read its results; -1: none
+  };
+  const std::vector<Link>& chain() const { return chain_; }
   /// Sizes of the two memory regions.
   Bytes arena_bytes() const { return memory_.arena; }
   Bytes parameter_bytes() const { return memory_.parameters; }
@@ -92,6 +100,7 @@ class Program {
   std::vector<PlacedStep> backward_;
   std::map<std::string, PlacedValue> values_;
   std::optional<BufferRef> random_state_;
+  std::vector<Link> chain_;
   std::vector<std::string> notes_;  // choices made while compiling, for describe()
   MemoryReport memory_;
 };

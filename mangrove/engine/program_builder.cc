@@ -50,6 +50,7 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
   }
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
+  if (options_.mode == Mode::training && options_.recompute.empty()) program_->chain_ = links(compiled);
   MG_RETURN_IF_ERROR(place_values(placement));
   if (const BufferId random = steps_.random_state(); random != kNoBuffer) {
     program_->random_state_ = placement.places[static_cast<std::size_t>(random)];
@@ -120,7 +121,7 @@ void ProgramBuilder::declare_values() {
 Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelRequest& request,
                                                               const Backend& backend) const {
   MG_TRY(NodeKernels kernels, backend.make_kernels(request).context(node_title(request.node)));
-  return Compiled{std::move(kernels), std::string(backend.name()), request.node.name, request.output_names[0]};
+  return Compiled{std::move(kernels), std::string(backend.name()), &request.node, {}, request.output_names[0]};
 }
 
 Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) {
@@ -146,10 +147,12 @@ Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
   for (const Node& node : graph_.nodes()) {
     if (fused_.contains(&node)) continue;
     MG_TRY(Compiled one, compile_node(node));
+    one.steps.first_forward = steps_.size();
     for (Step& step : one.kernels.forward) {
       step.node = node.name;
       MG_RETURN_IF_ERROR(steps_.append(step, one.backend).context(node_title(node)));
     }
+    one.steps.end_forward = steps_.size();
     for (auto* more : {&one.kernels.backward, &one.kernels.recompute}) {
       for (Step& step : *more) step.node = node.name;
     }
@@ -161,7 +164,7 @@ Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
 void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
   const std::set<std::string> wanted(options_.recompute.begin(), options_.recompute.end());
   for (const Compiled& one : compiled) {
-    if (wanted.contains(one.node)) recomputation_.drop(one.kernels, one.node, one.backend);
+    if (wanted.contains(one.node->name)) recomputation_.drop(one.kernels, one.node->name, one.backend);
   }
 }
 
@@ -169,16 +172,29 @@ Status ProgramBuilder::append_backward(std::vector<Compiled>& compiled) {
   for (auto one = compiled.rbegin(); one != compiled.rend(); ++one) {
     // Nothing that leads to a graph output uses this node's output: all its gradients are zero.
     if (!steps_.has_gradient(one->output)) continue;
+    one->steps.first_backward = steps_.size();
     for (Step& step : one->kernels.backward) {
       const std::string node = step.node;
       MG_RETURN_IF_ERROR(recomputation_.restore_for(step).context("node '" + node + "', recomputation"));
       MG_RETURN_IF_ERROR(steps_.append(std::move(step), one->backend).context("node '" + node + "', backward"));
     }
+    one->steps.end_backward = steps_.size();
   }
   for (const std::string& name : needs_gradient_) {
     if (steps_.value(name).role != StepList::Role::activation) steps_.keep_gradient(name);
   }
   return {};
+}
+
+std::vector<Program::Link> ProgramBuilder::links(const std::vector<Compiled>& compiled) const {
+  std::vector<LinkSteps> ranges;
+  for (const Compiled& one : compiled) ranges.push_back(one.steps);
+  const std::vector<MeasuredLink> measured = measure_chain(steps_, ranges);
+  std::vector<Program::Link> links;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    links.push_back({.node = compiled[i].node, .link = measured[i].link, .last_reader = measured[i].last_reader});
+  }
+  return links;
 }
 
 Result<Program::PlacedValue> ProgramBuilder::placed(const StepList::Value& value,

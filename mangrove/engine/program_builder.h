@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/engine/chain.h"
 #include "mangrove/engine/fusion.h"
 #include "mangrove/engine/kernel_requests.h"
 #include "mangrove/engine/program.h"
@@ -25,7 +26,8 @@ class ProgramBuilder {
   struct Compiled {
     NodeKernels kernels;
     std::string backend;
-    std::string node;
+    const Node* node = nullptr;
+    LinkSteps steps = {};
     std::string output;  // name of output 0, of the last node fused into it if there is one
   };
 
@@ -37,6 +39,7 @@ class ProgramBuilder {
   Status append_forward(std::vector<Compiled>& compiled);
   void drop_results(const std::vector<Compiled>& compiled);
   Status append_backward(std::vector<Compiled>& compiled);
+  std::vector<Program::Link> links(const std::vector<Compiled>& compiled) const;
   ValueInfo bound(const std::string& name) const;
   Status place_values(const BufferTable::Placement& placement);
   void place_steps(const BufferTable::Placement& placement, int forward_steps);

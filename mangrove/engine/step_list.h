@@ -66,6 +66,8 @@ class StepList {
 
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
+  const std::vector<DraftStep>& steps() const { return steps_; }
+  const BufferTable& buffers() const { return buffers_; }
   /// Where the RandomState lies; kNoBuffer where no step reads it.
   BufferId random_state() const { return random_; }
   std::vector<DraftStep> take_steps() { return std::move(steps_); }

@@ -172,6 +172,23 @@ Step backward_step(const KernelRequest& request, const Geometry& g) {
   });
 }
 
+/// y once more, from what the training step saved.
+template <class T>
+Step recompute_step(const KernelRequest& request, const Geometry& g) {
+  const Bytes saved = g.channels * static_cast<Bytes>(sizeof(T));
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < 3; ++i) operands.push_back(read_value(request.node.inputs[i]));
+  operands.push_back(read_saved(kMean, saved));
+  operands.push_back(read_saved(kInverseDeviation, saved));
+  operands.push_back(write_value(request.output_names[0]));
+  return make_step(request, "recompute", std::move(operands), [=](const Buffers& buffers) {
+    for (std::int64_t c = 0; c < g.channels; ++c) {
+      normalize(g, c, buffers.as<const T>(0), buffers.as<const T>(3)[c],
+                buffers.as<const T>(1)[c] * buffers.as<const T>(4)[c], buffers.as<const T>(2)[c], buffers.as<T>(5));
+    }
+  });
+}
+
 template <class T>
 NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
   NodeKernels kernels;
@@ -182,6 +199,7 @@ NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
   kernels.forward.push_back(training_step<T>(request, g));
   if (wants_gradient(request, 0) || wants_gradient(request, 1) || wants_gradient(request, 2)) {
     kernels.backward.push_back(backward_step<T>(request, g));
+    kernels.recompute.push_back(recompute_step<T>(request, g));
   }
   return kernels;
 }
