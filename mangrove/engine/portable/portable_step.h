@@ -87,6 +87,18 @@ Step make_step(const KernelRequest& request, const std::string& what, std::vecto
   return step;
 }
 
+/// The same with `bytes` of scratch space: work(const Buffers&, std::byte* workspace).
+template <class Work>
+Step make_step_with_workspace(const KernelRequest& request, const std::string& what, std::vector<Operand> operands,
+                              Bytes bytes, Work work) {
+  Step step = make_step(request, what, std::move(operands), [](const Buffers&) {});
+  step.workspace = bytes;
+  step.bind = [work](std::span<std::byte* const> buffers, std::byte* workspace) -> Step::Bound {
+    return [work, bound = Buffers(buffers), workspace] { work(bound, workspace); };
+  };
+  return step;
+}
+
 /// make(T()) for the element type T of a value: float or double. errors: unimplemented (another type).
 template <class Make>
 Result<NodeKernels> for_type(DType dtype, Make make) {
