@@ -221,27 +221,61 @@ void Execution::from_plain(const std::string& name, std::span<const float> plain
                 reinterpret_cast<std::byte*>(laid_out.data()), plain.size_bytes());
 }
 
+namespace {
+
+Seconds median(std::vector<Seconds>& times) {
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// Runs the steps and notes how long each took.
+void time_steps(const std::vector<Step::Bound>& steps, std::vector<std::vector<Seconds>>& times) {
+  const SteadyClock clock;
+  times.resize(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Instant start = clock.now();
+    steps[i]();
+    times[i].push_back(clock.now() - start);
+  }
+}
+
+}  // namespace
+
 std::vector<NodeTime> Execution::profile_forward(int repeats) {
   MG_CHECK(repeats >= 1);
-  const SteadyClock clock;
   std::map<std::string, std::vector<Seconds>> times;  // by node, of each repeat
   for (int repeat = 0; repeat < repeats; ++repeat) {
     program_->backend().prepare_thread(threads_);
-    for (std::size_t i = 0; i < impl_->forward.size(); ++i) {
+    std::vector<std::vector<Seconds>> of_steps;
+    time_steps(impl_->forward, of_steps);
+    for (std::size_t i = 0; i < of_steps.size(); ++i) {
       auto& of_node = times[program_->forward_steps()[i].step.node];
       of_node.resize(static_cast<std::size_t>(repeat) + 1, 0);
-      const Instant start = clock.now();
-      impl_->forward[i]();
-      of_node.back() += clock.now() - start;
+      of_node.back() += of_steps[i][0];
     }
   }
   std::vector<NodeTime> medians;
-  for (const Node& node : program_->graph().nodes()) {
-    auto& of_node = times[node.name];
-    const auto middle = of_node.begin() + static_cast<std::ptrdiff_t>(of_node.size() / 2);
-    if (!of_node.empty()) std::nth_element(of_node.begin(), middle, of_node.end());
-    medians.push_back({node.name, of_node.empty() ? 0.0 : *middle});
+  for (const Node& node : program_->graph().nodes()) medians.push_back({node.name, median(times[node.name])});
+  return medians;
+}
+
+std::vector<StepTime> Execution::profile_steps(int repeats) {
+  MG_CHECK(repeats >= 1);
+  std::vector<std::vector<Seconds>> forward, backward;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    program_->backend().prepare_thread(threads_);
+    time_steps(impl_->forward, forward);
+    time_steps(impl_->backward, backward);
   }
+  std::vector<StepTime> medians;
+  const auto add = [&](const std::vector<Program::PlacedStep>& steps, std::vector<std::vector<Seconds>>& times) {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      medians.push_back({steps[i].step.name, steps[i].step.node, median(times[i])});
+  };
+  add(program_->forward_steps(), forward);
+  add(program_->backward_steps(), backward);
   return medians;
 }
 

@@ -16,6 +16,13 @@ struct NodeTime {
   Seconds seconds = 0;
 };
 
+/// Time of one step, from Execution::profile_steps.
+struct StepTime {
+  std::string step;
+  std::string node;
+  Seconds seconds = 0;
+};
+
 /// The buffers of one Program in use. Parameters start as the graph's initializers.
 /// threads: one at a time; several Executions of one Program may run at once.
 class Execution {
@@ -74,6 +81,8 @@ class Execution {
   /// Runs forward `repeats` times and returns the median time of each node, in node order (a fused activation counts
   /// with the node before it, and has 0; reorders count with the node that wanted them).
   std::vector<NodeTime> profile_forward(int repeats);
+  /// Runs forward, in training also backward, `repeats` times and returns the median time of each step, in their order.
+  std::vector<StepTime> profile_steps(int repeats);
 
  private:
   Execution(std::shared_ptr<const Program> program, int threads);

@@ -203,6 +203,16 @@ TEST_P(ProgramOnEveryBackend, ProfilesEveryNode) {
   EXPECT_GT(total, 0);
 }
 
+TEST_P(ProgramOnEveryBackend, ProfilesEveryStep) {
+  const auto execution = execute(compile(tiny_lenet(DType::f32), training(GetParam(), 4)));
+  const auto times = execution->profile_steps(3);
+  const auto &forward = execution->program().forward_steps(), &backward = execution->program().backward_steps();
+  ASSERT_EQ(times.size(), forward.size() + backward.size());
+  EXPECT_EQ(times.front().step, forward.front().step.name);
+  EXPECT_EQ(times.back().step, backward.back().step.name);
+  EXPECT_TRUE(std::ranges::all_of(times, [](const StepTime& time) { return time.seconds >= 0; }));
+}
+
 TEST_P(ProgramOnEveryBackend, ExecutionsOfOneProgramRunAtOnce) {
   const auto program = compile(tiny_lenet(DType::f32), training(GetParam(), 3));
   constexpr std::size_t kThreads = 3;
