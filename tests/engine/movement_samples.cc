@@ -1,9 +1,76 @@
 #include "operator_samples.h"
 
 namespace mangrove::samples {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::map<std::string, Attribute> axis(std::int64_t value) {
+  return {{"axis", value}};
+}
+
+std::vector<OperatorSample> joining() {
+  const SampleInput x = fed({kBatch, 3, 2, 5});
+  return {
+      {"Concat_channels", "Concat", {x, fed({kBatch, 1, 2, 5}), x}, axis(1)},
+      {"Concat_last", "Concat", {fed({4, kBatch, 3}), fed({4, kBatch, 2})}, axis(-1)},
+      {"Concat_one", "Concat", {x}, axis(2)},
+      {"Concat_blocked_channels", "Concat", {fed({kBatch, 16, 2, 3}), fed({kBatch, 32, 2, 3})}, axis(1)},
+      {"Split_equal", "Split", {fed({kBatch, 6, 5})}, axis(1), 3},
+      {"Split_sizes", "Split", {fed({kBatch, 3, 7}), integers({4, 1, 2})}, axis(-1), 3},
+      {"Split_first_axis", "Split", {fed({4, kBatch})}, {}, 2},
+  };
+}
+
+std::vector<OperatorSample> cutting() {
+  const SampleInput x = fed({kBatch, 5, 4, 6});
+  const auto end = std::int64_t{0x7fffffffffffffff};
+  return {
+      {"Slice_channels", "Slice", {x, integers({1}), integers({4}), integers({1})}},
+      {"Slice_steps", "Slice", {x, integers({4, -1}), integers({-9, 0}), integers({1, 3}), integers({-2, -3})}},
+      {"Slice_first_axes", "Slice", {x, integers({0, 2}), integers({end, end})}},
+      {"Slice_outside", "Slice", {fed({3, kBatch, 4}), integers({-100}), integers({100}), integers({-1})}},
+      {"Pad_constant", "Pad", {x, integers({0, 0, 1, 2, 0, 1, 0, 3})}},
+      {"Pad_value", "Pad", {x, integers({0, 0, 1, 2, 0, 1, 0, 3}), constant(Tensor::of<float>(Shape(), {0.5f}))}},
+      {"Pad_edge", "Pad", {x, integers({0, 1, 1, 2, 0, 0, 2, 7})}, {{"mode", std::string("edge")}}},
+      {"Pad_reflect", "Pad", {x, integers({0, 0, 3, 5, 0, 0, 1, 2})}, {{"mode", std::string("reflect")}}},
+      {"Pad_negative", "Pad", {x, integers({0, -1, 2, -2, 0, 0, -1, 1})}},
+  };
+}
+
+std::vector<OperatorSample> turning() {
+  const std::map<std::string, Attribute> two{{"blocksize", std::int64_t{2}}};
+  return {
+      {"Transpose_default", "Transpose", {fed({kBatch, 3, 4})}},
+      {"Transpose_last_two", "Transpose", {fed({kBatch, 19, 21})}, {{"perm", Ints{0, 2, 1}}}},
+      {"Transpose_shuffle", "Transpose", {fed({kBatch, 2, 3, 4, 5})}, {{"perm", Ints{0, 2, 1, 3, 4}}}},
+      {"Transpose_batch_inside", "Transpose", {fed({kBatch, 3, 4})}, {{"perm", Ints{1, 0, 2}}}},
+      {"DepthToSpace_DCR", "DepthToSpace", {fed({kBatch, 8, 2, 3})}, two},
+      {"DepthToSpace_CRD",
+       "DepthToSpace",
+       {fed({kBatch, 8, 2, 3})},
+       {{"blocksize", std::int64_t{2}}, {"mode", std::string("CRD")}}},
+      {"SpaceToDepth", "SpaceToDepth", {fed({kBatch, 2, 4, 6})}, two},
+  };
+}
+
+std::vector<OperatorSample> gathering() {
+  return {
+      {"Gather_rows", "Gather", {fed({6, 4}), integers({5, 0, -1, 0})}},
+      {"Gather_inner", "Gather", {fed({kBatch, 3, 4}), integers({2, 2, -3})}, axis(1)},
+      {"Gather_embedding", "Gather", {parameter({7, 3}), fed_type(DType::i64, {kBatch, 4}, -7, 6)}},
+      {"Gather_scalar", "Gather", {fed({kBatch, 3, 4}), constant(Tensor::of<std::int32_t>(Shape(), {2}))}, axis(2)},
+  };
+}
+
+}  // namespace
 
 std::vector<OperatorSample> movement() {
-  return {};
+  std::vector<OperatorSample> all;
+  for (const auto part : {joining, cutting, turning, gathering}) {
+    for (OperatorSample& sample : part()) all.push_back(std::move(sample));
+  }
+  return all;
 }
 
 }  // namespace mangrove::samples

@@ -1,9 +1,14 @@
+#include "mangrove/engine/portable/movement.h"
+
 #include "mangrove/engine/portable/kernels.h"
 
 namespace mangrove::portable {
 
 std::vector<KernelRow> movement() {
-  return {};
+  return {{"Concat", make_concat},       {"Split", make_split},
+          {"Slice", make_slice},         {"Pad", make_pad},
+          {"Transpose", make_transpose}, {"Gather", make_gather},
+          {"DepthToSpace", make_blocks}, {"SpaceToDepth", make_blocks}};
 }
 
 }  // namespace mangrove::portable
