@@ -1,82 +1,109 @@
 #include "mangrove/data/loader.h"
 
+#include <algorithm>
 #include <deque>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
+#include "mangrove/data/batch_rows.h"
 
 namespace mangrove::data {
 namespace {
 
-using Indices = std::vector<std::uint32_t>;
+struct Request {
+  std::vector<std::uint32_t> indices;
+  std::uint64_t epoch;
+};
 
-Shape batch_shape(std::int64_t rows, const Shape& sample) {
-  std::vector<std::int64_t> dims = {rows};
-  dims.insert(dims.end(), sample.begin(), sample.end());
-  return Shape(std::move(dims));
-}
-
-Status check_request(const Indices& indices, const Dataset& dataset, std::int64_t rows) {
-  if (static_cast<std::int64_t>(indices.size()) > rows)
-    return make_error(Code::invalid_argument,
-                      std::to_string(indices.size()) + " samples asked for in one batch of " + std::to_string(rows));
-  for (const std::uint32_t index : indices)
-    if (index >= dataset.size())
-      return make_error(Code::out_of_range, "sample " + std::to_string(index) + " asked for of a data set of " +
-                                                std::to_string(dataset.size()));
-  return {};
-}
-
-Result<Batch> read_batch(const Dataset& dataset, const Indices& indices, std::int64_t rows) {
-  MG_RETURN_IF_ERROR(check_request(indices, dataset, rows));
+/// A batch that is being prepared. The loader's mutex guards everything but the rows of the batch and the request.
+struct Slot {
+  Request request;
   Batch batch;
-  batch.images = Tensor(DType::f32, batch_shape(rows, dataset.sample_shape()));
-  batch.labels.assign(static_cast<std::size_t>(rows), kPadding);
-  batch.count = static_cast<std::int64_t>(indices.size());
-  const auto stride = static_cast<std::size_t>(dataset.sample_shape().elements());
-  const std::span<float> images = batch.images.as<float>();
-  for (std::size_t row = 0; row < indices.size(); ++row) {
-    MG_RETURN_IF_ERROR(dataset.read(indices[row], images.subspan(row * stride, stride)));
-    batch.labels[row] = dataset.label(indices[row]);
+  std::size_t next_row = 0;   // the rows before it are done, or with a worker
+  std::size_t rows_left = 0;  // not done yet
+  bool opened = false;        // memory has been taken, or the request refused
+  std::optional<RowProblem> problem;
+
+  bool has_work() const { return opened && next_row < request.indices.size(); }
+  bool done() const { return opened && rows_left == 0; }
+  Result<Batch> result() {
+    if (problem) return std::move(problem->error);
+    return std::move(batch);
   }
-  return batch;
-}
+};
+
+/// What a worker does next: opens a slot, or fills rows of it.
+struct Work {
+  std::shared_ptr<Slot> slot;
+  std::size_t first = 0, last = 0;  // none: open it
+};
 
 }  // namespace
 
 struct Loader::Impl {
-  Impl(std::shared_ptr<const Dataset> data, LoaderOptions opts)
-      : dataset(std::move(data)), options(opts), thread([this](std::stop_token stop) { prepare(stop); }) {}
-
-  /// The thread: turns requests into ready batches until `stop`.
-  void prepare(const std::stop_token& stop) {
-    const std::stop_callback wake(stop, [this] {
-      MutexLock lock(mutex);
-      work.notify_all();
-    });
-    Indices indices;
-    while (take_request(stop, indices)) {
-      Result<Batch> batch = read_batch(*dataset, indices, options.batch);
-      MutexLock lock(mutex);
-      ready.push_back(std::move(batch));
-      arrived.notify_all();
-    }
+  Impl(std::shared_ptr<const Dataset> data, LoaderOptions opts) : dataset(std::move(data)), options(std::move(opts)) {
+    for (int i = 0; i < options.workers; ++i) workers.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  }
+  ~Impl() {
+    for (std::jthread& worker : workers)
+      worker.request_stop();  // all at once: joining one after the other takes longer
   }
 
-  /// Waits for a request and for room for its batch. False: stop.
-  bool take_request(const std::stop_token& stop, Indices& indices) {
+  /// A worker: prepares batches until `stop`.
+  void work(const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] {
+      MutexLock lock(mutex);
+      work_came.notify_all();
+    });
+    while (std::optional<Work> next = take_work(stop)) next->last == 0 ? open(*next->slot) : fill(*next);
+  }
+
+  std::optional<Work> take_work(const std::stop_token& stop) {
     MutexLock lock(mutex);
     while (!stop.stop_requested()) {
-      if (!requests.empty() && ready.size() < static_cast<std::size_t>(options.batches_ahead)) {
-        indices = std::move(requests.front());
-        requests.pop_front();
-        return true;
+      for (const auto& slot : slots) {
+        if (!slot->has_work()) continue;
+        const std::size_t first = slot->next_row;
+        slot->next_row = std::min(first + kRowBlock, slot->request.indices.size());
+        return Work{slot, first, slot->next_row};
       }
-      work.wait_for(mutex, kIdleWait);
+      if (!requests.empty() && slots.size() < static_cast<std::size_t>(options.batches_ahead)) {
+        slots.push_back(std::make_shared<Slot>());
+        slots.back()->request = std::move(requests.front());
+        requests.pop_front();
+        return Work{slots.back()};
+      }
+      work_came.wait_for(mutex, kIdleWait);
     }
-    return false;
+    return std::nullopt;
+  }
+
+  void open(Slot& slot) {
+    Result<Batch> batch = empty_batch(*dataset, options, slot.request.indices);
+    MutexLock lock(mutex);
+    slot.opened = true;
+    if (batch.ok()) {
+      slot.batch = *std::move(batch);
+      slot.rows_left = slot.request.indices.size();
+      work_came.notify_all();
+    } else {
+      slot.next_row = slot.request.indices.size();
+      slot.problem = RowProblem{0, batch.error()};
+    }
+    if (slot.done()) arrived.notify_all();
+  }
+
+  void fill(const Work& rows) {
+    Slot& slot = *rows.slot;
+    auto problem =
+        fill_rows(*dataset, options, slot.request.indices, slot.request.epoch, rows.first, rows.last, slot.batch);
+    MutexLock lock(mutex);
+    if (problem && (!slot.problem || problem->row < slot.problem->row)) slot.problem = std::move(problem);
+    slot.rows_left -= rows.last - rows.first;
+    if (slot.done()) arrived.notify_all();
   }
 
   static constexpr Seconds kIdleWait = 60;  // it is woken for work; this only bounds the wait
@@ -84,43 +111,41 @@ struct Loader::Impl {
   const std::shared_ptr<const Dataset> dataset;
   const LoaderOptions options;
   Mutex mutex;
-  Condition work;     // a request came, there is room again, or stop
-  Condition arrived;  // a batch is ready
-  std::deque<Indices> requests MG_GUARDED_BY(mutex);
-  std::deque<Result<Batch>> ready MG_GUARDED_BY(mutex);
-  std::int64_t outstanding MG_GUARDED_BY(mutex) = 0;  // requested and not yet taken
-  std::jthread thread;                                // last: stopped and joined before the rest goes
+  Condition work_came;  // a request, rows of an opened batch, room for another batch, or stop
+  Condition arrived;    // a batch is ready
+  std::deque<Request> requests MG_GUARDED_BY(mutex);
+  std::deque<std::shared_ptr<Slot>> slots MG_GUARDED_BY(mutex);  // in the order of the requests
+  std::vector<std::jthread> workers;                             // last: joined before the rest goes
 };
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options) {
-  MG_CHECK(dataset != nullptr && options.batch > 0 && options.batches_ahead > 0);
-  impl_ = std::make_unique<Impl>(std::move(dataset), options);
+  MG_CHECK(dataset != nullptr && options.batch > 0 && options.batches_ahead > 0 && options.workers > 0);
+  impl_ = std::make_unique<Impl>(std::move(dataset), std::move(options));
 }
 
 Loader::~Loader() = default;
 
-void Loader::request(std::vector<std::uint32_t> indices) {
+void Loader::request(std::vector<std::uint32_t> indices, std::uint64_t epoch) {
   MutexLock lock(impl_->mutex);
-  impl_->requests.push_back(std::move(indices));
-  ++impl_->outstanding;
-  impl_->work.notify_one();
+  impl_->requests.push_back({std::move(indices), epoch});
+  impl_->work_came.notify_one();
 }
 
 Result<Batch> Loader::next(Seconds timeout) {
   const SteadyClock clock;
   const Deadline deadline = clock.after(timeout);
   MutexLock lock(impl_->mutex);
-  if (impl_->outstanding == 0) return make_error(Code::failed_precondition, "no batch was requested");
-  while (impl_->ready.empty()) {
+  auto& slots = impl_->slots;
+  if (slots.empty() && impl_->requests.empty()) return make_error(Code::failed_precondition, "no batch was requested");
+  while (slots.empty() || !slots.front()->done()) {
     const Seconds left = deadline - clock.now();
     if (left <= 0) return make_error(Code::deadline_exceeded, "no batch was ready within " + format_seconds(timeout));
     impl_->arrived.wait_for(impl_->mutex, left);
   }
-  Result<Batch> batch = std::move(impl_->ready.front());
-  impl_->ready.pop_front();
-  --impl_->outstanding;
-  impl_->work.notify_one();
-  return batch;
+  const std::shared_ptr<Slot> slot = slots.front();
+  slots.pop_front();
+  impl_->work_came.notify_one();
+  return slot->result();
 }
 
 }  // namespace mangrove::data

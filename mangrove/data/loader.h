@@ -13,11 +13,17 @@ namespace mangrove::data {
 /// The label of a row that pads a batch: the loss ignores it.
 constexpr std::int32_t kPadding = -1;
 
+class Augmentation;
+
 /// `count` samples; rows after them are zero, with label kPadding.
 struct Batch {
-  Tensor images;                     // [N, C, H, W] f32
+  Tensor images;                     // [N, C, H, W] or [N, C, L] f32
   std::vector<std::int32_t> labels;  // N
   std::int64_t count = 0;
+  // Where samples are mixed with others (mixup), N each, else empty: the target of a row is mix_weight of its label and
+  // 1 - mix_weight of its mix label.
+  std::vector<std::int32_t> mix_labels;
+  std::vector<float> mix_weight;
 };
 
 /// The order in which an epoch visits the samples: a permutation of 0 .. n-1 that depends only on the arguments.
@@ -28,23 +34,29 @@ std::pair<std::uint32_t, std::uint32_t> shard(std::uint32_t n, std::uint32_t ind
 
 struct LoaderOptions {
   std::int64_t batch = 64;  // rows of every batch, N
-  int batches_ahead =
-      2;  // at least 1; prepared before they are asked for; more hides slow decoding, at one batch of memory each
+  int batches_ahead = 2;    // at least 1; prepared before they are asked for; more hides slow decoding, at one batch of
+                            // memory each
+  int workers = 1;          // threads that decode and augment; more for JPEG on several cores
+  std::shared_ptr<const Augmentation> augmentation = {};  // null: samples as they are
+  bool training = false;   // with the random transformations too, not only those that every sample needs
+  std::uint64_t seed = 1;  // of the random ones
 };
 
-/// Prepares batches on a thread of its own, in the order in which they were requested.
+/// Prepares batches on threads of its own, in the order in which they were requested. What is in a batch depends on
+/// (seed, epoch, indices) only, not on the number of threads; what is in a row on (seed, epoch, its index).
 /// threads: request() and next() from any thread, one caller of next() at a time.
 class Loader {
  public:
   Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
   ~Loader();
 
-  /// Asks for the batch of these samples, at most options.batch of them. Returns at once; any number may be waiting.
+  /// Asks for the batch of these samples, at most options.batch of them. Returns at once; any number may be waiting, of
+  /// the next epoch too, so that its first batch is prepared while the last of this one is worked on.
   /// What is wrong with a request is told by the next() that takes its batch.
-  void request(std::vector<std::uint32_t> indices);
+  void request(std::vector<std::uint32_t> indices, std::uint64_t epoch = 0);
   /// The oldest batch requested and not yet taken. errors: deadline_exceeded (it is still the next one);
   /// failed_precondition (none requested); of that batch only: invalid_argument (more samples than rows), out_of_range
-  /// (no such sample), those of Dataset::read.
+  /// (no such sample), those of Dataset::read for the first of its samples that has any.
   Result<Batch> next(Seconds timeout = 60);
 
  private:
