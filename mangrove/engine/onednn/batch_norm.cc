@@ -394,7 +394,6 @@ NodeKernels make_batch_norm(const dnnl::engine&, const KernelRequest& request) {
   const bool wants_scale = wants_gradient(request, 1), wants_bias = wants_gradient(request, 2);
   if (wants_x || wants_scale || wants_bias) kernels.backward.push_back(sums_step(norm, wants_scale, wants_bias));
   if (wants_x) kernels.backward.push_back(gradient_step(norm));
-  kernels.recompute.push_back(normalize_step(norm));
   return kernels;
 }
 
