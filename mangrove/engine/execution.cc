@@ -123,6 +123,13 @@ void Execution::backward() {
   for (const Step::Bound& step : impl_->backward) step();
 }
 
+void Execution::zero_gradients() {
+  for (const std::string& name : program_->graph().parameters()) {
+    const Program::PlacedValue& placed = find(*program_, name);
+    if (placed.has_gradient) std::memset(impl_->at(placed.gradient), 0, static_cast<std::size_t>(placed.bytes));
+  }
+}
+
 template <class T>
 std::span<T> Execution::typed(const std::string& name, bool gradient) {
   const Program::PlacedValue& placed = find(*program_, name);

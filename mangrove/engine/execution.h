@@ -56,7 +56,10 @@ class Execution {
   void seed(std::uint64_t seed);
 
   void forward();
-  /// Gradients of all parameters, overwriting the last ones. Needs forward() before, on the same inputs. Training only.
+  /// Sets the gradients of all parameters to zero: with CompileOptions::accumulate_gradients, before each batch.
+  void zero_gradients();
+  /// Gradients of all parameters, overwriting the last ones (or added to them, with accumulate_gradients). Needs
+  /// forward() before, on the same inputs. Training only.
   void backward();
 
   /// A parameter and its gradient where they lie, in the backend's layout: for elementwise use, e.g. by an optimiser.

@@ -16,7 +16,9 @@ namespace mangrove {
 struct CompileOptions {
   Mode mode = Mode::inference;
   std::int64_t batch = 1;
-  std::string backend = {};      // "" takes the fastest of this build
+  std::string backend = {};           // "" takes the fastest of this build
+  bool accumulate_gradients = false;  // training: backward adds to the parameters' gradients (micro-batches of one
+                                      // batch); Execution::zero_gradients starts a batch
   bool input_gradients = false;  // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
   std::vector<std::string> recompute = {};  // training: nodes whose results are not kept for the backward pass but
                                             // made again in it, where that is possible (see recomputation.h)

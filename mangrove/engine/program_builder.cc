@@ -27,7 +27,7 @@ ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options
       options_(program_->options_),
       backend_(std::move(backend)),
       portable_(make_portable_backend()),
-      steps_(*backend_),
+      steps_(*backend_, options.accumulate_gradients),
       recomputation_(steps_),
       requests_(graph_, options_, steps_, parameters_, needs_gradient_),
       fusion_(graph_, *backend_, requests_) {

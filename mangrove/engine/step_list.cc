@@ -17,6 +17,11 @@ Operand operand(Kind kind, Access access, const std::string& name, const LayoutP
   return {.kind = kind, .access = access, .name = name, .layout = layout};
 }
 
+// How a value and its gradient lie, also where the value was dropped.
+const LayoutPtr& layout_of(const StepList::Value& value) {
+  return value.copies.empty() ? value.dropped_layout : value.copies[0].layout;
+}
+
 }  // namespace
 
 Bytes bytes_in(const ValueInfo& info, const LayoutPtr& layout) {
@@ -61,7 +66,7 @@ bool StepList::has_gradient(const std::string& name) const {
 
 void StepList::keep_gradient(const std::string& name) {
   Value& value = values_.at(name);
-  if (value.gradient_copies.empty()) value.gradient_copies.push_back({value.copies[0].layout, add_gradient(value)});
+  if (value.gradient_copies.empty()) value.gradient_copies.push_back({layout_of(value), add_gradient(value)});
 }
 
 Status StepList::append(Step step, const std::string& backend) {
@@ -147,8 +152,11 @@ BufferId StepList::write_value(Value& value, const Operand& operand, std::vector
 }
 
 BufferId StepList::write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows) {
-  const LayoutPtr layout = value.copies.empty() ? value.dropped_layout : value.copies[0].layout;
+  const LayoutPtr layout = layout_of(value);
   const bool lies_otherwise = !same_layout(layout, operand.layout);
+  if (accumulate_gradients_ && value.role == Role::parameter && value.gradient_copies.empty()) {
+    value.gradient_copies.push_back({layout, add_gradient(value)});
+  }
   const bool is_first = value.gradient_copies.empty();
   Follow follow{.what = operand};
   const Copy placed{layout, is_first ? add_gradient(value) : add_buffer(value, layout)};
@@ -172,7 +180,7 @@ Status StepList::append_follow(const Follow& follow, const std::string& node) {
   }
   if (follow.term == kNoBuffer) return {};
   const Value& value = values_.at(name);
-  const LayoutPtr& layout = value.copies[0].layout;
+  const LayoutPtr layout = layout_of(value);
   Step step = accumulate_step(value.info.dtype, bytes_in(value.info, layout));
   step.name = node + " add to gradient of " + name;
   step.node = node;
@@ -197,7 +205,7 @@ Status StepList::append_reorder(const Operand& what, const Copy& from, const Cop
 }
 
 BufferId StepList::add_gradient(const Value& value) {
-  const Bytes bytes = bytes_in(value.info, value.copies[0].layout);
+  const Bytes bytes = bytes_in(value.info, layout_of(value));
   if (value.role == Role::parameter) return buffers_.add(bytes, Life::uses, Region::parameters);
   return buffers_.add(bytes, value.role == Role::input ? Life::whole_run : Life::uses);
 }

@@ -39,7 +39,9 @@ class StepList {
     BufferId given_gradient = kNoBuffer;     // of a graph output in training: written by the user before backward
   };
 
-  explicit StepList(const Backend& backend) : backend_(backend) {}
+  /// accumulate_gradients: backward adds to the gradients of parameters instead of overwriting them.
+  StepList(const Backend& backend, bool accumulate_gradients)
+      : backend_(backend), accumulate_gradients_(accumulate_gradients) {}
 
   /// Announces a value before the step that makes it. Inputs get their buffer at once.
   void declare(const std::string& name, const ValueInfo& info, Role role, bool is_output);
@@ -93,6 +95,7 @@ class StepList {
   void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
 
   const Backend& backend_;
+  bool accumulate_gradients_;
   std::map<std::string, Value> values_;
   std::map<std::string, BufferId> saved_;  // by "node/name"
   BufferId random_ = kNoBuffer;

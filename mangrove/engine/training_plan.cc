@@ -32,8 +32,9 @@ Seconds modelled_time(const Graph& graph, const Node& node, std::int64_t batch) 
 
 Result<Candidate> make_candidate(const Graph& graph, CompileOptions options, std::int64_t micro_batch) {
   options.mode = Mode::training;
-  options.batch = micro_batch;
   options.recompute.clear();
+  options.accumulate_gradients = micro_batch < options.batch;
+  options.batch = micro_batch;
   Candidate candidate;
   MG_TRY(candidate.program, Program::compile(graph, options));
   for (const Program::Link& link : candidate.program->chain()) {

@@ -14,7 +14,8 @@ namespace mangrove {
 ///
 /// Batch normalization takes its statistics over a micro-batch: fewer samples than the batch where there are several.
 struct TrainingPlan {
-  std::shared_ptr<const Program> program;  // compiled for one micro-batch; its options hold what is recomputed
+  std::shared_ptr<const Program> program;  // compiled for one micro-batch; its options hold what is recomputed, and
+                                           // whether gradients accumulate: where there are several micro-batches
   std::int64_t batch = 0;
   std::int64_t micro_batch = 0;
   double slowdown = 1;  // time of a batch over that of the same batch in one piece, nothing recomputed: modelled

@@ -1,6 +1,7 @@
 // Results made again in the backward pass instead of being kept: the same numbers in less memory.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "gradient_check.h"
@@ -114,6 +115,30 @@ TEST_P(Recomputation, NeedsLessMemory) {
   const Bytes kept = execution_of(graph, GetParam(), {}, 8)->program().memory().arena;
   const Bytes cut = execution_of(graph, GetParam(), all_but_one_cut, 8)->program().memory().arena;
   EXPECT_LT(static_cast<double>(cut), 0.8 * static_cast<double>(kept));
+}
+
+TEST_P(Recomputation, AccumulatedGradientsAreTheSumOfThePasses) {
+  for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32)}) {
+    CompileOptions options;
+    options.mode = Mode::training;
+    options.batch = 2;
+    options.backend = GetParam();
+    const auto single = Execution::create(Program::compile(graph, options).value()).value();
+    options.accumulate_gradients = true;
+    options.recompute = all_nodes(graph);
+    const auto summed = Execution::create(Program::compile(graph, options).value()).value();
+    for (int batch = 0; batch < 2; ++batch) {  // the second starts from zero again
+      run(*single);
+      summed->zero_gradients();
+      for (int pass = 0; pass < 3; ++pass) run(*summed);
+      for (const std::string& name : graph.parameters()) {
+        const Tensor one = single->gradient(name), three = summed->gradient(name);
+        for (std::size_t i = 0; i < one.as<float>().size(); ++i) {
+          EXPECT_NEAR(three.as<float>()[i], 3 * one.as<float>()[i], 1e-5 * (1 + std::abs(one.as<float>()[i]))) << name;
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Recomputation,
