@@ -20,6 +20,19 @@ std::vector<OperatorSample> products() {
       {"Gemm_matrix_bias", "Gemm", {fed({3, 5}), fed({5, 4}), fed({3, 4})}},
       {"MatMul_plain", "MatMul", {fed({kBatch, 3}), parameter({3, 17})}},
       {"MatMul_fed", "MatMul", {fed({3, 4}), fed({4, 2})}},
+      {"MatMul_sequence", "MatMul", {fed({kBatch, 5, 3}), parameter({3, 9})}},
+      {"MatMul_time_first", "MatMul", {fed({4, kBatch, 3}), parameter({3, 2})}},
+      {"MatMul_stacks", "MatMul", {fed({kBatch, 2, 5, 3}), fed({kBatch, 2, 3, 4})}},
+      {"MatMul_broadcast_stacks", "MatMul", {fed({kBatch, 1, 5, 3}), fed({2, 3, 4})}},
+      {"MatMul_broadcast_a", "MatMul", {parameter({6, 3}), fed({kBatch, 3, 4})}},
+      {"MatMul_row", "MatMul", {parameter({3}), fed({kBatch, 3, 4})}},
+      {"MatMul_column", "MatMul", {fed({kBatch, 4, 3}), parameter({3})}},
+      {"MatMul_dot", "MatMul", {fed({5}), fed({5})}},
+      {"MatMul_large", "MatMul", {fed({9, 150}), fed({150, 70})}},
+      {.name = "MatMul_integers",
+       .op = "MatMul",
+       .inputs = {fed_type(DType::i32, {kBatch, 3, 5}, -9, 9), fed_type(DType::i32, {5, 2}, -9, 9)},
+       .differentiable = false},
   };
 }
 

@@ -143,7 +143,13 @@ const Case kMatrix[] = {
     {"GemmBatchTransposed", "Gemm", {{kBatch, 4}, {4, 3}}, {{"transA", std::int64_t{1}}}, {}, {}, "rows of the result"},
     {"MatMul", "MatMul", {{kBatch, 4}, {4, 3}}, {}, {}, {kBatch, 3}},
     {"MatMulInner", "MatMul", {{kBatch, 4}, {5, 3}}, {}, {}, {}, "inner dimensions differ: [N, 4] x [5, 3]"},
-    {"MatMulBatched", "MatMul", {{2, 3, 4}, {2, 4, 3}}, {}, {}, {}, "expected two matrices"},
+    {"MatMulStacks", "MatMul", {{kBatch, 1, 3, 4}, {2, 4, 5}}, {}, {}, {kBatch, 2, 3, 5}},
+    {"MatMulRow", "MatMul", {{4}, {kBatch, 4, 3}}, {}, {}, {kBatch, 3}},
+    {"MatMulColumn", "MatMul", {{kBatch, 3, 4}, {4}}, {}, {}, {kBatch, 3}},
+    {"MatMulDot", "MatMul", {{4}, {4}}, {}, {}, {}},
+    {"MatMulOtherStacks", "MatMul", {{2, 3, 4}, {3, 4, 3}}, {}, {}, {}, "stacks of matrices [2, 3, 4] x [3, 4, 3]"},
+    {"MatMulScalar", "MatMul", {{}, {4, 3}}, {}, {}, {}, "expected matrices"},
+    {"MatMulOverBatch", "MatMul", {{4, kBatch}, {kBatch, 3}}, {}, {}, {}, "the batch would be summed over"},
 };
 
 const Case kElementwise[] = {

@@ -75,6 +75,7 @@ void add_data_step(const InnerProduct& product, const dnnl::engine& engine, cons
 }  // namespace
 
 bool inner_product_supported(const KernelRequest& request) {
+  if (request.inputs[0].shape.rank() != 2 || request.inputs[1].shape.rank() != 2) return false;
   const GemmGeometry geometry = gemm_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape).value();
   if (geometry.transpose_a || geometry.alpha != 1.0f) return false;
   if (!has_input(request, 2)) return true;

@@ -1,5 +1,6 @@
 #include "mangrove/graph/broadcast.h"
 #include "mangrove/graph/gemm_geometry.h"
+#include "mangrove/graph/matmul_geometry.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
 
@@ -40,7 +41,24 @@ Operator gemm() {
           .cost = cost};
 }
 
-/// MatMul: Y[m, n] = A[m, k] B[k, n].
+Result<std::vector<ValueInfo>> infer_matmul(const Node&, const OperatorInputs& inputs) {
+  const DType dtype = inputs.values[0]->dtype;
+  const bool is_integer = dtype == DType::i32 || dtype == DType::i64;
+  if (!is_integer) MG_RETURN_IF_ERROR(check_floating(inputs, {0, 1}));
+  if (inputs.values[1]->dtype != dtype) {
+    return make_error(Code::invalid_argument, std::string("inputs have types ") + dtype_name(dtype) + " and " +
+                                                  dtype_name(inputs.values[1]->dtype) + ", expected the same");
+  }
+  MG_TRY(MatMulGeometry geometry, matmul_geometry(inputs.values[0]->shape, inputs.values[1]->shape));
+  return std::vector<ValueInfo>{{dtype, std::move(geometry.output)}};
+}
+
+OperatorCost matmul_cost(const Node&, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+  const Shape& a = inputs.values[0]->shape;
+  return elementwise_cost(inputs, outputs, 2 * static_cast<double>(a[a.rank() - 1]), {0, 1});
+}
+
+/// MatMul: Y[m, n] = A[m, k] B[k, n], for each pair of matrices of two stacks, see MatMulGeometry.
 Operator matmul() {
   return {.type = "MatMul",
           .min_inputs = 2,
@@ -49,8 +67,8 @@ Operator matmul() {
           .max_outputs = 1,
           .attributes = {},
           .parameters = {0, 1},
-          .infer = infer,
-          .cost = cost};
+          .infer = infer_matmul,
+          .cost = matmul_cost};
 }
 
 }  // namespace

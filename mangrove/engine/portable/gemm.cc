@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "mangrove/engine/portable/broadcast_rows.h"
+#include "mangrove/engine/portable/matrix.h"
+#include "mangrove/engine/portable/portable_step.h"
+#include "mangrove/engine/portable/products.h"
+#include "mangrove/graph/gemm_geometry.h"
+
+namespace mangrove::portable {
+namespace {
+
+template <class T>
+Step forward_step(const KernelRequest& request, const GemmGeometry& g) {
+  std::vector<Operand> operands{read_value(request.node.inputs[0]), read_value(request.node.inputs[1]),
+                                write_value(request.output_names[0])};
+  const bool has_bias = has_input(request, 2);
+  if (has_bias) operands.push_back(read_value(request.node.inputs[2]));
+  const Shape output{g.m, g.n};
+  const BroadcastRows bias(has_bias ? request.inputs[2].shape : output, output);
+  return make_step(request, "forward", std::move(operands), [=](const Buffers& buffers) {
+    T* y = buffers.as<T>(2);
+    std::fill_n(y, g.m * g.n, T(0));
+    if (has_bias) add_broadcast(bias, static_cast<T>(g.beta), buffers.as<const T>(3), y);
+    multiply_add(g.m, g.n, g.k, static_cast<T>(g.alpha), matrix(buffers.as<const T>(0), g.m, g.k, g.transpose_a),
+                 matrix(buffers.as<const T>(1), g.k, g.n, g.transpose_b), y);
+  });
+}
+
+// dA = alpha dY op(B)^T, or its transpose if A is stored transposed.
+template <class T>
+Step backward_a_step(const KernelRequest& request, const GemmGeometry& g) {
+  return make_step(request, "backward a",
+                   {read_gradient(request.output_names[0]), read_value(request.node.inputs[1]),
+                    write_gradient(request.node.inputs[0])},
+                   [g](const Buffers& buffers) {
+                     const Matrix<T> dy = matrix(buffers.as<const T>(0), g.m, g.n, false);
+                     const Matrix<T> b = matrix(buffers.as<const T>(1), g.k, g.n, g.transpose_b);
+                     T* da = buffers.as<T>(2);
+                     std::fill_n(da, g.m * g.k, T(0));
+                     if (g.transpose_a) {
+                       multiply_add(g.k, g.m, g.n, static_cast<T>(g.alpha), b, dy.transposed(), da);
+                     } else {
+                       multiply_add(g.m, g.k, g.n, static_cast<T>(g.alpha), dy, b.transposed(), da);
+                     }
+                   });
+}
+
+// dB = alpha op(A)^T dY, or its transpose if B is stored transposed.
+template <class T>
+Step backward_b_step(const KernelRequest& request, const GemmGeometry& g) {
+  return make_step(request, "backward b",
+                   {read_value(request.node.inputs[0]), read_gradient(request.output_names[0]),
+                    write_gradient(request.node.inputs[1])},
+                   [g](const Buffers& buffers) {
+                     const Matrix<T> a = matrix(buffers.as<const T>(0), g.m, g.k, g.transpose_a);
+                     const Matrix<T> dy = matrix(buffers.as<const T>(1), g.m, g.n, false);
+                     T* db = buffers.as<T>(2);
+                     std::fill_n(db, g.k * g.n, T(0));
+                     if (g.transpose_b) {
+                       multiply_add(g.n, g.k, g.m, static_cast<T>(g.alpha), dy.transposed(), a, db);
+                     } else {
+                       multiply_add(g.k, g.n, g.m, static_cast<T>(g.alpha), a.transposed(), dy, db);
+                     }
+                   });
+}
+
+template <class T>
+Step backward_bias_step(const KernelRequest& request, const GemmGeometry& g) {
+  const BroadcastRows rows(request.inputs[2].shape, Shape{g.m, g.n});
+  const std::int64_t elements = request.inputs[2].shape.elements();
+  return make_step(request, "backward bias",
+                   {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
+                   [=](const Buffers& buffers) {
+                     sum_broadcast(rows, static_cast<T>(g.beta), buffers.as<const T>(0), elements, buffers.as<T>(1));
+                   });
+}
+
+template <class T>
+NodeKernels kernels_of(const KernelRequest& request, const GemmGeometry& g) {
+  NodeKernels kernels;
+  kernels.forward.push_back(forward_step<T>(request, g));
+  if (wants_gradient(request, 2)) kernels.backward.push_back(backward_bias_step<T>(request, g));
+  if (wants_gradient(request, 1)) kernels.backward.push_back(backward_b_step<T>(request, g));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_a_step<T>(request, g));
+  return kernels;
+}
+
+}  // namespace
+
+Result<NodeKernels> make_gemm(const KernelRequest& request) {
+  MG_TRY(const GemmGeometry geometry, gemm_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape));
+  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+}
+
+}  // namespace mangrove::portable

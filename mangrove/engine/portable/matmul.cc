@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <vector>
+
+#include "mangrove/engine/portable/matrix.h"
+#include "mangrove/engine/portable/portable_step.h"
+#include "mangrove/engine/portable/products.h"
+#include "mangrove/graph/matmul_geometry.h"
+
+namespace mangrove::portable {
+namespace {
+
+/// Which matrix of an input's stack meets each one of the result's.
+std::vector<std::int64_t> matrices_met(const Shape& input, const Shape& output) {
+  std::vector<std::int64_t> met(static_cast<std::size_t>(output.elements()), 0);
+  for (std::size_t i = 0; i < met.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), stride = 1;
+    for (std::size_t d = output.rank(); d-- > 0; rest /= output[d]) {
+      if (d + input.rank() < output.rank()) break;  // the input has no such dimension
+      const std::int64_t size = input[d + input.rank() - output.rank()];
+      if (size != 1) met[i] += rest % output[d] * stride;
+      stride *= size;
+    }
+  }
+  return met;
+}
+
+struct Product {
+  explicit Product(const MatMulGeometry& g)
+      : m(g.m),
+        k(g.k),
+        n(g.n),
+        a(matrices_met(g.stack_a, g.stack)),
+        b(matrices_met(g.stack_b, g.stack)),
+        a_elements(g.stack_a.elements() * m * k),
+        b_elements(g.stack_b.elements() * k * n) {}
+
+  std::int64_t m, k, n;
+  std::vector<std::int64_t> a, b;  // per matrix of the result
+  std::int64_t a_elements, b_elements;
+};
+
+template <class T>
+Step forward_step(const KernelRequest& request, const Product& product) {
+  const std::vector<std::string>& in = request.node.inputs;
+  return make_step(request, "forward", {read_value(in[0]), read_value(in[1]), write_value(request.output_names[0])},
+                   [product](const Buffers& buffers) {
+                     const auto& [m, k, n, a, b, a_elements, b_elements] = product;
+                     T* y = buffers.as<T>(2);
+                     std::fill_n(y, static_cast<std::int64_t>(a.size()) * m * n, T(0));
+                     for (std::size_t i = 0; i < a.size(); ++i, y += m * n) {
+                       multiply_add(m, n, k, T(1), matrix(buffers.as<const T>(0) + a[i] * m * k, m, k),
+                                    matrix(buffers.as<const T>(1) + b[i] * k * n, k, n), y);
+                     }
+                   });
+}
+
+// dA = dY B^T, summed over the matrices of the result that A's was part of.
+template <class T>
+Step backward_a_step(const KernelRequest& request, const Product& product) {
+  const std::vector<std::string>& in = request.node.inputs;
+  return make_step(request, "backward a",
+                   {read_gradient(request.output_names[0]), read_value(in[1]), write_gradient(in[0])},
+                   [product](const Buffers& buffers) {
+                     const auto& [m, k, n, a, b, a_elements, b_elements] = product;
+                     const T* dy = buffers.as<const T>(0);
+                     std::fill_n(buffers.as<T>(2), a_elements, T(0));
+                     for (std::size_t i = 0; i < a.size(); ++i, dy += m * n) {
+                       multiply_add(m, k, n, T(1), matrix(dy, m, n),
+                                    matrix(buffers.as<const T>(1) + b[i] * k * n, k, n).transposed(),
+                                    buffers.as<T>(2) + a[i] * m * k);
+                     }
+                   });
+}
+
+// dB = A^T dY, likewise.
+template <class T>
+Step backward_b_step(const KernelRequest& request, const Product& product) {
+  const std::vector<std::string>& in = request.node.inputs;
+  return make_step(request, "backward b",
+                   {read_value(in[0]), read_gradient(request.output_names[0]), write_gradient(in[1])},
+                   [product](const Buffers& buffers) {
+                     const auto& [m, k, n, a, b, a_elements, b_elements] = product;
+                     const T* dy = buffers.as<const T>(1);
+                     std::fill_n(buffers.as<T>(2), b_elements, T(0));
+                     for (std::size_t i = 0; i < a.size(); ++i, dy += m * n) {
+                       multiply_add(k, n, m, T(1), matrix(buffers.as<const T>(0) + a[i] * m * k, m, k).transposed(),
+                                    matrix(dy, m, n), buffers.as<T>(2) + b[i] * k * n);
+                     }
+                   });
+}
+
+template <class T>
+NodeKernels kernels_of(const KernelRequest& request, const Product& product) {
+  NodeKernels kernels;
+  kernels.forward.push_back(forward_step<T>(request, product));
+  if (wants_gradient(request, 1)) kernels.backward.push_back(backward_b_step<T>(request, product));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_a_step<T>(request, product));
+  return kernels;
+}
+
+}  // namespace
+
+Result<NodeKernels> make_matmul(const KernelRequest& request) {
+  MG_TRY(const MatMulGeometry geometry, matmul_geometry(request.inputs[0].shape, request.inputs[1].shape));
+  const Product product(with_tall_a(geometry));
+  if (request.outputs[0].dtype == DType::i32) return kernels_of<std::int32_t>(request, product);
+  if (request.outputs[0].dtype == DType::i64) return kernels_of<std::int64_t>(request, product);
+  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, product); });
+}
+
+}  // namespace mangrove::portable
