@@ -102,6 +102,15 @@ Result<Graph> Graph::with_initializers(const std::map<std::string, Tensor>& repl
   return create(std::move(parts));
 }
 
+Graph Graph::without_weights() const {
+  Graph copy = *this;
+  for (const std::string& name : parameters()) {
+    Tensor& weights = copy.parts_.initializers.at(name);
+    weights = Tensor(weights.dtype(), weights.shape());
+  }
+  return copy;
+}
+
 OperatorCost node_cost(const Graph& graph, const Node& node, std::int64_t batch) {
   Values bound;
   for (const auto* names : {&node.inputs, &node.outputs}) {

@@ -79,6 +79,9 @@ class Graph {
   /// A copy with these initializers replaced. errors: not_found, invalid_argument (other dtype or shape).
   Result<Graph> with_initializers(const std::map<std::string, Tensor>& replaced) const;
 
+  /// A copy whose parameters are all zero and take up no memory: for programs whose parameters are set later.
+  Graph without_weights() const;
+
   /// The sub-graph of nodes [first, last): a stage. Values that come from outside become its inputs, in order of first
   /// use; values used outside, and graph outputs, become its outputs; it keeps only the initializers that it uses.
   /// errors: out_of_range; invalid_argument (empty range).

@@ -8,12 +8,13 @@ namespace mangrove {
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
   constexpr std::size_t alignment = 64;
-  const std::size_t needed = std::max<std::size_t>(static_cast<std::size_t>(bytes()), 1);
-  const std::size_t padded = (needed + alignment - 1) / alignment * alignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, padded));
+  std::size_t space = std::max<std::size_t>(static_cast<std::size_t>(bytes()), 1) + alignment;
+  // calloc, not memset: the system gives large zeroed blocks out page by page, as they are written.
+  void* const memory = std::calloc(space, 1);
   if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, padded);
-  data_ = std::shared_ptr<std::byte>(memory, [](std::byte* p) { std::free(p); });
+  void* aligned = memory;
+  std::align(alignment, space - alignment, aligned, space);
+  data_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(aligned), [memory](std::byte*) { std::free(memory); });
 }
 
 Tensor Tensor::clone() const {

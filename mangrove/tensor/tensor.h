@@ -20,7 +20,7 @@ class Tensor {
  public:
   /// An empty tensor: f32, shape [0].
   Tensor() : Tensor(DType::f32, Shape{0}) {}
-  /// Elements are zero.
+  /// Elements are zero. Takes up memory only where it is written.
   Tensor(DType dtype, Shape shape);
 
   template <class T>

@@ -152,5 +152,22 @@ const Wrong kWrong[] = {
 INSTANTIATE_TEST_SUITE_P(Cases, WrongGraph, ::testing::ValuesIn(kWrong),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
+TEST(Graph, WithoutWeightsKeepsAllElse) {
+  const Graph graph = Graph::create(testing::small_network()).value();
+  const Graph bare = graph.without_weights();
+  ASSERT_EQ(bare.parameters(), graph.parameters());
+  const std::vector<std::string> parameters = graph.parameters();
+  for (const auto& [name, tensor] : graph.initializers()) {
+    const Tensor& other = bare.initializers().at(name);
+    EXPECT_EQ(other.shape(), tensor.shape());
+    EXPECT_EQ(other.dtype(), tensor.dtype());
+    const bool is_parameter = std::find(parameters.begin(), parameters.end(), name) != parameters.end();
+    EXPECT_EQ(other.data() == tensor.data(), !is_parameter) << name;
+    if (!is_parameter) continue;
+    const auto weights = other.as<float>();
+    EXPECT_TRUE(std::all_of(weights.begin(), weights.end(), [](float w) { return w == 0; })) << name;
+  }
+}
+
 }  // namespace
 }  // namespace mangrove
