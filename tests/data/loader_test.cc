@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
+#include "mangrove/data/augment/augmentation.h"
+#include "mangrove/data/glyphs.h"
+#include "mangrove/data/subset.h"
 
 namespace mangrove::data {
 namespace {
@@ -145,6 +149,116 @@ TEST(Loader, RequestsMayComeFromOtherThreads) {
     ASSERT_TRUE(batch.ok());
     EXPECT_EQ(batch->labels[0], expected[static_cast<std::size_t>(batch->labels[0] / 1000)]++);
   }
+}
+
+/// Everything that `workers` threads make of two epochs of glyphs: pixels, labels and mixtures.
+struct Everything {
+  std::vector<float> pixels;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> mix_labels;
+  std::vector<float> mix_weight;
+  bool operator==(const Everything&) const = default;
+};
+Everything two_epochs(int workers, const std::string& recipe, std::int64_t batch_rows = 37, std::uint64_t seed = 5) {
+  const auto glyphs = first_samples(make_glyphs(Split::train), 120);
+  LoaderOptions options{.batch = batch_rows, .batches_ahead = 3, .workers = workers, .training = true, .seed = seed};
+  options.augmentation = *Augmentation::create(recipe, *glyphs);
+  Loader loader(glyphs, options);
+  int batches = 0;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    const auto order = epoch_order(glyphs->size(), seed, epoch);
+    for (std::size_t first = 0; first < order.size(); first += static_cast<std::size_t>(batch_rows), ++batches)
+      loader.request({order.begin() + static_cast<std::ptrdiff_t>(first),
+                      order.begin() + static_cast<std::ptrdiff_t>(
+                                          std::min(first + static_cast<std::size_t>(batch_rows), order.size()))},
+                     epoch);
+  }
+  Everything all;
+  for (; batches > 0; --batches) {
+    const auto batch = loader.next();
+    EXPECT_TRUE(batch.ok());
+    const auto rows = static_cast<std::ptrdiff_t>(batch->count);
+    const auto pixels = batch->images.as<float>().first(static_cast<std::size_t>(rows * 784));
+    all.pixels.insert(all.pixels.end(), pixels.begin(), pixels.end());
+    all.labels.insert(all.labels.end(), batch->labels.begin(), batch->labels.begin() + rows);
+    if (batch->mix_labels.empty()) continue;
+    all.mix_labels.insert(all.mix_labels.end(), batch->mix_labels.begin(), batch->mix_labels.begin() + rows);
+    all.mix_weight.insert(all.mix_weight.end(), batch->mix_weight.begin(), batch->mix_weight.begin() + rows);
+  }
+  return all;
+}
+
+TEST(Loader, BatchesAreTheSameBitForBitWhateverTheNumberOfWorkers) {
+  for (const char* recipe : {"none", "pad-crop:4,flip,normalise,cutout:8,mixup:0.4",
+                             "rotation:20,zoom:0.2,translation:0.1,resized-crop:0.5", "colour-jitter:0.2:0.2,zca"}) {
+    const Everything one = two_epochs(1, recipe);
+    for (const int workers : {2, 4}) EXPECT_EQ(two_epochs(workers, recipe), one) << recipe << ", " << workers;
+  }
+}
+
+TEST(Loader, RowDependsOnSeedEpochAndIndexOnly) {
+  const std::string recipe = "pad-crop:4,flip,normalise,zca,mixup:0.4";
+  const Everything one = two_epochs(1, recipe);
+  EXPECT_EQ(two_epochs(2, recipe, 16), one) << "other batches";
+  EXPECT_NE(two_epochs(1, recipe, 37, 6), one) << "another seed";
+}
+
+TEST(Loader, EveryEpochTransformsASampleAnew) {
+  const auto glyphs = first_samples(make_glyphs(Split::train), 8);
+  LoaderOptions options{.batch = 8, .training = true};
+  options.augmentation = *Augmentation::create("pad-crop:4", *glyphs);
+  Loader loader(glyphs, options);
+  for (const std::uint64_t epoch : {0, 1, 0}) loader.request({0, 1, 2, 3, 4, 5, 6, 7}, epoch);
+  const auto first = *loader.next(), second = *loader.next(), again = *loader.next();
+  EXPECT_FALSE(std::ranges::equal(first.images.as<float>(), second.images.as<float>()));
+  EXPECT_TRUE(std::ranges::equal(first.images.as<float>(), again.images.as<float>()));
+}
+
+TEST(Loader, MixedRowsAreTheSharesOfBothSamples) {
+  const auto counting = std::make_shared<Counting>();
+  LoaderOptions options{.batch = 40, .training = true};
+  options.augmentation = *Augmentation::create("mixup:1", *first_samples(counting, 600));
+  Loader loader(first_samples(counting, 600), options);
+  std::vector<std::uint32_t> indices(30);
+  std::iota(indices.begin(), indices.end(), 100u);
+  loader.request(indices);
+  const auto batch = *loader.next();
+  ASSERT_EQ(batch.mix_labels.size(), 40u);
+  for (std::size_t row = 0; row < 30; ++row) {
+    // the label of a Counting sample is its value
+    const float weight = batch.mix_weight[row];
+    const float expected =
+        weight * static_cast<float>(batch.labels[row]) + (1 - weight) * static_cast<float>(batch.mix_labels[row]);
+    EXPECT_EQ(batch.labels[row], static_cast<std::int32_t>(100 + row));
+    EXPECT_NEAR(batch.images.as<float>()[row * 3], expected, 1e-3) << row;
+  }
+  EXPECT_EQ(batch.mix_labels[30], kPadding);
+  EXPECT_EQ(batch.mix_weight[30], 1);
+  options.training = false;
+  Loader evaluation(counting, options);
+  evaluation.request({1});
+  EXPECT_TRUE(evaluation.next()->mix_labels.empty());
+}
+
+TEST(Loader, FirstOfSeveralBadSamplesIsTold) {
+  class Bad final : public Dataset {
+   public:
+    std::uint32_t size() const override { return 100; }
+    Shape sample_shape() const override { return {1, 1, 1}; }
+    const std::vector<std::string>& class_names() const override { return names_; }
+    std::int32_t label(std::uint32_t) const override { return 0; }
+    Status read(std::uint32_t index, std::span<float>) const override {
+      return index % 10 == 7 ? Status(make_error(Code::data_loss, "sample " + std::to_string(index))) : Status();
+    }
+
+   private:
+    std::vector<std::string> names_ = {"only"};
+  };
+  std::vector<std::uint32_t> indices(100);
+  std::iota(indices.begin(), indices.end(), 0u);
+  Loader loader(std::make_shared<Bad>(), {.batch = 100, .workers = 4});
+  for (int i = 0; i < 20; ++i) loader.request(indices);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(loader.next().error().message, "sample 7");
 }
 
 }  // namespace
