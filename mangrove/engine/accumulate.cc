@@ -1,6 +1,7 @@
 #include "mangrove/engine/accumulate.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "mangrove/base/check.h"
 
@@ -25,6 +26,14 @@ Step accumulate_step(DType dtype, Bytes bytes) {
   step.bind = [dtype, bytes](std::span<std::byte* const> buffers, std::byte*) {
     return dtype == DType::f32 ? bind_accumulate<float>(buffers[0], buffers[1], bytes)
                                : bind_accumulate<double>(buffers[0], buffers[1], bytes);
+  };
+  return step;
+}
+
+Step zero_step(Bytes bytes) {
+  Step step;
+  step.bind = [bytes](std::span<std::byte* const> buffers, std::byte*) -> Step::Bound {
+    return [bytes, buffer = buffers[0]] { std::memset(buffer, 0, static_cast<std::size_t>(bytes)); };
   };
   return step;
 }

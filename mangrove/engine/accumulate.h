@@ -8,4 +8,8 @@ namespace mangrove {
 /// The program puts it after each further contribution to a gradient.
 Step accumulate_step(DType dtype, Bytes bytes);
 
+/// A step over one operand: all of it becomes 0. The program puts it where a node with several outputs reads the
+/// gradient of one that nobody uses.
+Step zero_step(Bytes bytes);
+
 }  // namespace mangrove

@@ -170,8 +170,10 @@ void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
 
 Status ProgramBuilder::append_backward(std::vector<Compiled>& compiled) {
   for (auto one = compiled.rbegin(); one != compiled.rend(); ++one) {
-    // Nothing that leads to a graph output uses this node's output: all its gradients are zero.
-    if (!steps_.has_gradient(one->output)) continue;
+    // Nothing that leads to a graph output uses an output of this node: all its gradients are zero.
+    const auto has_gradient = [&](const std::string& name) { return !name.empty() && steps_.has_gradient(name); };
+    const std::vector<std::string>& outputs = one->node->outputs;
+    if (!has_gradient(one->output) && std::none_of(outputs.begin(), outputs.end(), has_gradient)) continue;
     one->steps.first_backward = steps_.size();
     for (Step& step : one->kernels.backward) {
       const std::string node = step.node;

@@ -102,6 +102,7 @@ Result<BufferId> StepList::read(const Operand& operand, const std::string& node)
     if (value.gradient_copies.empty() && value.given_gradient != kNoBuffer) {
       value.gradient_copies.push_back({nullptr, value.given_gradient});
     }
+    if (value.gradient_copies.empty()) append_zero_gradient(operand, node);
     return read_copy(value.gradient_copies, operand, node);
   }
   if (value.copies.empty() && value.role == Role::parameter) {  // the first reader decides how it lies
@@ -112,6 +113,19 @@ Result<BufferId> StepList::read(const Operand& operand, const std::string& node)
     value.copies.push_back({nullptr, buffers_.add(bytes_in(value.info, nullptr), Life::uses, Region::parameters)});
   }
   return read_copy(value.copies, operand, node);
+}
+
+// Nobody uses this output of a node with several.
+void StepList::append_zero_gradient(const Operand& operand, const std::string& node) {
+  Value& value = values_.at(operand.name);
+  const BufferId buffer = add_buffer(value, operand.layout);
+  value.gradient_copies.push_back({operand.layout, buffer});
+  Step step = zero_step(bytes_in(value.info, operand.layout));
+  step.name = node + " zero gradient of " + operand.name;
+  step.node = node;
+  step.operands = {operand};
+  step.operands[0].access = Access::write;
+  push(std::move(step), {buffer}, "program");
 }
 
 Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node) {

@@ -85,6 +85,7 @@ class StepList {
 
   Result<BufferId> read(const Operand& operand, const std::string& node);
   Result<BufferId> read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node);
+  void append_zero_gradient(const Operand& operand, const std::string& node);
   BufferId write(const Operand& operand, const std::string& node, std::vector<Follow>& follows);
   BufferId write_value(Value& value, const Operand& operand, std::vector<Follow>& follows);
   BufferId write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows);
