@@ -1,16 +1,69 @@
 #include "operator_samples.h"
 
 namespace mangrove::samples {
+namespace {
+
+const SampleInput kImage = fed({kBatch, 3, 2, 5});
+
+void add_unary(std::vector<OperatorSample>& samples) {
+  const SampleInput positive = fed({kBatch, 3, 2, 5}, 0.5, 3);
+  for (const std::string op : {"Abs", "Ceil", "Exp", "Floor", "Neg"}) samples.push_back({op, op, {kImage}});
+  for (const std::string op : {"Log", "Reciprocal", "Sqrt"}) samples.push_back({op, op, {positive}});
+  for (const std::string op : {"Abs", "Neg"}) {
+    const SampleInput whole = fed_type(DType::i64, {kBatch, 4}, -9, 9);
+    samples.push_back({op + "_integers", op, {whole}, {}, 1, false});
+  }
+}
+
+// Every way to broadcast; `b` keeps away from zero and from a, where Div and Max have no derivative.
+void add_binary(std::vector<OperatorSample>& samples, const std::string& op) {
+  const auto a = [](Shape shape) { return fed(std::move(shape), 0.2, 1); };
+  const auto b = [](Shape shape) { return parameter(std::move(shape), 0.3, 2); };
+  for (OperatorSample& sample :
+       std::vector<OperatorSample>{{op + "_same_shape", op, {a({kBatch, 3, 2, 5}), fed({kBatch, 3, 2, 5}, 0.3, 2)}},
+                                   {op + "_channels", op, {a({kBatch, 3, 2, 5}), b({3, 1, 1})}},
+                                   {op + "_channels_first", op, {b({1, 3, 1, 1}), a({kBatch, 3, 2, 5})}},
+                                   {op + "_rows", op, {a({kBatch, 5}), b({5})}},
+                                   {op + "_one_element", op, {b({1}), a({kBatch, 3, 2, 5})}},
+                                   {op + "_excitation", op, {a({kBatch, 3, 2, 5}), fed({kBatch, 3, 1, 1}, 0.3, 2)}},
+                                   {op + "_spatial", op, {fed({kBatch, 1, 2, 5}, 0.3, 2), a({kBatch, 3, 2, 5})}},
+                                   {op + "_both_broadcast", op, {a({kBatch, 1, 4}), fed({3, 1}, 0.3, 2)}},
+                                   {op + "_scalar", op, {a({kBatch, 4}), scalar(0.5)}},
+                                   {op + "_of_scalar", op, {scalar(0.5), a({kBatch, 3, 2, 2})}},
+                                   {op + "_integers",
+                                    op,
+                                    {fed_type(DType::i64, {kBatch, 4}, -9, 9), fed_type(DType::i64, {4}, -3, 3)},
+                                    {},
+                                    1,
+                                    false}}) {
+    samples.push_back(std::move(sample));
+  }
+}
+
+void add_variadic(std::vector<OperatorSample>& samples, const std::string& op) {
+  samples.push_back({op + "_one", op, {kImage}});
+  samples.push_back({op + "_two", op, {kImage, kImage}});
+  samples.push_back({op + "_three_broadcast", op, {kImage, fed({3, 1, 1}), fed({kBatch, 1, 2, 5})}});
+}
+
+}  // namespace
 
 std::vector<OperatorSample> arithmetic() {
-  const SampleInput x = fed({kBatch, 3, 2, 5});
-  return {
-      {"Add_same_shape", "Add", {x, x}},
-      {"Add_channel_bias", "Add", {x, parameter({3, 1, 1})}},
-      {"Add_row_bias", "Add", {fed({kBatch, 5}), parameter({5})}},
-      {"Add_scalar", "Add", {parameter({1}), x}},
-      {"Add_both_broadcast", "Add", {fed({kBatch, 1, 4}), fed({3, 1})}},
-  };
+  std::vector<OperatorSample> samples;
+  add_unary(samples);
+  for (const std::string op : {"Add", "Sub", "Mul", "Div", "Pow"}) add_binary(samples, op);
+  for (const std::string op : {"Max", "Mean", "Min", "Sum"}) add_variadic(samples, op);
+  const SampleInput whole = fed_type(DType::i32, {kBatch, 4}, 0, 4);
+  for (OperatorSample& sample :
+       std::vector<OperatorSample>{{"Pow_square", "Pow", {kImage, scalar(2.0)}},
+                                   {"Pow_cube", "Pow", {kImage, constant(Tensor::of<std::int64_t>({}, {3}))}},
+                                   {"Pow_root", "Pow", {fed({kBatch, 4}, 0.5, 2), scalar(0.5)}},
+                                   {"Pow_integer_to_real", "Pow", {whole, scalar(1.5)}, {}, 1, false},
+                                   {"Max_integers", "Max", {whole, whole}, {}, 1, false},
+                                   {"Min_integers", "Min", {whole, fed_type(DType::i32, {4}, 0, 4)}, {}, 1, false}}) {
+    samples.push_back(std::move(sample));
+  }
+  return samples;
 }
 
 }  // namespace mangrove::samples

@@ -19,7 +19,12 @@ SampleInput parameter(Shape shape, double low, double high) {
 }
 
 SampleInput constant(Tensor value) {
-  return {.role = Role::constant, .constant = std::move(value)};
+  const DType dtype = value.dtype();
+  return {.role = Role::constant, .constant = std::move(value), .dtype = dtype};
+}
+
+SampleInput scalar(double value) {
+  return {.role = Role::constant, .constant = Tensor::of<double>({}, {value})};
 }
 
 SampleInput integers(const std::vector<std::int64_t>& values) {
@@ -41,6 +46,15 @@ std::vector<OperatorSample> operator_samples() {
   return all;
 }
 
+namespace {
+
+Tensor constant_of(const SampleInput& input, DType dtype) {
+  if (input.dtype || dtype == DType::f64) return input.constant;
+  return Tensor::of<float>({}, {static_cast<float>(input.constant.as<double>()[0])});
+}
+
+}  // namespace
+
 Graph sample_graph(const OperatorSample& sample, DType dtype) {
   GraphSketch sketch(dtype);
   std::vector<std::string> names, outputs{"y"};
@@ -50,7 +64,7 @@ Graph sample_graph(const OperatorSample& sample, DType dtype) {
     names.push_back(name);
     if (input.role == Role::fed) sketch.input(name, input.shape, input.dtype);
     if (input.role == Role::parameter) sketch.parameter(name, input.shape, input.low, input.high);
-    if (input.role == Role::constant) sketch.constant(name, input.constant);
+    if (input.role == Role::constant) sketch.constant(name, constant_of(input, dtype));
   }
   for (std::size_t i = 1; i < sample.outputs; ++i) outputs.push_back("y" + std::to_string(i));
   return sketch.node_of_several(sample.op, names, outputs, sample.attributes).create(outputs);

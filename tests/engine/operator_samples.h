@@ -16,13 +16,15 @@ struct SampleInput {
   Shape shape = {};                 // kBatch where the batch is symbolic
   Tensor constant = {};             // of role constant
   double low = -1, high = 1;        // range of what is fed (or of the parameter); whole numbers for integer types
-  std::optional<DType> dtype = {};  // of what is fed; nothing: the floating type under test
+  std::optional<DType> dtype = {};  // of what is fed or constant; nothing: the floating type under test
 };
 
 SampleInput fed(Shape shape, double low = -1, double high = 1);
 SampleInput fed_type(DType dtype, Shape shape, double low, double high);
 SampleInput parameter(Shape shape, double low = -1, double high = 1);
 SampleInput constant(Tensor value);
+/// A constant of the floating type under test, shape [].
+SampleInput scalar(double value);
 /// A constant i64 vector.
 SampleInput integers(const std::vector<std::int64_t>& values);
 SampleInput absent();

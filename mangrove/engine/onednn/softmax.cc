@@ -1,6 +1,8 @@
 #include "mangrove/engine/onednn/kernels.h"
+#include "mangrove/graph/axis.h"
 
 namespace mangrove::onednn {
+
 bool softmax_supported(const KernelRequest& request) {
   const std::size_t rank = request.inputs[0].shape.rank();
   return rank >= 1 && rank <= 6;
@@ -8,7 +10,7 @@ bool softmax_supported(const KernelRequest& request) {
 
 NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request) {
   const Value src = input_value(request, 0), dst = output_value(request);
-  const int axis = static_cast<int>(request.inputs[0].shape.rank()) - 1;  // the graph allows no other
+  const int axis = static_cast<int>(resolve_axis(request.node.int_or("axis", -1), request.inputs[0].shape).value());
   // plain, since padding has no place in a softmax
   const dnnl::softmax_forward::primitive_desc forward({forward_kind(request), src.plain, axis}, user_scratchpad(),
                                                       engine);

@@ -1,85 +1,155 @@
 #include <cmath>
+#include <limits>
+#include <numbers>
 
+#include "mangrove/engine/portable/binary_kernels.h"
 #include "mangrove/engine/portable/kernels.h"
-#include "mangrove/engine/portable/portable_step.h"
+#include "mangrove/engine/portable/unary_kernels.h"
 
 namespace mangrove::portable {
 namespace {
 
-// Each activation y = f(x) and its derivative f'(x), written in y.
-struct Relu {
-  template <class T>
-  static T value(T x) {
-    return x < 0 ? T(0) : x;  // keeps NaN
-  }
-  template <class T>
-  static T derivative(T y) {
-    return y > 0 ? T(1) : T(0);
-  }
+// Each activation y = f(x) and its derivative, written in x or in y.
+
+struct FromOutput {
+  static DerivativeOf derivative_of() { return DerivativeOf::output; }
+};
+struct FromInput {
+  static DerivativeOf derivative_of() { return DerivativeOf::input; }
 };
 
-struct Sigmoid {
-  template <class T>
-  static T value(T x) {
-    return T(1) / (T(1) + std::exp(-x));
-  }
-  template <class T>
-  static T derivative(T y) {
-    return y * (T(1) - y);
-  }
-};
-
-struct Tanh {
-  template <class T>
-  static T value(T x) {
-    return std::tanh(x);
-  }
-  template <class T>
-  static T derivative(T y) {
-    return T(1) - y * y;
-  }
-};
-
-template <class F, class T>
-NodeKernels kernels_of(const KernelRequest& request) {
-  const std::string &x = request.node.inputs[0], &y = request.output_names[0];
-  const std::int64_t elements = request.outputs[0].shape.elements();
-  NodeKernels kernels;
-  kernels.forward.push_back(
-      make_step(request, "forward", {read_value(x), write_value(y)}, [elements](const Buffers& buffers) {
-        const T* src = buffers.as<const T>(0);
-        T* dst = buffers.as<T>(1);
-        for (std::int64_t i = 0; i < elements; ++i) dst[i] = F::value(src[i]);
-      }));
-  kernels.forward.back().in_place = {0, 1};
-  if (!wants_gradient(request, 0)) return kernels;
-  kernels.backward.push_back(make_step(request, "backward", {read_value(y), read_gradient(y), write_gradient(x)},
-                                       [elements](const Buffers& buffers) {
-                                         const T* dst = buffers.as<const T>(0);
-                                         const T* diff_dst = buffers.as<const T>(1);
-                                         T* diff_src = buffers.as<T>(2);
-                                         for (std::int64_t i = 0; i < elements; ++i) {
-                                           diff_src[i] = diff_dst[i] * F::derivative(dst[i]);
-                                         }
-                                       }));
-  kernels.backward.back().in_place = {1, 2};
-  return kernels;
+template <class T>
+T attribute(const KernelRequest& request, const char* name, double fallback) {
+  return static_cast<T>(request.node.float_or(name, static_cast<float>(fallback)));
 }
 
-Result<NodeKernels> make_activation(const KernelRequest& request) {
-  return for_type(request.outputs[0].dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if (request.node.op == "Relu") return kernels_of<Relu, T>(request);
-    if (request.node.op == "Sigmoid") return kernels_of<Sigmoid, T>(request);
-    MG_CHECK_MSG(request.node.op == "Tanh", request.node.op);
-    return kernels_of<Tanh, T>(request);
-  });
+template <class T>
+struct Clip : FromOutput {
+  T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+
+  explicit Clip(const KernelRequest& request) {
+    if (has_input(request, 1)) lowest = request.constants[1]->as<T>()[0];
+    if (has_input(request, 2)) highest = request.constants[2]->as<T>()[0];
+  }
+  T value(T x) const {
+    const T raised = x < lowest ? lowest : x;  // keeps NaN
+    return raised > highest ? highest : raised;
+  }
+  T derivative(T y) const { return y > lowest && y < highest ? T(1) : T(0); }
+};
+
+template <class T>
+struct Elu : FromInput {
+  T alpha;
+  explicit Elu(const KernelRequest& request) : alpha(attribute<T>(request, "alpha", 1)) {}
+  T value(T x) const { return x < 0 ? alpha * std::expm1(x) : x; }
+  T derivative(T x) const { return x < 0 ? alpha * std::exp(x) : T(1); }
+};
+
+template <class T>
+struct Erf : FromInput {
+  static T value(T x) { return std::erf(x); }
+  static T derivative(T x) { return T(2) * std::numbers::inv_sqrtpi_v<T> * std::exp(-x * x); }
+};
+
+template <class T>
+struct HardSigmoid : FromOutput {
+  T alpha, beta;
+  explicit HardSigmoid(const KernelRequest& request)
+      : alpha(attribute<T>(request, "alpha", 0.2)), beta(attribute<T>(request, "beta", 0.5)) {}
+  T value(T x) const {
+    const T line = alpha * x + beta;
+    return line < 0 ? T(0) : line > 1 ? T(1) : line;
+  }
+  T derivative(T y) const { return y > 0 && y < 1 ? alpha : T(0); }
+};
+
+template <class T>
+struct HardSwish : FromInput {
+  static T value(T x) { return x < -3 ? T(0) : x > 3 ? x : x * (x + T(3)) / T(6); }
+  static T derivative(T x) { return x < -3 ? T(0) : x > 3 ? T(1) : (T(2) * x + T(3)) / T(6); }
+};
+
+template <class T>
+struct LeakyRelu {
+  T alpha;
+  explicit LeakyRelu(const KernelRequest& request) : alpha(attribute<T>(request, "alpha", 0.01)) {}
+  T value(T x) const { return x < 0 ? alpha * x : x; }
+  // y has x's sign, unless alpha turns it
+  DerivativeOf derivative_of() const { return alpha < 0 ? DerivativeOf::input : DerivativeOf::output; }
+  T derivative(T x) const { return x > 0 ? T(1) : alpha; }
+};
+
+template <class T>
+struct Relu : FromOutput {
+  static T value(T x) { return x < 0 ? T(0) : x; }  // keeps NaN
+  static T derivative(T y) { return y > 0 ? T(1) : T(0); }
+};
+
+template <class T>
+struct Selu : FromInput {
+  T alpha, gamma;
+  explicit Selu(const KernelRequest& request)
+      : alpha(attribute<T>(request, "alpha", 1.67326319217681884765625)),
+        gamma(attribute<T>(request, "gamma", 1.05070102214813232421875)) {}
+  T value(T x) const { return gamma * (x < 0 ? alpha * std::expm1(x) : x); }
+  T derivative(T x) const { return gamma * (x < 0 ? alpha * std::exp(x) : T(1)); }
+};
+
+template <class T>
+struct Sigmoid : FromOutput {
+  static T value(T x) { return T(1) / (T(1) + std::exp(-x)); }
+  static T derivative(T y) { return y * (T(1) - y); }
+};
+
+template <class T>
+struct Softplus : FromOutput {
+  static T value(T x) { return std::log1p(std::exp(-std::abs(x))) + (x > 0 ? x : T(0)); }  // does not overflow
+  static T derivative(T y) { return -std::expm1(-y); }
+};
+
+template <class T>
+struct Tanh : FromOutput {
+  static T value(T x) { return std::tanh(x); }
+  static T derivative(T y) { return T(1) - y * y; }
+};
+
+// a: the input, b: the slope
+struct PRelu {
+  static constexpr Reads kForA{true, true}, kForB{true, false};
+  template <class T>
+  static T value(T a, T b) {
+    return a < 0 ? b * a : a;
+  }
+  template <class T>
+  static T to_a(T dy, T a, T b) {
+    return a > 0 ? dy : b * dy;
+  }
+  template <class T>
+  static T to_b(T dy, T a, T) {
+    return a < 0 ? a * dy : T(0);
+  }
+};
+
+Result<NodeKernels> make_prelu(const KernelRequest& request) {
+  return for_type(request.outputs[0].dtype, [&](auto zero) { return binary_kernels<decltype(zero), PRelu>(request); });
 }
 
 }  // namespace
 
 std::vector<KernelRow> activations() {
-  return {{"Relu", make_activation}, {"Sigmoid", make_activation}, {"Tanh", make_activation}};
+  return {{"Clip", make_numeric_unary<Clip>},
+          {"Elu", make_unary<Elu>},
+          {"Erf", make_unary<Erf>},
+          {"HardSigmoid", make_unary<HardSigmoid>},
+          {"HardSwish", make_unary<HardSwish>},
+          {"LeakyRelu", make_unary<LeakyRelu>},
+          {"PRelu", make_prelu},
+          {"Relu", make_unary<Relu>},
+          {"Selu", make_unary<Selu>},
+          {"Sigmoid", make_unary<Sigmoid>},
+          {"Softplus", make_unary<Softplus>},
+          {"Tanh", make_unary<Tanh>}};
 }
 
 }  // namespace mangrove::portable

@@ -1,71 +1,165 @@
-#include <algorithm>
+#include "mangrove/engine/portable/arithmetic.h"
 
-#include "mangrove/engine/portable/broadcast_rows.h"
+#include <cmath>
+#include <functional>
+
+#include "mangrove/engine/portable/binary_kernels.h"
 #include "mangrove/engine/portable/kernels.h"
-#include "mangrove/engine/portable/portable_step.h"
+#include "mangrove/engine/portable/unary_kernels.h"
 
 namespace mangrove::portable {
 namespace {
 
-// y = a + b where neither is broadcast; y may be a.
-template <class T>
-Step same_shape_forward(const KernelRequest& request, std::int64_t elements) {
-  Step step = make_step(
-      request, "forward",
-      {read_value(request.node.inputs[0]), read_value(request.node.inputs[1]), write_value(request.output_names[0])},
-      [elements](const Buffers& buffers) {
-        const T *a = buffers.as<const T>(0), *b = buffers.as<const T>(1);
-        T* y = buffers.as<T>(2);
-        for (std::int64_t i = 0; i < elements; ++i) y[i] = a[i] + b[i];
-      });
-  step.in_place = {0, 2};
-  return step;
-}
+// Functions of one value, and their derivatives in x or y.
 
 template <class T>
-Step broadcast_forward(const KernelRequest& request, std::int64_t elements) {
-  const Shape& output = request.outputs[0].shape;
-  const BroadcastRows a(request.inputs[0].shape, output), b(request.inputs[1].shape, output);
-  return make_step(
-      request, "forward",
-      {read_value(request.node.inputs[0]), read_value(request.node.inputs[1]), write_value(request.output_names[0])},
-      [=](const Buffers& buffers) {
-        T* y = buffers.as<T>(2);
-        std::fill_n(y, elements, T(0));
-        add_broadcast(a, T(1), buffers.as<const T>(0), y);
-        add_broadcast(b, T(1), buffers.as<const T>(1), y);
-      });
-}
+struct Abs {
+  static DerivativeOf derivative_of() { return DerivativeOf::input; }
+  static T value(T x) { return x < 0 ? wrapping(T(0), x, std::minus<>()) : x; }
+  static T derivative(T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : T(0); }
+};
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request) {
-  const Shape& output = request.outputs[0].shape;
-  const bool same_shape = request.inputs[0].shape == output && request.inputs[1].shape == output;
-  NodeKernels kernels;
-  kernels.forward.push_back(same_shape ? same_shape_forward<T>(request, output.elements())
-                                       : broadcast_forward<T>(request, output.elements()));
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (!wants_gradient(request, i)) continue;
-    const BroadcastRows rows(request.inputs[i].shape, output);
-    const std::int64_t elements = request.inputs[i].shape.elements();
-    kernels.backward.push_back(
-        make_step(request, i == 0 ? "backward a" : "backward b",
-                  {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[i])},
-                  [rows, elements](const Buffers& buffers) {
-                    sum_broadcast(rows, T(1), buffers.as<const T>(0), elements, buffers.as<T>(1));
-                  }));
+struct Ceil {
+  static T value(T x) { return std::ceil(x); }
+};
+
+template <class T>
+struct Exp {
+  static DerivativeOf derivative_of() { return DerivativeOf::output; }
+  static T value(T x) { return std::exp(x); }
+  static T derivative(T y) { return y; }
+};
+
+template <class T>
+struct Floor {
+  static T value(T x) { return std::floor(x); }
+};
+
+template <class T>
+struct Log {
+  static DerivativeOf derivative_of() { return DerivativeOf::input; }
+  static T value(T x) { return std::log(x); }
+  static T derivative(T x) { return T(1) / x; }
+};
+
+template <class T>
+struct Neg {
+  static DerivativeOf derivative_of() { return DerivativeOf::output; }
+  static T value(T x) { return wrapping(T(0), x, std::minus<>()); }
+  static T derivative(T) { return T(-1); }
+};
+
+template <class T>
+struct Reciprocal {
+  static DerivativeOf derivative_of() { return DerivativeOf::output; }
+  static T value(T x) { return T(1) / x; }
+  static T derivative(T y) { return -y * y; }
+};
+
+template <class T>
+struct Sqrt {
+  static DerivativeOf derivative_of() { return DerivativeOf::output; }
+  static T value(T x) { return std::sqrt(x); }
+  static T derivative(T y) { return T(0.5) / y; }
+};
+
+// Functions of two.
+
+struct Add {
+  static constexpr Reads kForA{}, kForB{};
+  template <class T>
+  static T value(T a, T b) {
+    return wrapping(a, b, std::plus<>());
   }
-  return kernels;
-}
+  template <class T>
+  static T to_a(T dy, T, T) {
+    return dy;
+  }
+  template <class T>
+  static T to_b(T dy, T, T) {
+    return dy;
+  }
+};
 
-Result<NodeKernels> make_add(const KernelRequest& request) {
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request); });
+struct Sub {
+  static constexpr Reads kForA{}, kForB{};
+  template <class T>
+  static T value(T a, T b) {
+    return wrapping(a, b, std::minus<>());
+  }
+  template <class T>
+  static T to_a(T dy, T, T) {
+    return dy;
+  }
+  template <class T>
+  static T to_b(T dy, T, T) {
+    return -dy;
+  }
+};
+
+struct Mul {
+  static constexpr Reads kForA{.b = true}, kForB{.a = true};
+  template <class T>
+  static T value(T a, T b) {
+    return wrapping(a, b, std::multiplies<>());
+  }
+  template <class T>
+  static T to_a(T dy, T, T b) {
+    return dy * b;
+  }
+  template <class T>
+  static T to_b(T dy, T a, T) {
+    return dy * a;
+  }
+};
+
+struct Div {
+  static constexpr Reads kForA{.b = true}, kForB{.a = true, .b = true};
+  template <class T>
+  static T value(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {  // what the processor traps on: x / 0, and the least number / -1
+      if (b == 0) return 0;
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrapping(T(0), a, std::minus<>());
+    }
+    return static_cast<T>(a / b);
+  }
+  template <class T>
+  static T to_a(T dy, T, T b) {
+    return dy / b;
+  }
+  template <class T>
+  static T to_b(T dy, T a, T b) {
+    return -dy * a / (b * b);
+  }
+};
+
+template <class F>
+Result<NodeKernels> make_binary(const KernelRequest& request) {
+  return for_numeric_type(request.outputs[0].dtype,
+                          [&](auto zero) { return binary_kernels<decltype(zero), F>(request); });
 }
 
 }  // namespace
 
 std::vector<KernelRow> arithmetic() {
-  return {{"Add", make_add}};
+  return {{"Abs", make_numeric_unary<Abs>},
+          {"Add", make_binary<Add>},
+          {"Ceil", make_unary<Ceil>},
+          {"Div", make_binary<Div>},
+          {"Exp", make_unary<Exp>},
+          {"Floor", make_unary<Floor>},
+          {"Log", make_unary<Log>},
+          {"Max", make_extreme},
+          {"Mean", make_sum},
+          {"Min", make_extreme},
+          {"Mul", make_binary<Mul>},
+          {"Neg", make_numeric_unary<Neg>},
+          {"Pow", make_pow},
+          {"Reciprocal", make_unary<Reciprocal>},
+          {"Sqrt", make_unary<Sqrt>},
+          {"Sub", make_binary<Sub>},
+          {"Sum", make_sum}};
 }
 
 }  // namespace mangrove::portable

@@ -1,78 +1,120 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "mangrove/base/check.h"
 #include "mangrove/tensor/shape.h"
 
 namespace mangrove::portable {
 
-/// An input seen in the shape of the result that it is broadcast to, as rows along the last dimension.
+/// Up to three inputs seen in the shape of the result that they are broadcast to, as rows along which each input either
+/// goes on with the result or stays on one element. Dimensions are taken together where all inputs allow it: inputs of
+/// the result's shape are one row; [N, C, H, W] and [C, 1, 1] are N C rows of H W elements.
 class BroadcastRows {
  public:
-  BroadcastRows(const Shape& input, const Shape& output) {
-    if (input == output) {  // one long row
-      length_ = output.elements();
-      return;
+  static constexpr std::size_t kMostInputs = 3;
+
+  BroadcastRows(const std::vector<Shape>& inputs, const Shape& output) : inputs_(inputs.size()) {
+    MG_CHECK(inputs_ <= kMostInputs);
+    std::vector<Dim> dims;  // outermost first, neighbours merged
+    for (std::size_t i = 0; i < output.rank(); ++i) {
+      if (output[i] == 1) continue;
+      Dim next{output[i], {}};
+      for (std::size_t k = 0; k < inputs_; ++k)
+        next.strides[k] = stride_of(inputs[k], i + inputs[k].rank(), output.rank());
+      if (!dims.empty() && can_merge(dims.back(), next)) {
+        next.size *= dims.back().size;
+        dims.pop_back();
+      }
+      dims.push_back(next);
     }
-    const std::size_t rank = output.rank();
-    std::int64_t stride = 1;
-    std::vector<std::int64_t> strides(rank, 0);
-    for (std::size_t i = 0; i < input.rank(); ++i) {
-      const std::size_t from_last = input.rank() - 1 - i;
-      if (input[from_last] != 1) strides[rank - 1 - i] = stride;
-      stride *= input[from_last];
-    }
-    length_ = rank == 0 ? 1 : output[rank - 1];
-    stride_ = rank == 0 ? 0 : strides[rank - 1];
-    for (std::size_t i = 0; i + 1 < rank; ++i) {
-      dims_.push_back(output[i]);
-      strides_.push_back(strides[i]);
-    }
+    if (dims.empty()) return;
+    length_ = dims.back().size;
+    strides_ = dims.back().strides;
+    dims.pop_back();
+    outer_ = std::move(dims);
   }
+  BroadcastRows(const Shape& input, const Shape& output) : BroadcastRows(std::vector<Shape>{input}, output) {}
 
   std::int64_t length() const { return length_; }
-  /// Of the input along a row: 1, or 0 where one element meets the whole row.
-  std::int64_t stride() const { return stride_; }
+  /// Of input k along a row: 1, or 0 where one element meets the whole row.
+  std::int64_t stride(std::size_t k = 0) const { return strides_[k]; }
 
-  /// visit(offset in the output, offset in the input) for every row.
+  /// visit(offset in the output, offsets in the inputs) for every row.
   template <class Visit>
   void for_each(Visit visit) const {
     std::int64_t rows = 1;
-    for (const std::int64_t dim : dims_) rows *= dim;
+    for (const Dim& dim : outer_) rows *= dim.size;
     for (std::int64_t row = 0; row < rows; ++row) {
-      std::int64_t rest = row, offset = 0;
-      for (std::size_t i = dims_.size(); i-- > 0; rest /= dims_[i]) offset += rest % dims_[i] * strides_[i];
-      visit(row * length_, offset);
+      Offsets from{};
+      std::int64_t rest = row;
+      for (std::size_t i = outer_.size(); i-- > 0; rest /= outer_[i].size) {
+        const std::int64_t index = rest % outer_[i].size;
+        for (std::size_t k = 0; k < inputs_; ++k) from[k] += index * outer_[i].strides[k];
+      }
+      visit(row * length_, from);
     }
   }
 
  private:
-  std::vector<std::int64_t> dims_, strides_;  // of all dimensions but the last
-  std::int64_t length_ = 0;
-  std::int64_t stride_ = 1;
+  using Offsets = std::array<std::int64_t, kMostInputs>;
+  struct Dim {
+    std::int64_t size;
+    Offsets strides;
+  };
+
+  // Elements of the input between neighbours along a dimension of the output; `i` counts from where both end.
+  static std::int64_t stride_of(const Shape& input, std::size_t i, std::size_t output_rank) {
+    if (i < output_rank || input[i - output_rank] == 1) return 0;
+    return input.elements(i - output_rank + 1, input.rank());
+  }
+
+  bool can_merge(const Dim& outer, const Dim& inner) const {
+    for (std::size_t k = 0; k < inputs_; ++k) {
+      if (outer.strides[k] != inner.strides[k] * inner.size) return false;
+    }
+    return true;
+  }
+
+  std::size_t inputs_;
+  std::vector<Dim> outer_;
+  std::int64_t length_ = 1;
+  Offsets strides_{};
 };
+
+/// loop(stride of a, stride of b), each 0 or 1, as constants that the compiler knows, so that it vectorises the loop.
+template <class Loop>
+void with_constant_strides(std::int64_t a, std::int64_t b, Loop loop) {
+  using Still = std::integral_constant<std::int64_t, 0>;
+  using Along = std::integral_constant<std::int64_t, 1>;
+  if (a == 1 && b == 1) return loop(Along(), Along());
+  if (a == 1) return loop(Along(), Still());
+  if (b == 1) return loop(Still(), Along());
+  loop(Still(), Still());
+}
 
 /// dst[i] += scale src[i], src broadcast.
 template <class T>
 void add_broadcast(const BroadcastRows& rows, T scale, const T* src, T* dst) {
-  rows.for_each([&](std::int64_t to, std::int64_t from) {
-    const std::int64_t n = rows.length();
-    if (rows.stride() == 0) {
-      const T term = scale * src[from];
-      for (std::int64_t i = 0; i < n; ++i) dst[to + i] += term;
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) dst[to + i] += scale * src[from + i];
-    }
+  rows.for_each([&](std::int64_t to, const auto& from) {
+    with_constant_strides(1, rows.stride(), [&](auto, auto stride) {
+      for (std::int64_t i = 0; i < rows.length(); ++i) dst[to + i] += scale * src[from[0] + i * stride];
+    });
   });
 }
 
 /// The transpose: diff_src[j] = scale times the sum of all diff_dst[i] that src[j] was broadcast to.
 template <class T>
 void sum_broadcast(const BroadcastRows& rows, T scale, const T* diff_dst, std::int64_t src_elements, T* diff_src) {
-  for (std::int64_t j = 0; j < src_elements; ++j) diff_src[j] = T(0);
-  rows.for_each([&](std::int64_t to, std::int64_t from) {
-    for (std::int64_t i = 0; i < rows.length(); ++i) diff_src[from + i * rows.stride()] += scale * diff_dst[to + i];
+  std::fill_n(diff_src, src_elements, T(0));
+  rows.for_each([&](std::int64_t to, const auto& from) {
+    with_constant_strides(1, rows.stride(), [&](auto, auto stride) {
+      for (std::int64_t i = 0; i < rows.length(); ++i) diff_src[from[0] + i * stride] += scale * diff_dst[to + i];
+    });
   });
 }
 

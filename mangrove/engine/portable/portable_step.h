@@ -99,12 +99,27 @@ Step make_step_with_workspace(const KernelRequest& request, const std::string& w
   return step;
 }
 
-/// make(T()) for the element type T of a value: float or double. errors: unimplemented (another type).
+/// make(T()) for the element type T of a value, one of Types. errors: unimplemented (another type).
+template <class... Types, class Make>
+Result<NodeKernels> for_one_of(DType dtype, Make make) {
+  Result<NodeKernels> made = make_error(Code::unimplemented, std::string("no kernel for type ") + dtype_name(dtype));
+  const auto make_if = [&](auto zero) {
+    if (dtype == dtype_of<decltype(zero)>) made = make(zero);
+  };
+  (make_if(Types()), ...);
+  return made;
+}
 template <class Make>
 Result<NodeKernels> for_type(DType dtype, Make make) {
-  if (dtype == DType::f32) return make(float());
-  if (dtype == DType::f64) return make(double());
-  return make_error(Code::unimplemented, std::string("no kernel for type ") + dtype_name(dtype));
+  return for_one_of<float, double>(dtype, make);
+}
+template <class Make>
+Result<NodeKernels> for_numeric_type(DType dtype, Make make) {
+  return for_one_of<float, double, std::int32_t, std::int64_t, std::uint8_t, std::int8_t>(dtype, make);
+}
+template <class Make>
+Result<NodeKernels> for_any_type(DType dtype, Make make) {
+  return for_one_of<float, double, std::int32_t, std::int64_t, std::uint8_t, std::int8_t, bool>(dtype, make);
 }
 
 }  // namespace mangrove::portable

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+
+#include "mangrove/engine/portable/portable_step.h"
+
+namespace mangrove::portable {
+
+/// What a derivative is computed from.
+enum class DerivativeOf { input, output };
+
+/// y[i] = f(x[i]); y may lie where x does if both have one type.
+template <class X, class Y, class F>
+Step unary_forward(const KernelRequest& request, F f) {
+  const std::int64_t elements = request.outputs[0].shape.elements();
+  Step step = make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
+                        [elements, f](const Buffers& buffers) {
+                          const X* x = buffers.as<const X>(0);
+                          Y* y = buffers.as<Y>(1);
+                          for (std::int64_t i = 0; i < elements; ++i) y[i] = f(x[i]);
+                        });
+  if (std::is_same_v<X, Y>) step.in_place = {0, 1};
+  return step;
+}
+
+/// The kernels of y = f.value(x), whose derivative is f.derivative(x or y), as f.derivative_of() says.
+template <class T, class F>
+NodeKernels unary_kernels(const KernelRequest& request, F f) {
+  NodeKernels kernels;
+  kernels.forward.push_back(unary_forward<T, T>(request, [f](T x) { return f.value(x); }));
+  if constexpr (requires { f.derivative_of(); }) {
+    if (!wants_gradient(request, 0)) return kernels;
+    const std::string &x = request.node.inputs[0], &y = request.output_names[0];
+    const std::int64_t elements = request.outputs[0].shape.elements();
+    const bool from_input = f.derivative_of() == DerivativeOf::input;
+    kernels.backward.push_back(make_step(request, "backward",
+                                         {read_value(from_input ? x : y), read_gradient(y), write_gradient(x)},
+                                         [elements, f](const Buffers& buffers) {
+                                           const T* at = buffers.as<const T>(0);
+                                           const T* diff_dst = buffers.as<const T>(1);
+                                           T* diff_src = buffers.as<T>(2);
+                                           for (std::int64_t i = 0; i < elements; ++i) {
+                                             diff_src[i] = diff_dst[i] * f.derivative(at[i]);
+                                           }
+                                         }));
+    kernels.backward.back().in_place = {1, 2};
+  }
+  return kernels;
+}
+
+/// F<T> made from the request where it has parameters.
+template <template <class> class F, class T>
+F<T> function_of(const KernelRequest& request) {
+  if constexpr (std::is_constructible_v<F<T>, const KernelRequest&>) {
+    return F<T>(request);
+  } else {
+    return F<T>();
+  }
+}
+
+/// Kernels of F in f32 and f64: the entry of a table of kernels.
+template <template <class> class F>
+Result<NodeKernels> make_unary(const KernelRequest& request) {
+  return for_type(request.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return unary_kernels<T>(request, function_of<F, T>(request));
+  });
+}
+
+/// The same in all numeric types.
+template <template <class> class F>
+Result<NodeKernels> make_numeric_unary(const KernelRequest& request) {
+  return for_numeric_type(request.outputs[0].dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return unary_kernels<T>(request, function_of<F, T>(request));
+  });
+}
+
+}  // namespace mangrove::portable
