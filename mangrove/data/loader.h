@@ -22,8 +22,8 @@ struct Batch {
   std::int64_t count = 0;
   // Where samples are mixed with others (mixup), N each, else empty: the target of a row is mix_weight of its label and
   // 1 - mix_weight of its mix label.
-  std::vector<std::int32_t> mix_labels;
-  std::vector<float> mix_weight;
+  std::vector<std::int32_t> mix_labels = {};
+  std::vector<float> mix_weight = {};
 };
 
 /// The order in which an epoch visits the samples: a permutation of 0 .. n-1 that depends only on the arguments.
