@@ -5,7 +5,7 @@
 namespace mangrove {
 
 /// A step over operands {sum, term, sum}: sum += term for each f32 or f64 element, in whatever layout both lie.
-/// The program puts it after each further contribution to a gradient.
+/// The program puts it after each further contribution to a gradient. It can run on slices of the batch.
 Step accumulate_step(DType dtype, Bytes bytes);
 
 /// A step over one operand: all of it becomes 0. The program puts it where a node with several outputs reads the

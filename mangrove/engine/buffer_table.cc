@@ -27,6 +27,12 @@ void BufferTable::use(BufferId buffer, int step) {
   used.last = std::max(used.last, step);
 }
 
+void BufferTable::extend(BufferId buffer, int first, int last) {
+  const BufferId owner = owner_of(buffer);
+  use(owner, first);
+  use(owner, last);
+}
+
 BufferId BufferTable::owner_of(BufferId buffer) const {
   while (buffers_[static_cast<std::size_t>(buffer)].owner != buffer) {
     buffer = buffers_[static_cast<std::size_t>(buffer)].owner;

@@ -38,6 +38,10 @@ class BufferTable {
   }
   std::size_t size() const { return buffers_.size(); }
 
+  void resize(BufferId buffer, Bytes bytes) { buffers_[static_cast<std::size_t>(buffer)].bytes = bytes; }
+  /// Keeps the memory in which the buffer lies over the steps [first, last]. Call after share_in_place.
+  void extend(BufferId buffer, int first, int last);
+
   bool same_memory(BufferId a, BufferId b) const { return owner_of(a) == owner_of(b); }
 
   struct Placement {

@@ -31,6 +31,46 @@ struct Execution::Region {
   std::unique_ptr<std::byte, Free> memory;
 };
 
+namespace {
+
+/// Bound steps in groups, each run on one slice of the batch after another (mostly one step, in one slice).
+struct Pass {
+  struct Group {
+    int slices = 1;
+    std::vector<SlicedStep::Bound> steps = {};
+  };
+
+  void run() const {
+    for (const Group& group : groups) {
+      for (int slice = 0; slice < group.slices; ++slice) {
+        for (const SlicedStep::Bound& step : group.steps) step(slice);
+      }
+    }
+  }
+
+  /// The same, with the time of each step.
+  std::vector<Seconds> run_timed() const {
+    const SteadyClock clock;
+    std::vector<Seconds> times;
+    for (const Group& group : groups) {
+      const std::size_t first = times.size();
+      times.resize(first + group.steps.size(), 0);
+      for (int slice = 0; slice < group.slices; ++slice) {
+        for (std::size_t i = 0; i < group.steps.size(); ++i) {
+          const Instant start = clock.now();
+          group.steps[i](slice);
+          times[first + i] += clock.now() - start;
+        }
+      }
+    }
+    return times;
+  }
+
+  std::vector<Group> groups;
+};
+
+}  // namespace
+
 struct Execution::Impl {
   std::byte* at(const BufferRef& place) const {
     const Region& region = place.region == BufferRef::Region::arena ? arena : parameters;
@@ -41,19 +81,34 @@ struct Execution::Impl {
     return program.random_state() ? reinterpret_cast<RandomState*>(at(*program.random_state())) : nullptr;
   }
 
-  std::vector<Step::Bound> bind(const std::vector<Program::PlacedStep>& steps) const {
-    std::vector<Step::Bound> bound;
+  Step::Bound bind_whole(const Program::PlacedStep& placed) const {
     std::vector<std::byte*> buffers;
+    for (const BufferRef& place : placed.buffers) buffers.push_back(at(place));
+    return placed.step.bind(buffers, placed.step.workspace > 0 ? at(placed.workspace) : nullptr);
+  }
+
+  SlicedStep::Bound bind_sliced(const Program::PlacedStep& placed) const {
+    std::vector<SliceBuffer> buffers;
+    for (std::size_t k = 0; k < placed.buffers.size(); ++k)
+      buffers.push_back({at(placed.buffers[k]), static_cast<std::ptrdiff_t>(placed.strides[k])});
+    return placed.sliced->bind(buffers, placed.sliced->workspace > 0 ? at(placed.workspace) : nullptr);
+  }
+
+  Pass bind(const std::vector<Program::PlacedStep>& steps) const {
+    Pass pass;
     for (const Program::PlacedStep& placed : steps) {
-      buffers.clear();
-      for (const BufferRef& place : placed.buffers) buffers.push_back(at(place));
-      bound.push_back(placed.step.bind(buffers, placed.step.workspace > 0 ? at(placed.workspace) : nullptr));
+      if (placed.slices == 1 || placed.starts_group) pass.groups.push_back({.slices = placed.slices});
+      if (placed.slices == 1) {
+        pass.groups.back().steps.push_back([step = bind_whole(placed)](int) { step(); });
+      } else {
+        pass.groups.back().steps.push_back(bind_sliced(placed));
+      }
     }
-    return bound;
+    return pass;
   }
 
   Region arena, parameters;
-  std::vector<Step::Bound> forward, backward;
+  Pass forward, backward;
 };
 
 namespace {
@@ -114,13 +169,13 @@ void Execution::seed(std::uint64_t seed) {
 void Execution::forward() {
   if (RandomState* state = impl_->random_state(*program_)) ++state->run;
   program_->backend().prepare_thread(threads_);
-  for (const Step::Bound& step : impl_->forward) step();
+  impl_->forward.run();
 }
 
 void Execution::backward() {
   MG_CHECK(program_->options().mode == Mode::training);
   program_->backend().prepare_thread(threads_);
-  for (const Step::Bound& step : impl_->backward) step();
+  impl_->backward.run();
 }
 
 void Execution::zero_gradients() {
@@ -237,15 +292,9 @@ Seconds median(std::vector<Seconds>& times) {
   return *middle;
 }
 
-/// Runs the steps and notes how long each took.
-void time_steps(const std::vector<Step::Bound>& steps, std::vector<std::vector<Seconds>>& times) {
-  const SteadyClock clock;
-  times.resize(steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Instant start = clock.now();
-    steps[i]();
-    times[i].push_back(clock.now() - start);
-  }
+void append(std::vector<std::vector<Seconds>>& runs, const std::vector<Seconds>& run) {
+  runs.resize(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i) runs[i].push_back(run[i]);
 }
 
 }  // namespace
@@ -255,12 +304,11 @@ std::vector<NodeTime> Execution::profile_forward(int repeats) {
   std::map<std::string, std::vector<Seconds>> times;  // by node, of each repeat
   for (int repeat = 0; repeat < repeats; ++repeat) {
     program_->backend().prepare_thread(threads_);
-    std::vector<std::vector<Seconds>> of_steps;
-    time_steps(impl_->forward, of_steps);
+    const std::vector<Seconds> of_steps = impl_->forward.run_timed();
     for (std::size_t i = 0; i < of_steps.size(); ++i) {
       auto& of_node = times[program_->forward_steps()[i].step.node];
       of_node.resize(static_cast<std::size_t>(repeat) + 1, 0);
-      of_node.back() += of_steps[i][0];
+      of_node.back() += of_steps[i];
     }
   }
   std::vector<NodeTime> medians;
@@ -273,8 +321,8 @@ std::vector<StepTime> Execution::profile_steps(int repeats) {
   std::vector<std::vector<Seconds>> forward, backward;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     program_->backend().prepare_thread(threads_);
-    time_steps(impl_->forward, forward);
-    time_steps(impl_->backward, backward);
+    append(forward, impl_->forward.run_timed());
+    append(backward, impl_->backward.run_timed());
   }
   std::vector<StepTime> medians;
   const auto add = [&](const std::vector<Program::PlacedStep>& steps, std::vector<std::vector<Seconds>>& times) {

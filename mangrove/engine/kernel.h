@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/base/result.h"
 #include "mangrove/engine/layout.h"
 #include "mangrove/graph/graph.h"
 
@@ -43,6 +44,26 @@ struct RandomState {
   std::uint64_t run = 0;  // forward passes since Execution::seed
 };
 
+/// Where an operand of a sliced step lies: slice i at start + i * stride.
+struct SliceBuffer {
+  std::byte* start;
+  std::ptrdiff_t stride;
+};
+
+/// A step made for running on one slice of the batch after another, in rising order.
+struct SlicedStep {
+  using Bound = std::function<void(int slice)>;
+  Bytes workspace = 0;
+  bool keeps_workspace = false;  // what is in it at the end of a slice must be there in the next one
+  std::function<Bound(std::span<const SliceBuffer> buffers, std::byte* workspace)> bind = {};
+};
+
+/// How a step can be run on equal slices of the batch.
+struct Slicing {
+  std::vector<bool> split;  // per operand: slice i uses the i-th part of its memory; else every slice uses all of it
+  std::function<Result<SlicedStep>(int slices)> make;
+};
+
 /// One call into a backend, e.g. one oneDNN primitive.
 ///
 /// A step states the layouts that it wants; the program inserts reorders wherever a value lies otherwise, and turns a
@@ -60,6 +81,7 @@ struct Step {
   std::optional<std::pair<std::size_t, std::size_t>> in_place;
   /// buffers[k] is where operand k lies (64-byte aligned); they and the workspace stay valid as long as the Bound.
   std::function<Bound(std::span<std::byte* const> buffers, std::byte* workspace)> bind;
+  std::optional<Slicing> slicing = {};  // nothing: the step only runs on the whole batch
 };
 
 /// A node that is computed inside the kernels of one before it: the activation behind a convolution, say.
@@ -97,6 +119,8 @@ struct NodeKernels {
   /// Training: how to make the outputs once more during the backward pass, from the inputs and what forward saved.
   /// Empty: forward's steps again (they must then update no state).
   std::vector<Step> recompute = {};
+  /// The outputs take so little to make again, from what backward needs anyway, that they are never kept.
+  bool recompute_always = false;
 };
 
 }  // namespace mangrove

@@ -30,7 +30,10 @@ std::string describe_steps(std::string_view title, const std::vector<Program::Pl
   for (const Program::PlacedStep& placed : steps) {
     text += "  " + placed.step.name + " [" + placed.backend + "] " +
             describe_operands(placed.step, Operand::Access::read) + " -> " +
-            describe_operands(placed.step, Operand::Access::write) + "\n";
+            describe_operands(placed.step, Operand::Access::write);
+    if (placed.slices > 1)
+      text += (placed.starts_group ? " in " : " with it in ") + std::to_string(placed.slices) + " slices";
+    text += "\n";
   }
   return text;
 }

@@ -23,7 +23,8 @@ struct CompileOptions {
   std::vector<std::string> recompute = {};  // training: nodes whose results are not kept for the backward pass but
                                             // made again in it, where that is possible (see recomputation.h)
   bool fuse = true;                         // activations into the node before them, where the backend can
-  int threads = 1;  // kernel threads that the steps are made for; an Execution should use as many
+  bool slice = true;  // run neighbouring steps on one slice of the batch after another, where that saves memory traffic
+  int threads = 1;    // kernel threads that the steps are made for; an Execution should use as many
 };
 
 /// Bytes, known before the first step.
@@ -54,6 +55,11 @@ class Program {
     std::vector<BufferRef> buffers;  // parallel to step.operands
     BufferRef workspace;
     std::string backend;  // whose step it is
+    // of a step in a group that is run on one slice of the batch after another
+    int slices = 1;
+    bool starts_group = false;
+    std::optional<SlicedStep> sliced = {};
+    std::vector<Bytes> strides = {};  // parallel to buffers: from one slice to the next
   };
   /// Where a value (or its gradient) can be found from outside, and how it lies.
   struct PlacedValue {

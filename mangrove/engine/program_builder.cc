@@ -48,6 +48,7 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
     drop_results(compiled);
     MG_RETURN_IF_ERROR(append_backward(compiled));
   }
+  if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch);
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
   if (options_.mode == Mode::training && options_.recompute.empty()) program_->chain_ = links(compiled);
@@ -163,8 +164,13 @@ Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
 
 void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
   const std::set<std::string> wanted(options_.recompute.begin(), options_.recompute.end());
+  std::set<std::string> dropped;
   for (const Compiled& one : compiled) {
-    if (wanted.contains(one.node->name)) recomputation_.drop(one.kernels, one.node->name, one.backend);
+    const bool is_wanted = wanted.contains(one.node->name);
+    // behind a dropped value it is the one that was chosen to be kept
+    const bool is_cheap = one.kernels.recompute_always && !dropped.contains(one.node->inputs[0]);
+    if (is_wanted) dropped.insert(one.output);
+    if (is_wanted || is_cheap) recomputation_.drop(one.kernels, one.node->name, one.backend);
   }
 }
 
@@ -233,7 +239,9 @@ Status ProgramBuilder::place_values(const BufferTable::Placement& placement) {
 }
 
 void ProgramBuilder::place_steps(const BufferTable::Placement& placement, int forward_steps) {
-  int index = 0;
+  const std::vector<SliceGroup>& groups = steps_.slice_groups();
+  auto group = groups.begin();
+  std::size_t index = 0;
   for (StepList::DraftStep& draft : steps_.take_steps()) {
     Program::PlacedStep step;
     step.step = std::move(draft.step);
@@ -241,7 +249,15 @@ void ProgramBuilder::place_steps(const BufferTable::Placement& placement, int fo
     for (const BufferId buffer : draft.buffers)
       step.buffers.push_back(placement.places[static_cast<std::size_t>(buffer)]);
     if (draft.workspace != kNoBuffer) step.workspace = placement.places[static_cast<std::size_t>(draft.workspace)];
-    (index++ < forward_steps ? program_->forward_ : program_->backward_).push_back(std::move(step));
+    if (group != groups.end() && index == group->last) ++group;
+    if (group != groups.end() && index >= group->first) {
+      step.slices = group->slices;
+      step.sliced = std::move(draft.sliced);
+      step.strides = std::move(draft.strides);
+      step.starts_group = index == group->first;
+    }
+    (index++ < static_cast<std::size_t>(forward_steps) ? program_->forward_ : program_->backward_)
+        .push_back(std::move(step));
   }
 }
 

@@ -25,7 +25,8 @@ bool updates_a_state(const std::vector<Step>& steps) {
 
 void Recomputation::drop(const NodeKernels& kernels, const std::string& node, const std::string& backend) {
   const bool has_own_steps = !kernels.recompute.empty();
-  Dropped dropped{has_own_steps ? kernels.recompute : kernels.forward, backend, !has_own_steps};
+  Dropped dropped{has_own_steps ? kernels.recompute : kernels.forward, backend, !has_own_steps,
+                  has_own_steps && kernels.recompute_always};
   if (updates_a_state(dropped.steps)) return;
   std::vector<std::string> results;
   for (const Step& step : dropped.steps) {
@@ -54,13 +55,23 @@ Status Recomputation::restore_for(const Step& step) {
 Status Recomputation::restore(const std::string& node) {
   const auto found = dropped_.find(node);
   MG_CHECK_MSG(found != dropped_.end(), node);
-  const Dropped dropped = std::move(found->second);
-  dropped_.erase(found);
+  const Dropped dropped = found->second;
+  if (!dropped.cheap) dropped_.erase(found);
   for (const Step& step : dropped.steps) {
     MG_RETURN_IF_ERROR(restore_for(step));
     MG_RETURN_IF_ERROR(steps_.append(step, dropped.backend));
+    drop_cheap_inputs(step);
   }
   return {};
+}
+
+void Recomputation::drop_cheap_inputs(const Step& step) {
+  for (const Operand& operand : step.operands) {
+    const auto producer = producers_.find(operand.name);
+    if (operand.kind != Kind::value || operand.access == Access::write || producer == producers_.end()) continue;
+    const auto dropped = dropped_.find(producer->second);
+    if (dropped != dropped_.end() && dropped->second.cheap) steps_.drop(operand.name);
+  }
 }
 
 }  // namespace mangrove

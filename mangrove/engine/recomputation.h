@@ -10,8 +10,9 @@
 namespace mangrove {
 
 /// Results of nodes that are not kept from the forward to the backward pass, but made again when a backward step first
-/// reads them: each node runs at most twice, from results that were kept or that were made again before.
-/// source: Chen et al., Training deep nets with sublinear memory cost, 2016.
+/// reads them: each node runs at most twice, from results that were kept or that were made again before. (What is cheap
+/// to make is made for making others, and once more for its own reader.) source: Chen et al., Training deep nets with
+/// sublinear memory cost, 2016.
 class Recomputation {
  public:
   /// `steps` must outlive this.
@@ -29,8 +30,10 @@ class Recomputation {
     std::vector<Step> steps;
     std::string backend;
     bool saved_too = false;  // the steps write what the node saved as well
+    bool cheap = false;      // NodeKernels::recompute_always
   };
   Status restore(const std::string& node);
+  void drop_cheap_inputs(const Step& step);
 
   StepList& steps_;
   std::map<std::string, Dropped> dropped_;        // by node

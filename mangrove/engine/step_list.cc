@@ -196,6 +196,7 @@ Status StepList::append_follow(const Follow& follow, const std::string& node) {
   const Value& value = values_.at(name);
   const LayoutPtr layout = layout_of(value);
   Step step = accumulate_step(value.info.dtype, bytes_in(value.info, layout));
+  if (value.role != Role::activation) step.slicing.reset();
   step.name = node + " add to gradient of " + name;
   step.node = node;
   step.operands = {operand(Kind::gradient, Access::read, name, layout),
@@ -229,26 +230,30 @@ BufferId StepList::add_buffer(const Value& value, const LayoutPtr& layout) {
 }
 
 void StepList::push(Step step, std::vector<BufferId> buffers, const std::string& backend) {
-  const int index = size();
-  for (const BufferId buffer : buffers) buffers_.use(buffer, index);
-  BufferId workspace = kNoBuffer;
-  if (step.workspace > 0) {
-    workspace = buffers_.add(step.workspace, Life::uses);
-    buffers_.use(workspace, index);
-  }
+  const BufferId workspace = step.workspace > 0 ? buffers_.add(step.workspace, Life::uses) : kNoBuffer;
   steps_.push_back({std::move(step), std::move(buffers), workspace, backend});
 }
 
 BufferTable::Placement StepList::place() {
+  sliced_.resize(buffers_.size(), false);
   for (int index = 0; index < size(); ++index) {
     const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
-    if (!draft.step.in_place) continue;
-    const auto [input, output] = *draft.step.in_place;
-    int uses = 0;  // another operand in the same memory would see it change
-    for (const BufferId buffer : draft.buffers) uses += buffers_.same_memory(buffer, draft.buffers[input]) ? 1 : 0;
-    if (uses == 1) buffers_.share_in_place(index, draft.buffers[input], draft.buffers[output]);
+    for (const BufferId buffer : draft.buffers) buffers_.use(buffer, index);
+    if (draft.workspace != kNoBuffer) buffers_.use(draft.workspace, index);
   }
+  for (int index = 0; index < size(); ++index) share_in_place(index);
+  for (const SliceGroup& group : groups_) keep_for_all_slices(group);
   return buffers_.place(size());
+}
+
+void StepList::share_in_place(int index) {
+  const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
+  if (!draft.step.in_place) return;
+  const BufferId input = draft.buffers[draft.step.in_place->first], output = draft.buffers[draft.step.in_place->second];
+  if (sliced_[static_cast<std::size_t>(input)] != sliced_[static_cast<std::size_t>(output)]) return;
+  int uses = 0;  // another operand in the same memory would see it change
+  for (const BufferId buffer : draft.buffers) uses += buffers_.same_memory(buffer, input) ? 1 : 0;
+  if (uses == 1) buffers_.share_in_place(index, input, output);
 }
 
 }  // namespace mangrove

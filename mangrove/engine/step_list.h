@@ -9,6 +9,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/engine/backend.h"
 #include "mangrove/engine/buffer_table.h"
+#include "mangrove/engine/slice_groups.h"
 
 namespace mangrove {
 
@@ -23,6 +24,9 @@ class StepList {
     std::vector<BufferId> buffers;  // parallel to step.operands
     BufferId workspace = kNoBuffer;
     std::string backend;
+    // of a step in a group that is run slice by slice
+    std::optional<SlicedStep> sliced = {};
+    std::vector<Bytes> strides = {};  // parallel to buffers; from one slice to the next
   };
   /// One value (or gradient) in one layout.
   struct Copy {
@@ -66,6 +70,10 @@ class StepList {
   bool has_gradient(const std::string& name) const;
   int size() const { return static_cast<int>(steps_.size()); }
 
+  /// Groups steps that are run slice by slice; may change the order of steps. Once, after the last append.
+  /// forward_steps: how many of the steps are the forward pass.
+  void slice(std::size_t forward_steps, std::int64_t batch);
+  const std::vector<SliceGroup>& slice_groups() const { return groups_; }
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
   const std::vector<DraftStep>& steps() const { return steps_; }
@@ -94,6 +102,12 @@ class StepList {
   BufferId add_gradient(const Value& value);
   BufferId add_buffer(const Value& value, const LayoutPtr& layout);
   void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
+  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch);
+  bool make_sliced(const SliceGroup& group);
+  void set_strides(const SliceGroup& group, const std::vector<int>& uses);
+  void resize_workspace(DraftStep& draft);
+  void share_in_place(int index);
+  void keep_for_all_slices(const SliceGroup& group);
 
   const Backend& backend_;
   bool accumulate_gradients_;
@@ -101,6 +115,8 @@ class StepList {
   std::map<std::string, BufferId> saved_;  // by "node/name"
   BufferId random_ = kNoBuffer;
   std::vector<DraftStep> steps_;
+  std::vector<SliceGroup> groups_;
+  std::vector<bool> sliced_;  // by BufferId: has room for one slice only
   BufferTable buffers_;
 };
 

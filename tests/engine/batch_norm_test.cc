@@ -111,7 +111,9 @@ TEST(OnednnBatchNorm, ValuesFarFromZeroKeepTheirVariance) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, OnednnBatchNorm,
     testing::Values(Case{"full_blocks", 3, 32, 6, 5, Behind::nothing}, Case{"relu", 3, 16, 6, 5, Behind::relu},
+                    Case{"clip", 2, 32, 7, 7, Behind::clip}, Case{"residual", 2, 16, 5, 5, Behind::residual},
                     Case{"residual_relu", 3, 16, 20, 20, Behind::residual_relu},
+                    Case{"residual_clip", 3, 32, 4, 4, Behind::residual_clip},
                     Case{"padded_block", 3, 30, 5, 5, Behind::residual_relu},
                     Case{"channels_last", 3, 20, 5, 5, Behind::residual_relu},
                     Case{"channels_last_relu", 2, 50, 6, 6, Behind::relu},

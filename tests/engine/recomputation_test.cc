@@ -58,7 +58,7 @@ Graph deep_graph() {
   GraphSketch sketch(DType::f32);
   sketch.input("x", {kBatch, 4, 8, 8});
   std::string last = "x";
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 12; ++i) {
     const std::string n = std::to_string(i);
     sketch.parameter("w" + n, {4, 4, 3, 3}, -0.5, 0.5).parameter("scale" + n, {4}, 0.5, 1.5).parameter("bias" + n, {4});
     sketch.constant("mean" + n, Tensor(DType::f32, Shape{4}));
@@ -110,7 +110,7 @@ TEST_P(Recomputation, NeedsLessMemory) {
   const Graph graph = deep_graph();
   std::vector<std::string> all_but_one_cut;
   for (const std::string& name : all_nodes(graph)) {
-    if (name != "relu2" && name != "norm2") all_but_one_cut.push_back(name);
+    if (name != "relu5" && name != "norm5") all_but_one_cut.push_back(name);
   }
   const Bytes kept = execution_of(graph, GetParam(), {}, 8)->program().memory().arena;
   const Bytes cut = execution_of(graph, GetParam(), all_but_one_cut, 8)->program().memory().arena;

@@ -41,7 +41,7 @@ struct BatchNorm {
     return static_cast<Bytes>(static_cast<std::size_t>(threads) * 2 * padded() * sizeof(double));
   }
   ChannelLoops loops(int width) const { return channel_loops(width, has_residual, activation.has_value()); }
-  double count() const { return static_cast<double>(groups.images * groups.rows.count); }
+  double count() const { return static_cast<double>(geometry.batch * groups.rows.count); }  // per channel
 
   BatchNormGeometry geometry;
   Value x, scale, bias, running_mean, running_variance, y, residual_value;
@@ -104,21 +104,40 @@ class Operands {
   std::vector<Operand> operands_;
 };
 
+/// Where the operands of a step lie, for one slice of the batch.
 class Buffers {
  public:
-  Buffers(std::span<std::byte* const> buffers, std::byte* workspace)
+  Buffers(std::span<const SliceBuffer> buffers, std::byte* workspace)
       : buffers_(buffers.begin(), buffers.end()), workspace_(workspace) {}
   /// Null for kNone.
   float* at(std::size_t operand) const {
-    return operand == kNone ? nullptr : reinterpret_cast<float*>(buffers_[operand]);
+    if (operand == kNone) return nullptr;
+    return reinterpret_cast<float*>(buffers_[operand].start + slice_ * buffers_[operand].stride);
   }
   std::byte* workspace() const { return workspace_; }
+  bool is_first() const { return slice_ == 0; }
+  bool is_last() const { return slice_ == slices_ - 1; }
+  Buffers of_slice(int slice, int slices) const {
+    Buffers buffers = *this;
+    buffers.slice_ = slice;
+    buffers.slices_ = slices;
+    return buffers;
+  }
 
  private:
-  std::vector<std::byte*> buffers_;
+  std::vector<SliceBuffer> buffers_;
   std::byte* workspace_;
+  int slice_ = 0;
+  int slices_ = 1;
 };
 
+bool is_split(const BatchNorm& norm, const Operand& operand) {
+  const bool is_image = operand.kind == Operand::Kind::value || operand.kind == Operand::Kind::gradient;
+  return is_image && (operand.name == norm.x.name || operand.name == norm.y.name ||
+                      (norm.has_residual && operand.name == norm.residual_value.name));
+}
+
+/// work(norm, buffers) is called once, or for one slice of the batch after another; `workspace` then stays as it is.
 template <class Work>
 Step make_pass(const SharedNorm& norm, const std::string& what, Operands& operands, Bytes workspace, Work work) {
   Step step;
@@ -127,8 +146,25 @@ Step make_pass(const SharedNorm& norm, const std::string& what, Operands& operan
   step.operands = operands.take();
   step.workspace = workspace;
   step.bind = [work, norm](std::span<std::byte* const> buffers, std::byte* scratch) -> Step::Bound {
-    return [work, norm, bound = Buffers(buffers, scratch)] { work(*norm, bound); };
+    std::vector<SliceBuffer> whole;
+    for (std::byte* buffer : buffers) whole.push_back({buffer, 0});
+    return [work, norm, bound = Buffers(whole, scratch)] { work(*norm, bound); };
   };
+  Slicing slicing;
+  for (const Operand& operand : step.operands) slicing.split.push_back(is_split(*norm, operand));
+  slicing.make = [=](int slices) -> Result<SlicedStep> {
+    auto part = std::make_shared<BatchNorm>(*norm);
+    if (part->groups.images % slices != 0) return make_error(Code::unimplemented, "slices of uneven size");
+    part->groups.images /= slices;
+    SlicedStep sliced{.workspace = workspace, .keeps_workspace = true};
+    sliced.bind = [=](std::span<const SliceBuffer> buffers, std::byte* scratch) -> SlicedStep::Bound {
+      return [work, part, slices, bound = Buffers(buffers, scratch)](int slice) {
+        work(*part, bound.of_slice(slice, slices));
+      };
+    };
+    return sliced;
+  };
+  step.slicing = std::move(slicing);
   return step;
 }
 
@@ -153,8 +189,8 @@ constexpr const char* kGradientMap = "gradient map";
 /// Sums over all images and rows: two numbers per channel, first by thread, then together in the order of the threads.
 class Sums {
  public:
-  Sums(const BatchNorm& norm, std::byte* workspace) : norm_(norm), sums_(reinterpret_cast<double*>(workspace)) {
-    std::fill_n(sums_, static_cast<std::size_t>(norm.threads) * 2 * norm.padded(), 0.0);
+  Sums(const BatchNorm& norm, const Buffers& at) : norm_(norm), sums_(reinterpret_cast<double*>(at.workspace())) {
+    if (at.is_first()) std::fill_n(sums_, static_cast<std::size_t>(norm.threads) * 2 * norm.padded(), 0.0);
   }
   double* first(int thread) const { return sums_ + static_cast<std::size_t>(thread) * 2 * norm_.padded(); }
   double* second(int thread) const { return first(thread) + norm_.padded(); }
@@ -196,14 +232,15 @@ Step statistics_step(const SharedNorm& shared) {
   const std::size_t variance =
       operands.add(value(Operand::Access::update, shared->running_variance, shared->running_variance.plain));
   const auto work = [=](const BatchNorm& norm, const Buffers& at) {
-    const Sums sums(norm, at.workspace());
+    const Sums sums(norm, at);
     auto* const shift = reinterpret_cast<float*>(at.workspace() + norm.sums_bytes());
-    find_shift(norm, at.at(x), shift);
+    if (at.is_first()) find_shift(norm, at.at(x), shift);
     norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
       norm.loops(group.width)
           .moments(norm.groups.rows, at.at(x) + image * norm.groups.image_stride + group.offset, shift + group.channel,
                    sums.first(thread) + group.channel, sums.second(thread) + group.channel);
     });
+    if (!at.is_last()) return;
     sums.add_up();
     for (std::size_t c = 0; c < norm.padded(); ++c) {
       const double off = sums.first(0)[c] / norm.count();
@@ -220,16 +257,18 @@ Step statistics_step(const SharedNorm& shared) {
   return make_pass(shared, "statistics", operands, shared->sums_bytes() + shared->floats(1), work);
 }
 
-/// scale / deviation and bias of every channel, zero in the padding; `scratch` takes them.
-Affine make_affine(const BatchNorm& norm, const float* mean, const float* inverse, const float* scale,
+/// scale / deviation and bias of every channel, zero in the padding; `scratch` takes them in the first slice.
+Affine make_affine(const BatchNorm& norm, bool is_first, const float* mean, const float* inverse, const float* scale,
                    const float* bias, float* scratch) {
+  const Affine map{mean, scratch, scratch + norm.padded()};
+  if (!is_first) return map;
   const auto channels = static_cast<std::size_t>(norm.groups.channels);
   std::fill_n(scratch, 2 * norm.padded(), 0.0f);
   for (std::size_t c = 0; c < channels; ++c) {
     scratch[c] = scale[c] * inverse[c];
     scratch[norm.padded() + c] = bias[c];
   }
-  return {mean, scratch, scratch + norm.padded()};
+  return map;
 }
 
 /// y = activation(normalized x + residual). `moments`: mean and 1 / deviation.
@@ -252,7 +291,7 @@ Step normalize_step(const SharedNorm& shared) {
   const std::size_t y = operands.add(value(Operand::Access::write, shared->y, shared->desc));
   const auto work = [=](const BatchNorm& norm, const Buffers& at) {
     const float* mean = at.at(moments);
-    const Affine map = make_affine(norm, mean, mean + norm.padded(), at.at(scale), at.at(bias),
+    const Affine map = make_affine(norm, at.is_first(), mean, mean + norm.padded(), at.at(scale), at.at(bias),
                                    reinterpret_cast<float*>(at.workspace()));
     normalize(norm, at.at(x), at.at(residual), at.at(y), map);
   };
@@ -277,7 +316,8 @@ Step inference_step(const SharedNorm& shared) {
       centre[c] = at.at(mean)[c];
       inverse[c] = 1 / std::sqrt(at.at(variance)[c] + norm.geometry.epsilon);
     }
-    const Affine map = make_affine(norm, centre, inverse, at.at(scale), at.at(bias), inverse + norm.padded());
+    const Affine map =
+        make_affine(norm, at.is_first(), centre, inverse, at.at(scale), at.at(bias), inverse + norm.padded());
     normalize(norm, at.at(x), at.at(residual), at.at(y), map);
   };
   Step step = make_pass(shared, "forward", operands, shared->floats(4), work);
@@ -297,7 +337,7 @@ struct BackwardOperands {
 
   Affine affine(const BatchNorm& norm, const Buffers& at, float* scratch) const {
     const float* mean = at.at(moments);
-    return make_affine(norm, mean, mean + norm.padded(), at.at(scale), at.at(bias), scratch);
+    return make_affine(norm, at.is_first(), mean, mean + norm.padded(), at.at(scale), at.at(bias), scratch);
   }
 
   std::size_t x, scale, bias, moments, dy, y;
@@ -316,7 +356,7 @@ Step sums_step(const SharedNorm& shared, bool wants_scale, bool wants_bias) {
   const std::size_t dscale = operands.add_if(wants_scale, write_gradient(0, shared->scale, shared->scale.plain));
   const std::size_t dbias = operands.add_if(wants_bias, write_gradient(0, shared->bias, shared->bias.plain));
   const auto work = [=](const BatchNorm& norm, const Buffers& at) {
-    const Sums sums(norm, at.workspace());
+    const Sums sums(norm, at);
     const Affine map = in.affine(norm, at, reinterpret_cast<float*>(at.workspace() + norm.sums_bytes()));
     norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
       const std::int64_t i = image * norm.groups.image_stride + group.offset;
@@ -325,6 +365,7 @@ Step sums_step(const SharedNorm& shared, bool wants_scale, bool wants_bias) {
                          behind(map, group.channel), norm.activation.value_or(Bounds{}),
                          sums.first(thread) + group.channel, sums.second(thread) + group.channel);
     });
+    if (!at.is_last()) return;
     sums.add_up();
     const float* inverse = at.at(in.moments) + norm.padded();
     for (std::size_t c = 0; c < norm.padded(); ++c) {
@@ -390,6 +431,7 @@ NodeKernels make_batch_norm(const dnnl::engine&, const KernelRequest& request) {
   kernels.forward.push_back(statistics_step(norm));
   kernels.forward.push_back(normalize_step(norm));
   kernels.recompute.push_back(normalize_step(norm));
+  kernels.recompute_always = !norm->has_residual;
   const bool wants_x = wants_gradient(request, 0) || norm->wants_residual;
   const bool wants_scale = wants_gradient(request, 1), wants_bias = wants_gradient(request, 2);
   if (wants_x || wants_scale || wants_bias) kernels.backward.push_back(sums_step(norm, wants_scale, wants_bias));

@@ -4,6 +4,7 @@
 #include "mangrove/engine/onednn/activation.h"
 #include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
+#include "mangrove/engine/onednn/sliced_conv.h"
 #include "mangrove/graph/conv_geometry.h"
 
 namespace mangrove::onednn {
@@ -131,7 +132,8 @@ NodeKernels make_steps(const Convolution& conv, const Primitives& primitives, co
                                   read_value(DNNL_ARG_WEIGHTS, conv.weights, primitives.forward.weights_desc()),
                                   write_value(DNNL_ARG_DST, conv.dst, primitives.forward.dst_desc())};
   if (conv.has_bias) arguments.push_back(read_value(DNNL_ARG_BIAS, conv.bias, conv.bias.plain));
-  Step forward = primitive_step(primitives.forward, node + " forward", node, std::move(arguments));
+  Step forward = primitive_step(primitives.forward, node + " forward", node, arguments);
+  if (request.mode == Mode::training) allow_slices(forward, primitives.forward, nullptr, arguments, request.threads);
   if (find_epilogue(request).value().residual != nullptr)
     forward = onto_residual(std::move(forward), /*dst=*/2, primitives.forward.dst_desc(), request);
   kernels.forward.push_back(std::move(forward));
@@ -144,13 +146,15 @@ NodeKernels make_steps(const Convolution& conv, const Primitives& primitives, co
                  gradient.read(DNNL_ARG_DIFF_DST, weights->diff_dst_desc(), steps),
                  write_gradient(DNNL_ARG_DIFF_WEIGHTS, conv.weights, weights->diff_weights_desc())};
     if (wants_gradient(request, 2)) arguments.push_back(write_gradient(DNNL_ARG_DIFF_BIAS, conv.bias, conv.bias.plain));
-    steps.push_back(primitive_step(*weights, node + " backward weights", node, std::move(arguments)));
+    steps.push_back(primitive_step(*weights, node + " backward weights", node, arguments));
+    allow_slices(steps.back(), *weights, &primitives.forward, arguments, request.threads);
   }
   if (const auto& data = primitives.data) {
     arguments = {gradient.read(DNNL_ARG_DIFF_DST, data->diff_dst_desc(), steps),
                  read_value(DNNL_ARG_WEIGHTS, conv.weights, data->weights_desc()),
                  write_gradient(DNNL_ARG_DIFF_SRC, conv.src, data->diff_src_desc())};
-    steps.push_back(primitive_step(*data, node + " backward data", node, std::move(arguments)));
+    steps.push_back(primitive_step(*data, node + " backward data", node, arguments));
+    allow_slices(steps.back(), *data, &primitives.forward, arguments, request.threads);
   }
   return kernels;
 }
