@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,11 @@ std::vector<data::Batch> random_batches(std::int64_t batch) {
 /// One step of training or inference on `batch`.
 class Runner {
  public:
-  Runner(learn::Replica& replica, Mode mode)
-      : replica_(replica), mode_(mode), parameters_(replica.execution().parameters()) {
-    for (const auto& parameter : parameters_)
-      momentum_.emplace_back(mode == Mode::training ? parameter.value.size() : 0);
+  Runner(learn::Replica& replica, Mode mode) : replica_(replica), mode_(mode) {
+    if (mode == Mode::inference) return;
+    std::vector<learn::Optimizer::Parameter> parameters;
+    for (const auto& view : replica.execution().parameters()) parameters.push_back({view.value, view.gradient});
+    optimizer_ = learn::Optimizer::create({}, std::move(parameters)).value();
   }
 
   void step(const data::Batch& batch) {
@@ -70,8 +72,7 @@ class Runner {
       return;
     }
     stats_ = replica_.compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-      learn::sgd_step(parameters_[i].value, parameters_[i].gradient, momentum_[i], {.learning_rate = 0.01f});
+    optimizer_->step(0.01f, ++steps_);
   }
   /// Mean loss of the last training step.
   double loss() const { return stats_.count > 0 ? stats_.loss / static_cast<double>(stats_.count) : 0; }
@@ -79,8 +80,8 @@ class Runner {
  private:
   learn::Replica& replica_;
   Mode mode_;
-  std::vector<Execution::ParameterView> parameters_;
-  std::vector<std::vector<float>> momentum_;
+  std::optional<learn::Optimizer> optimizer_;
+  std::int64_t steps_ = 0;
   learn::BatchStats stats_;
 };
 

@@ -5,7 +5,7 @@
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
-#include "mangrove/learn/trainer.h"
+#include "mangrove/learn/evaluate.h"
 
 namespace mangrove::cli {
 
@@ -23,9 +23,10 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   MG_TRY(const auto replica, learn::Replica::create(graph, options).context("model " + settings.model));
   SteadyClock clock;
   const Instant start = clock.now();
-  MG_TRY(const learn::ConfusionMatrix matrix,
+  MG_TRY(const learn::Evaluation evaluation,
          learn::evaluate(*replica, dataset, stop).context("model " + settings.model));
   const Seconds seconds = clock.now() - start;
+  const learn::ConfusionMatrix& matrix = evaluation.confusion;
   nlohmann::json rows = nlohmann::json::array();
   for (std::int32_t truth = 0; truth < matrix.classes(); ++truth) {
     const auto row =
@@ -38,6 +39,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
                         {"images", matrix.total()},
                         {"accuracy", matrix.accuracy()},
                         {"macro_f1", matrix.macro_f1()},
+                        {"loss", evaluation.loss},
                         {"confusion", rows},
                         {"classes", dataset->class_names()},
                         {"seconds", seconds},

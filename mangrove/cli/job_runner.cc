@@ -1,15 +1,21 @@
 #include "mangrove/cli/job_runner.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/progress.h"
+#include "mangrove/cli/report_page.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/data/spec.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/strategy.h"
-#include "mangrove/learn/optimizer.h"
+#include "mangrove/learn/schedule.h"
+#include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -47,9 +53,42 @@ Result<std::string> build_or_read_model(const TrainSettings& settings, const dat
   return encode_onnx(graph);
 }
 
+Status set_recipe(const RecipeSettings& settings, train::TrainJob& job) {
+  const auto f32 = [](double value) { return static_cast<float>(value); };
+  job.set_optimizer(settings.optimizer);
+  job.set_learning_rate(f32(settings.learning_rate));
+  job.set_momentum(f32(settings.momentum));
+  job.set_beta1(f32(settings.beta1));
+  job.set_beta2(f32(settings.beta2));
+  job.set_alpha(f32(settings.alpha));
+  job.set_epsilon(f32(settings.epsilon));
+  job.set_trust(f32(settings.trust));
+  job.set_weight_decay(f32(settings.weight_decay));
+  job.set_clip_norm(f32(settings.clip_norm));
+  job.set_clip_value(f32(settings.clip_value));
+  job.set_schedule(settings.schedule);
+  job.set_warmup_steps(settings.warmup_steps);
+  job.set_step_epochs(settings.step_epochs);
+  MG_TRY(const std::vector<std::int64_t> milestones, learn::parse_milestones(settings.milestones));
+  job.mutable_milestones()->Add(milestones.begin(), milestones.end());
+  job.set_gamma(settings.gamma);
+  job.set_plateau_patience(settings.plateau_patience);
+  job.set_loss(settings.loss);
+  job.set_label_smoothing(f32(settings.label_smoothing));
+  job.set_ema_decay(f32(settings.ema_decay));
+  return {};
+}
+
+/// The data set with so much of its training samples kept for validation, unless the person has said how much.
+Result<std::string> with_validation(const std::string& data, double validation) {
+  MG_TRY(data::DatasetSpec spec, data::DatasetSpec::parse(data));
+  if (validation > 0 && !spec.option("validation"))
+    spec.options.emplace_back("validation", fmt::format("{}", validation));
+  return spec.text();
+}
+
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
-  MG_RETURN_IF_ERROR(learn::parse_schedule(settings.schedule));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   train::TrainJob job;
   MG_TRY(*job.mutable_model(), build_or_read_model(settings, *dataset));
@@ -57,16 +96,16 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_strategy(settings.strategy);
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
-  job.set_learning_rate(static_cast<float>(settings.learning_rate));
-  job.set_momentum(static_cast<float>(settings.momentum));
-  job.set_weight_decay(static_cast<float>(settings.weight_decay));
-  job.set_schedule(settings.schedule);
-  job.set_warmup_steps(settings.warmup_steps);
+  job.set_micro_batch(settings.micro_batch);
+  job.set_augment(settings.augment);
+  job.set_patience(settings.patience);
+  MG_RETURN_IF_ERROR(set_recipe(settings.recipe, job));
   job.set_seed(static_cast<std::uint64_t>(settings.seed));
   job.set_limit(settings.limit);
   job.set_backend(settings.backend);
   job.set_checkpoint_every_s(settings.checkpoint_every);
   job.set_step_timeout_s(settings.step_timeout);
+  MG_RETURN_IF_ERROR(train::check_job(job));
   return job;
 }
 
@@ -93,6 +132,8 @@ class ReportKeeper {
   void take(const Report& report) {
     display_.show(report);
     if (!problem_.ok()) return;
+    if (report.kind == "epoch" && !report.attachment.empty())
+      problem_ = context_.folder.write("best.onnx", report.attachment);
     if (report.kind == "checkpoint") {
       problem_ = write_file_atomically(context_.folder.checkpoint_path(), report.attachment);
     } else if (report.kind == "result") {
@@ -135,19 +176,36 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
   return keeper.finish(ended);
 }
 
+/// report.html, of all lines of metrics.jsonl: those of the runs that this one goes on with too.
+Status write_report(const TrainSettings& settings, const std::string& data, const RunFolder& folder,
+                    const json& result) {
+  MG_TRY(const std::string text, read_file(folder.path() / "metrics.jsonl"));
+  std::vector<json> metrics;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    metrics.push_back(json::parse(line, nullptr, /*allow_exceptions=*/false));
+  return folder.write("report.html", report_page(settings.model + " on " + data, metrics, result));
+}
+
 }  // namespace
 
 Result<json> run_train(const TrainSettings& settings, JobContext& context) {
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::Job job;
-  MG_TRY(*job.mutable_train(), make_job(settings, data, data::data_folder(settings.data.data_dir)));
+  MG_TRY(const std::string split, with_validation(data, settings.validation));
+  MG_TRY(*job.mutable_train(), make_job(settings, split, data::data_folder(settings.data.data_dir)));
   if (!settings.resume.empty()) {
     MG_TRY(*job.mutable_train()->mutable_resume_from(), read_file(context.folder.checkpoint_path()).context("resume"));
     context.folder.append_metrics();
   }
-  MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context));
+  Result<json> ran = run_job(std::move(job), settings.cluster, settings.data, context);
+  Status reported = write_report(settings, data, context.folder, ran.ok() ? *ran : json());
+  if (!ran.ok()) return ran.error();
+  MG_RETURN_IF_ERROR(std::move(reported));
+  json result = std::move(*ran);
   result["model"] = settings.model;
   result["data"] = data;
+  result["report"] = (context.folder.path() / "report.html").string();
   result["model_file"] = (context.folder.path() / "model.onnx").string();
   return result;
 }

@@ -47,6 +47,18 @@ std::string render_node(const json& n) {
                      format_bytes(n.value("sent_bytes", Bytes{0})), format_bytes(n.value("received_bytes", Bytes{0})));
 }
 
+/// epoch 3: loss 0.0912, accuracy 97.21 %; validation: loss 0.0801, accuracy 97.60 % (best so far)
+std::string render_epoch(const json& e) {
+  std::string line = fmt::format("epoch {}: loss {:.4f}, accuracy {:.2f} %", e.value("epoch", 0), number(e, "loss"),
+                                 100 * number(e, "accuracy"));
+  if (!e.contains("validation_loss")) return line;
+  line += fmt::format("; validation: loss {:.4f}, accuracy {:.2f} %", number(e, "validation_loss"),
+                      100 * number(e, "validation_accuracy"));
+  if (e.value("best_epoch", 0) == e.value("epoch", 0)) return line + " (best so far)";
+  return line +
+         fmt::format(" (best: {:.2f} % after epoch {})", 100 * number(e, "best_accuracy"), e.value("best_epoch", 0));
+}
+
 /// event node_lost: node=node-2 time_s=3.1
 std::string render_event(const json& e) {
   std::string line = "event " + e.value("event", "?") + ":";
@@ -63,9 +75,10 @@ void ProgressDisplay::show(const Report& report) {
   if (!enabled_) return;
   const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
   if (!body.is_object()) return;
-  if (report.kind == "event") {
+  const bool is_line = report.kind == "event" || report.kind == "epoch";  // that stays on the screen
+  if (is_line) {
     clear();
-    std::fprintf(stderr, "%s\n", render_event(body).c_str());
+    std::fprintf(stderr, "%s\n", (report.kind == "event" ? render_event(body) : render_epoch(body)).c_str());
   } else if (report.kind == "progress") {
     const std::string phase = body.value("phase", "job");
     if (phase != phase_ && !phase_.empty()) finish();  // a finished phase stays on the screen
@@ -79,7 +92,7 @@ void ProgressDisplay::show(const Report& report) {
     return;
   }
   const Seconds pause = terminal_ ? kRedrawEvery : kPlainLineEvery;
-  if (report.kind == "event" || clock_.now() - last_drawn_ >= pause) draw();
+  if (is_line || clock_.now() - last_drawn_ >= pause) draw();
 }
 
 void ProgressDisplay::draw() {

@@ -9,13 +9,13 @@
 namespace mangrove::cli {
 
 /// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place; elsewhere a plain
-/// line every few seconds. Events are printed as they come. threads: one at a time.
+/// line every few seconds. Events, and what each epoch came to, are printed as they come. threads: one at a time.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(bool enabled);
   ~ProgressDisplay() { finish(); }
 
-  /// A "progress", "nodes" or "event" report; others are ignored.
+  /// A "progress", "epoch", "nodes" or "event" report; others are ignored.
   void show(const Report& report);
   /// Leaves the last state on the screen.
   void finish();

@@ -8,7 +8,8 @@
 
 namespace mangrove::cli {
 
-/// Where a run leaves its files: model.onnx, summary.json, metrics.jsonl, checkpoint.safetensors, job.yaml and logs/.
+/// Where a run leaves its files: model.onnx, best.onnx, report.html, summary.json, metrics.jsonl,
+/// checkpoint.safetensors, job.yaml and logs/.
 class RunFolder {
  public:
   /// `path` empty: runs/<command>-<UTC time>. Makes the folder. errors: permission_denied, already_exists (a file).

@@ -1,9 +1,21 @@
 #include "mangrove/cli/settings.h"
 
+#include "mangrove/base/nearest.h"
+#include "mangrove/learn/optimizer.h"
+#include "mangrove/learn/schedule.h"
+
 namespace mangrove::cli {
 namespace {
 
 constexpr std::int64_t kMany = 1'000'000'000;
+
+/// "sgd, momentum and adam": of a table.
+template <class Table>
+std::string names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return join_words(names);
+}
 
 }  // namespace
 
@@ -20,6 +32,33 @@ void DataSettings::declare(Keys& keys) {
   keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
 }
 
+void RecipeSettings::declare(Keys& keys) {
+  keys.add("optimizer", optimizer, "of the weights: " + names_of(learn::optimizers()));
+  keys.add("learning_rate", learning_rate,
+           "at the top of the schedule; 0: 0.05 for each worker, at most 0.3 (adam and its like: 0.001)");
+  keys.add("momentum", momentum, "of momentum, nesterov, lars", 0, 0.9999);
+  keys.add("beta1", beta1, "of adam, adamw: decay of the mean gradient", 0, 0.9999);
+  keys.add("beta2", beta2, "of adam, adamw: decay of the mean squared gradient", 0, 0.999999);
+  keys.add("alpha", alpha, "of rmsprop: decay of the mean squared gradient", 0, 0.9999);
+  keys.add("epsilon", epsilon, "of adam, adamw, rmsprop: added to the root of the mean squared gradient", 1e-30);
+  keys.add("trust", trust, "of lars: share of a weight's norm that a step may change", 1e-9);
+  keys.add("weight_decay", weight_decay, "weight_decay * w is added to the gradient; biases and normalisations: none");
+  keys.add("clip_norm", clip_norm, "gradients are scaled down to this norm of all of them together; 0: they are not");
+  keys.add("clip_value", clip_value, "elements of gradients are cut to this size; 0: they are not");
+  keys.add("schedule", schedule, "of the learning rate: " + names_of(learn::schedules()));
+  keys.add("warmup_steps", warmup_steps, "steps over which the learning rate rises from 0", 0, kMany);
+  keys.add("step_epochs", step_epochs, "of schedule step: epochs between falls", 1, kMany);
+  keys.add("milestones", milestones, "of schedule multi_step: the epochs of the falls, e.g. 82,123");
+  keys.add("gamma", gamma, "of step, multi_step, reduce_on_plateau: factor of a fall", 1e-9, 1);
+  keys.add("plateau_patience", plateau_patience, "of reduce_on_plateau: epochs without a lower validation loss", 0,
+           kMany);
+  keys.add("loss", loss,
+           "what is minimised: softmax_cross_entropy, binary_cross_entropy (one against the rest) or mse");
+  keys.add("label_smoothing", label_smoothing, "share of each label that is spread over all classes", 0, 0.9999);
+  keys.add("ema_decay", ema_decay, "of the average of the weights that is validated and exported; 0: none", 0,
+           0.999999);
+}
+
 Keys TrainSettings::keys() {
   Keys keys;
   keys.add("model", model, "a model of the zoo (lenet, mlp), or an ONNX file");
@@ -28,13 +67,15 @@ Keys TrainSettings::keys() {
   keys.add("strategy", strategy, "how the nodes train together: parameter_server (synchronous, data parallel)");
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
-  keys.add("learning_rate", learning_rate,
-           "of SGD, at the start of the schedule; 0: 0.05 for each worker, at most 0.3");
-  keys.add("momentum", momentum, "of SGD", 0, 0.9999);
-  keys.add("weight_decay", weight_decay, "of SGD: weight_decay * w is added to the gradient");
-  keys.add("schedule", schedule, "of the learning rate: constant, or cosine (half a cosine down to 0)");
-  keys.add("warmup_steps", warmup_steps, "steps over which the learning rate rises from 0", 0, kMany);
-  keys.add("seed", seed, "of the initial weights and of the order of the samples", 0,
+  keys.add("micro_batch", micro_batch, "samples that go through the network at once; 0: the batch; fewer: less memory",
+           0, 1'000'000);
+  recipe.declare(keys);
+  keys.add("validation", validation,
+           "share of the training samples (or, from 1 on, number) kept for validation after each epoch; 0: none", 0,
+           1e9);
+  keys.add("augment", augment, "recipe for the training samples, e.g. cifar, or pad-crop:4,flip,normalise");
+  keys.add("patience", patience, "stop after so many epochs without a better validation; 0: never", 0, kMany);
+  keys.add("seed", seed, "of the initial weights, of the order of the samples and of dropout", 0,
            std::numeric_limits<std::int64_t>::max());
   keys.add("limit", limit, "use the first so many samples of each split only; 0: all", 0, kMany);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest each node has");

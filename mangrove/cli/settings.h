@@ -23,18 +23,37 @@ struct DataSettings {
   void declare(Keys& keys);
 };
 
+/// How a network learns; see docs/training.md.
+struct RecipeSettings {
+  std::string optimizer = "momentum";
+  double learning_rate = 0;  // 0: the optimizer's own
+  double momentum = 0.9, beta1 = 0.9, beta2 = 0.999, alpha = 0.99, epsilon = 1e-8, trust = 1e-3;
+  double weight_decay = 5e-4;
+  double clip_norm = 0, clip_value = 0;
+  std::string schedule = "cosine";
+  std::int64_t warmup_steps = 40;
+  std::int64_t step_epochs = 30;
+  std::string milestones;
+  double gamma = 0.1;
+  std::int64_t plateau_patience = 10;
+  std::string loss = "softmax_cross_entropy";
+  double label_smoothing = 0;
+  double ema_decay = 0;
+  void declare(Keys& keys);
+};
+
 struct TrainSettings {
   DataSettings data;
   ClusterSettings cluster;
   std::string model = "lenet";  // of the zoo, or an ONNX file
   std::string strategy = "parameter_server";
   std::int64_t epochs = 1;
-  std::int64_t batch = 64;   // per worker
-  double learning_rate = 0;  // 0: scaled with the workers
-  double momentum = 0.9;
-  double weight_decay = 5e-4;
-  std::string schedule = "cosine";
-  std::int64_t warmup_steps = 40;
+  std::int64_t batch = 64;       // per worker
+  std::int64_t micro_batch = 0;  // 0: the batch
+  RecipeSettings recipe;
+  double validation = 0.05;  // share of the training samples
+  std::string augment;
+  std::int64_t patience = 0;
   std::int64_t seed = 1;
   std::int64_t limit = 0;  // samples of the training split; 0: all
   std::string backend;

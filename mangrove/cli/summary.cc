@@ -53,6 +53,10 @@ std::string train_table(const json& r) {
       fmt::format("Training: {} on {}, {} workers x {} samples, {} epoch(s)\n", r.value("model", "?"),
                   r.value("data", "?"), r.value("workers", 0), r.value("batch", 0), r.value("epochs", 0));
   text += accuracy_rows(r);
+  if (r.contains("best_epoch"))
+    text += row("best validation",
+                fmt::format("{} after epoch {} (best.onnx)", percent(r.value("best_validation_accuracy", 0.0)),
+                            r.value("best_epoch", 0)));
   text += row("training time", format_seconds(r.value("train_seconds", 0.0)));
   text += row("training images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
   return text + node_rows(r) + event_rows(r) + confusion_rows(r);

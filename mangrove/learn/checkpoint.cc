@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFormat = "mangrove-checkpoint";
 constexpr const char* kChecksum = "checksum";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 Error corrupt(const std::string& what) {
   return make_error(Code::data_loss, "checkpoint: " + what);
@@ -30,6 +30,10 @@ template <class T>
 std::string exact(T number) {
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::string slot_name(std::size_t slot) {
+  return "slot" + std::to_string(slot);
 }
 
 /// CRC-32 over the metadata (each key and value with a zero after it, in order of the keys, without the checksum
@@ -107,9 +111,9 @@ Status verify(const TensorFile& file) {
   if (computed != stored) return corrupt("checksum is " + computed + ", the file says '" + stored + "'");
   const auto version = reader.number<std::int64_t>("version");
   MG_RETURN_IF_ERROR(reader.status());
-  if (version > kVersion) {
+  if (version >= 1 && version != kVersion) {
     return make_error(Code::unimplemented, "checkpoint: format version " + std::to_string(version) +
-                                               ", this program reads up to " + std::to_string(kVersion));
+                                               ", this program reads version " + std::to_string(kVersion));
   }
   if (version != kVersion) return corrupt("no format version " + std::to_string(version) + " exists");
   return {};
@@ -130,7 +134,10 @@ std::vector<std::uint32_t> read_pending(Reader& reader) {
 std::string encode_checkpoint(const Checkpoint& checkpoint) {
   TensorFile file;
   file.tensors.emplace("parameters", vector_tensor(checkpoint.parameters));
-  file.tensors.emplace("momentum", vector_tensor(checkpoint.momentum));
+  file.tensors.emplace("states", vector_tensor(checkpoint.states));
+  file.tensors.emplace("average", vector_tensor(checkpoint.average));
+  for (std::size_t i = 0; i < checkpoint.slots.size(); ++i)
+    file.tensors.emplace(slot_name(i), vector_tensor(checkpoint.slots[i]));
   file.tensors.emplace("pending",
                        vector_tensor(std::vector<std::int64_t>(checkpoint.pending.begin(), checkpoint.pending.end())));
   // Bytes, not metadata: settings may hold file names, which need not be UTF-8.
@@ -144,6 +151,14 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
       {"epoch_correct", exact(checkpoint.epoch_stats.correct)},
       {"epoch_count", exact(checkpoint.epoch_stats.count)},
       {"train_seconds", exact(checkpoint.train_seconds)},
+      {"slots", exact(checkpoint.slots.size())},
+      {"plateau_factor", exact(checkpoint.plateau.factor)},
+      {"plateau_best", exact(checkpoint.plateau.best)},
+      {"plateau_epochs", exact(checkpoint.plateau.epochs)},
+      {"plateau_bad_epochs", exact(checkpoint.plateau.bad_epochs)},
+      {"best_epoch", exact(checkpoint.best.epoch)},
+      {"best_accuracy", exact(checkpoint.best.accuracy)},
+      {"best_loss", exact(checkpoint.best.loss)},
   };
   file.metadata[kChecksum] = checksum(file);
   return encode_safetensors(file);
@@ -159,7 +174,11 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   const auto job = reader.vector<std::uint8_t>("job");
   checkpoint.job.assign(job.begin(), job.end());
   checkpoint.parameters = reader.vector<float>("parameters");
-  checkpoint.momentum = reader.vector<float>("momentum");
+  checkpoint.states = reader.vector<float>("states");
+  checkpoint.average = reader.vector<float>("average");
+  const auto slots = reader.number<std::size_t>("slots");
+  for (std::size_t i = 0; i < slots && reader.status().ok(); ++i)
+    checkpoint.slots.push_back(reader.vector<float>(slot_name(i)));
   checkpoint.pending = read_pending(reader);
   checkpoint.step = reader.number<std::int64_t>("step");
   checkpoint.epoch = reader.number<std::int64_t>("epoch");
@@ -167,9 +186,30 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
                             .correct = reader.number<std::int64_t>("epoch_correct"),
                             .count = reader.number<std::int64_t>("epoch_count")};
   checkpoint.train_seconds = reader.number<double>("train_seconds");
+  checkpoint.plateau = {.factor = reader.number<double>("plateau_factor"),
+                        .best = reader.number<double>("plateau_best"),
+                        .epochs = reader.number<std::int64_t>("plateau_epochs"),
+                        .bad_epochs = reader.number<std::int64_t>("plateau_bad_epochs")};
+  checkpoint.best = {.epoch = reader.number<std::int64_t>("best_epoch"),
+                     .accuracy = reader.number<double>("best_accuracy"),
+                     .loss = reader.number<double>("best_loss")};
   if (checkpoint.step < 0 || checkpoint.epoch < 0) reader.fail("step or epoch is negative");
   MG_RETURN_IF_ERROR(reader.status());
   return checkpoint;
+}
+
+Status check_sizes(const Checkpoint& checkpoint, const CheckpointSizes& expected) {
+  const auto check = [](const std::string& what, std::size_t found, std::size_t wanted) -> Status {
+    if (found == wanted) return {};
+    return make_error(Code::invalid_argument, "checkpoint: " + std::to_string(found) + " " + what +
+                                                  ", the network and its optimizer have " + std::to_string(wanted));
+  };
+  MG_RETURN_IF_ERROR(check("parameters", checkpoint.parameters.size(), expected.parameters));
+  MG_RETURN_IF_ERROR(check("states", checkpoint.states.size(), expected.states));
+  MG_RETURN_IF_ERROR(check("optimizer slots", checkpoint.slots.size(), expected.slots));
+  for (const auto& slot : checkpoint.slots)
+    MG_RETURN_IF_ERROR(check("elements of an optimizer slot", slot.size(), expected.parameters));
+  return check("averaged weights", checkpoint.average.size(), expected.average ? expected.parameters : 0);
 }
 
 Status save_checkpoint(const Checkpoint& checkpoint, const fs::path& path) {

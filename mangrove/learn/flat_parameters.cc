@@ -6,15 +6,27 @@
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::learn {
+namespace {
 
-Result<Graph> with_flat_parameters(const Graph& graph, std::span<const float> flat) {
-  if (static_cast<std::int64_t>(flat.size()) != graph.parameter_elements()) {
-    return make_error(Code::invalid_argument, "graph '" + graph.name() + "' has " +
-                                                  std::to_string(graph.parameter_elements()) +
-                                                  " parameter elements, got " + std::to_string(flat.size()));
+std::vector<float> flat_values(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<float> flat;
+  for (const std::string& name : names) {
+    const auto elements = graph.initializers().at(name).as<float>();
+    flat.insert(flat.end(), elements.begin(), elements.end());
+  }
+  return flat;
+}
+
+Result<Graph> with_flat_values(const Graph& graph, const std::vector<std::string>& names, const char* what,
+                               std::span<const float> flat) {
+  std::int64_t expected = 0;
+  for (const std::string& name : names) expected += graph.value(name).shape.elements();
+  if (static_cast<std::int64_t>(flat.size()) != expected) {
+    return make_error(Code::invalid_argument, "graph '" + graph.name() + "' has " + std::to_string(expected) + " " +
+                                                  what + " elements, got " + std::to_string(flat.size()));
   }
   std::map<std::string, Tensor> replaced;
-  for (const std::string& name : graph.parameters()) {
+  for (const std::string& name : names) {
     Tensor tensor(DType::f32, graph.value(name).shape);
     const auto elements = tensor.as<float>();
     std::copy_n(flat.begin(), elements.size(), elements.begin());
@@ -24,14 +36,22 @@ Result<Graph> with_flat_parameters(const Graph& graph, std::span<const float> fl
   return graph.with_initializers(replaced);
 }
 
+}  // namespace
+
+Result<Graph> with_flat_parameters(const Graph& graph, std::span<const float> flat) {
+  return with_flat_values(graph, graph.parameters(), "parameter", flat);
+}
+
+Result<Graph> with_flat_states(const Graph& graph, std::span<const float> flat) {
+  return with_flat_values(graph, graph.states(), "state", flat);
+}
+
 std::vector<float> flat_parameters(const Graph& graph) {
-  std::vector<float> flat;
-  flat.reserve(static_cast<std::size_t>(graph.parameter_elements()));
-  for (const std::string& name : graph.parameters()) {
-    const auto elements = graph.initializers().at(name).as<float>();
-    flat.insert(flat.end(), elements.begin(), elements.end());
-  }
-  return flat;
+  return flat_values(graph, graph.parameters());
+}
+
+std::vector<float> flat_states(const Graph& graph) {
+  return flat_values(graph, graph.states());
 }
 
 }  // namespace mangrove::learn

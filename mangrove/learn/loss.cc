@@ -3,24 +3,70 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/nearest.h"
+#include "mangrove/learn/losses/rules.h"
 
 namespace mangrove::learn {
 namespace {
 
-/// Loss of one row; gradient, unless empty, becomes scale * (softmax(x) - onehot(label)).
-double row_loss(std::span<const float> x, std::size_t label, double scale, std::span<float> gradient) {
-  const double largest = *std::max_element(x.begin(), x.end());  // subtracted, so that exp cannot overflow
-  double sum = 0;
-  for (const float logit : x) sum += std::exp(logit - largest);
-  if (!gradient.empty()) {
-    const double factor = scale / sum;
-    for (std::size_t i = 0; i < x.size(); ++i) gradient[i] = static_cast<float>(factor * std::exp(x[i] - largest));
-    gradient[label] = static_cast<float>(factor * std::exp(x[label] - largest) - scale);
+// x: logits; t: target row; K: classes
+constexpr LossRow kLosses[] = {
+    {"softmax_cross_entropy", "-sum t log softmax(x)", true, false, &rules::softmax_cross_entropy},
+    {"binary_cross_entropy", "-1/K sum (t log s(x) + (1 - t) log(1 - s(x))), s logistic", false, false,
+     &rules::binary_cross_entropy},
+    {"mse", "1/K sum (x - t)^2", false, false, &rules::mse},
+    {"distillation", "T^2 KL(softmax(t/T) || softmax(x/T)), t the teacher's logits (Hinton et al. 2015)", false, true,
+     &rules::distillation},
+};
+
+/// Row by row: the target and the label that counts as right.
+class TargetRows {
+ public:
+  TargetRows(const Targets& targets, std::size_t classes, float smoothing)
+      : targets_(targets), classes_(classes), smoothing_(smoothing), row_(classes) {
+    const std::size_t rows = targets.labels.size();
+    MG_CHECK(targets.second.size() == targets.share.size());
+    MG_CHECK(targets.second.empty() || targets.second.size() == rows);
+    MG_CHECK(targets.dense.empty() || targets.dense.size() == rows * classes);
   }
-  return std::log(sum) + largest - x[label];
-}
+
+  bool counts(std::size_t row) const { return targets_.labels[row] >= 0; }
+
+  std::size_t label(std::size_t row) const {
+    const bool second = !targets_.second.empty() && targets_.share[row] < 0.5f;
+    return static_cast<std::size_t>(second ? targets_.second[row] : targets_.labels[row]);
+  }
+
+  std::span<const float> target(std::size_t row) {
+    if (!targets_.dense.empty()) {
+      const auto dense = targets_.dense.subspan(row * classes_, classes_);
+      if (smoothing_ == 0) return dense;
+      std::copy(dense.begin(), dense.end(), row_.begin());
+    } else {
+      std::fill(row_.begin(), row_.end(), 0.0f);
+      const float share = targets_.share.empty() ? 1 : targets_.share[row];
+      add(targets_.labels[row], share);
+      if (!targets_.second.empty()) add(targets_.second[row], 1 - share);
+    }
+    if (smoothing_ > 0)
+      for (float& t : row_) t = (1 - smoothing_) * t + smoothing_ / static_cast<float>(classes_);
+    return row_;
+  }
+
+ private:
+  void add(std::int32_t label, float share) {
+    MG_CHECK(label >= 0 && static_cast<std::size_t>(label) < classes_);
+    row_[static_cast<std::size_t>(label)] += share;
+  }
+
+  const Targets& targets_;
+  const std::size_t classes_;
+  const float smoothing_;
+  std::vector<float> row_;
+};
 
 }  // namespace
 
@@ -31,23 +77,64 @@ BatchStats& BatchStats::operator+=(const BatchStats& other) {
   return *this;
 }
 
-BatchStats softmax_cross_entropy(std::span<const float> logits, std::span<const std::int32_t> labels,
-                                 std::int32_t classes, float scale, std::span<float> gradient) {
+std::span<const LossRow> losses() {
+  return kLosses;
+}
+
+Result<const LossRow*> find_loss(const std::string& name) {
+  std::vector<std::string> names;
+  for (const LossRow& row : kLosses) {
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  return make_error(Code::not_found, "unknown loss '" + name + "'" + suggestion(name, names));
+}
+
+Status check_options(const LossOptions& options) {
+  MG_TRY(const LossRow* row, find_loss(options.name));
+  const float smoothing = options.label_smoothing, temperature = options.temperature;
+  if (!(smoothing >= 0 && smoothing < 1)) {
+    return make_error(Code::invalid_argument,
+                      "label_smoothing: must be from 0 to below 1, got " + std::to_string(smoothing));
+  }
+  if (smoothing > 0 && !row->takes_smoothing)
+    return make_error(Code::invalid_argument, "label_smoothing: loss '" + options.name + "' takes none");
+  if (!(std::isfinite(temperature) && temperature > 0))
+    return make_error(Code::invalid_argument, "temperature: must be above 0, got " + std::to_string(temperature));
+  return {};
+}
+
+Result<Loss> Loss::create(const LossOptions& options) {
+  MG_RETURN_IF_ERROR(check_options(options));
+  MG_TRY(const LossRow* row, find_loss(options.name));
+  return Loss(options, *row);
+}
+
+Loss Loss::unsmoothed() const {
+  LossOptions options = options_;
+  options.label_smoothing = 0;
+  return Loss(std::move(options), *row_);
+}
+
+BatchStats Loss::operator()(std::span<const float> logits, std::int32_t classes, const Targets& targets, float scale,
+                            std::span<float> gradient) const {
   const auto width = static_cast<std::size_t>(classes);
-  MG_CHECK(classes > 0 && logits.size() == labels.size() * width);
+  const std::size_t rows = targets.labels.size();
+  MG_CHECK(classes > 0 && logits.size() == rows * width);
   MG_CHECK(gradient.empty() || gradient.size() == logits.size());
+  MG_CHECK(!row_->needs_dense || !targets.dense.empty());
+  TargetRows target_rows(targets, width, options_.label_smoothing);
   BatchStats stats;
-  for (std::size_t row = 0; row < labels.size(); ++row) {
+  for (std::size_t row = 0; row < rows; ++row) {
     const std::span<const float> x = logits.subspan(row * width, width);
     const std::span<float> g = gradient.empty() ? gradient : gradient.subspan(row * width, width);
-    if (labels[row] < 0) {
+    if (!target_rows.counts(row)) {
       std::fill(g.begin(), g.end(), 0.0f);
       continue;
     }
-    MG_CHECK(labels[row] < classes);
-    const auto label = static_cast<std::size_t>(labels[row]);
-    stats.loss += row_loss(x, label, scale, g);
-    stats.correct += std::max_element(x.begin(), x.end()) == x.begin() + labels[row] ? 1 : 0;
+    stats.loss += row_->row(x, target_rows.target(row), options_, scale, g);
+    const auto predicted = static_cast<std::size_t>(std::max_element(x.begin(), x.end()) - x.begin());
+    stats.correct += predicted == target_rows.label(row) ? 1 : 0;
     stats.count += 1;
   }
   return stats;

@@ -2,40 +2,143 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <numbers>
+#include <string>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/nearest.h"
+#include "mangrove/learn/optimizers/rules.h"
 
 namespace mangrove::learn {
+namespace {
 
-void sgd_step(std::span<float> w, std::span<const float> g, std::span<float> v, const SgdOptions& options) {
-  MG_CHECK(g.size() == w.size() && v.size() == w.size());
-  const float rate = options.learning_rate, momentum = options.momentum, decay = options.weight_decay;
-  float* __restrict weight = w.data();
-  float* __restrict velocity = v.data();
-  const float* __restrict gradient = g.data();
-  const std::size_t n = w.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    velocity[i] = momentum * velocity[i] + (gradient[i] + decay * weight[i]);
-    weight[i] -= rate * velocity[i];
+// g: gradient plus weight_decay * w; t: step, from 1
+constexpr OptimizerRow kOptimizers[] = {
+    {"sgd", "w -= rate g (Robbins & Monro 1951)", 0, 0.05f, true, &rules::sgd},
+    {"momentum", "v = momentum v + g; w -= rate v (Polyak 1964)", 1, 0.05f, true, &rules::momentum},
+    {"nesterov", "v = momentum v + g; w -= rate (g + momentum v) (Sutskever et al. 2013)", 1, 0.05f, true,
+     &rules::nesterov},
+    {"adam",
+     "m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= rate m/(1 - beta1^t) / (sqrt(v/(1 - beta2^t)) + "
+     "epsilon) (Kingma & Ba 2015)",
+     2, 1e-3f, false, &rules::adam},
+    {"adamw", "w -= rate weight_decay w, then adam without decay (Loshchilov & Hutter 2019)", 2, 1e-3f, false,
+     &rules::adamw},
+    {"rmsprop", "s = alpha s + (1 - alpha) g^2; w -= rate g / (sqrt(s) + epsilon) (Tieleman & Hinton 2012)", 1, 1e-3f,
+     false, &rules::rmsprop},
+    {"lars",
+     "per parameter: v = momentum v + rate trust |w| / (|gradient| + weight_decay |w|) g; w -= v (You et al. 2017)", 1,
+     2, true, &rules::lars},
+};
+
+/// Whether the value is a weight at this input of the operator.
+bool is_weight(const std::string& op, std::size_t input) {
+  const bool product = op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
+  const bool recurrent = op == "LSTM" || op == "GRU" || op == "RNN";
+  return (product && input <= 1) || (recurrent && (input == 1 || input == 2));
+}
+
+Status check(const char* key, float value, bool allowed, const char* expected) {
+  if (allowed) return {};
+  return make_error(Code::invalid_argument,
+                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
+}
+
+}  // namespace
+
+std::span<const OptimizerRow> optimizers() {
+  return kOptimizers;
+}
+
+Result<const OptimizerRow*> find_optimizer(const std::string& name) {
+  std::vector<std::string> names;
+  for (const OptimizerRow& row : kOptimizers) {
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  return make_error(Code::not_found, "unknown optimizer '" + name + "'" + suggestion(name, names));
+}
+
+Status check_options(const OptimizerOptions& options) {
+  MG_RETURN_IF_ERROR(find_optimizer(options.name));
+  const auto decay = [](float x) { return x >= 0 && x < 1; };
+  const auto nonnegative = [](float x) { return std::isfinite(x) && x >= 0; };
+  constexpr const char* kDecay = "from 0 to below 1";
+  constexpr const char* kNonnegative = "0 or more";
+  MG_RETURN_IF_ERROR(check("momentum", options.momentum, decay(options.momentum), kDecay));
+  MG_RETURN_IF_ERROR(check("beta1", options.beta1, decay(options.beta1), kDecay));
+  MG_RETURN_IF_ERROR(check("beta2", options.beta2, decay(options.beta2), kDecay));
+  MG_RETURN_IF_ERROR(check("alpha", options.alpha, decay(options.alpha), kDecay));
+  // 0 would divide 0 by 0 in padding
+  MG_RETURN_IF_ERROR(
+      check("epsilon", options.epsilon, std::isfinite(options.epsilon) && options.epsilon > 0, "above 0"));
+  MG_RETURN_IF_ERROR(check("trust", options.trust, std::isfinite(options.trust) && options.trust > 0, "above 0"));
+  MG_RETURN_IF_ERROR(check("weight_decay", options.weight_decay, nonnegative(options.weight_decay), kNonnegative));
+  MG_RETURN_IF_ERROR(check("clip_norm", options.clip_norm, nonnegative(options.clip_norm), kNonnegative));
+  return check("clip_value", options.clip_value, nonnegative(options.clip_value), kNonnegative);
+}
+
+std::vector<bool> spared_from_decay(const Graph& graph) {
+  std::vector<bool> spared;
+  for (const std::string& name : graph.parameters()) {
+    bool decays = false;
+    if (graph.value(name).shape.rank() >= 2) {
+      for (const Node& node : graph.nodes())
+        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+          decays = decays || (node.inputs[i] == name && is_weight(node.op, i));
+    }
+    spared.push_back(!decays);
+  }
+  return spared;
+}
+
+Result<Optimizer> Optimizer::create(const OptimizerOptions& options, std::vector<Parameter> parameters) {
+  MG_RETURN_IF_ERROR(check_options(options));
+  MG_TRY(const OptimizerRow* row, find_optimizer(options.name));
+  return Optimizer(options, *row, std::move(parameters));
+}
+
+Optimizer::Optimizer(const OptimizerOptions& options, const OptimizerRow& row, std::vector<Parameter> parameters)
+    : options_(options), row_(&row), parameters_(std::move(parameters)), slots_(row.slots) {
+  for (const Parameter& parameter : parameters_) {
+    MG_CHECK(parameter.gradient.size() == parameter.value.size());
+    for (auto& slot : slots_) slot.emplace_back(parameter.value.size());
   }
 }
 
-Result<Schedule> parse_schedule(const std::string& name) {
-  if (name == "constant") return Schedule::constant;
-  if (name == "cosine") return Schedule::cosine;
-  const std::string known[] = {"constant", "cosine"};
-  return make_error(Code::not_found, "unknown schedule '" + name + "'" + suggestion(name, known));
+void Optimizer::step(float learning_rate, std::int64_t step) {
+  MG_CHECK(step >= 1);
+  clip();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    Update update{.weight = parameter.value,
+                  .gradient = parameter.gradient,
+                  .slots = {},
+                  .learning_rate = learning_rate,
+                  .weight_decay = parameter.spared ? 0 : options_.weight_decay,
+                  .spared = parameter.spared,
+                  .step = step};
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) update.slots[slot] = slots_[slot][i];
+    row_->update(update, options_);
+  }
 }
 
-float scheduled_rate(Schedule schedule, float base, std::int64_t step, std::int64_t total, std::int64_t warmup_steps) {
-  if (step < warmup_steps) return base * static_cast<float>(step + 1) / static_cast<float>(warmup_steps);
-  if (schedule == Schedule::constant) return base;
-  if (step >= total) return 0;
-  const double done = static_cast<double>(step - warmup_steps) / static_cast<double>(total - warmup_steps);
-  return static_cast<float>(base * 0.5 * (1 + std::cos(std::numbers::pi * done)));
+// source of clipping by norm: Pascanu, Mikolov & Bengio, On the difficulty of training recurrent neural networks, ICML
+// 2013
+void Optimizer::clip() {
+  if (options_.clip_norm > 0) {
+    double squares = 0;
+    for (const Parameter& parameter : parameters_)
+      for (const float g : parameter.gradient) squares += static_cast<double>(g) * g;
+    const auto scale = static_cast<float>(options_.clip_norm / (std::sqrt(squares) + 1e-6));
+    if (scale < 1)
+      for (const Parameter& parameter : parameters_)
+        for (float& g : parameter.gradient) g *= scale;
+  }
+  if (options_.clip_value > 0) {
+    const float limit = options_.clip_value;
+    for (const Parameter& parameter : parameters_)
+      for (float& g : parameter.gradient) g = std::clamp(g, -limit, limit);
+  }
 }
 
 }  // namespace mangrove::learn

@@ -4,21 +4,34 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/random.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::learn {
 namespace {
 
 Error no_classifier(const Graph& graph, const std::string& what) {
-  return make_error(Code::invalid_argument, "graph '" + graph.name() + "' is no image classifier: " + what);
+  return make_error(Code::invalid_argument, "graph '" + graph.name() + "' is no classifier: " + what);
 }
 
+/// rank: 0 allows any from 2.
 Status check_value(const Graph& graph, const char* role, const std::string& name, std::size_t rank,
                    const char* wanted) {
   const ValueInfo& info = graph.value(name);
-  if (info.dtype == DType::f32 && info.shape.rank() == rank && info.shape.batch_axis() == 0u) return {};
+  const bool rank_fits = rank == 0 ? info.shape.rank() >= 2 : info.shape.rank() == rank;
+  if (info.dtype == DType::f32 && rank_fits && info.shape.batch_axis() == 0u) return {};
   return no_classifier(graph, std::string(role) + " '" + name + "' is " + dtype_name(info.dtype) + " " +
                                   to_string(info.shape) + ", expected f32 " + wanted);
+}
+
+/// Rows first .. first + rows - 1 of `all`, each of `width` elements; `padding` where it has no more. Empty if it is.
+template <class T>
+std::vector<T> rows_of(std::span<const T> all, std::int64_t first, std::int64_t rows, std::int64_t width, T padding) {
+  if (all.empty()) return {};
+  std::vector<T> part(static_cast<std::size_t>(rows * width), padding);
+  const auto there = all.subspan(static_cast<std::size_t>(first * width));
+  std::copy_n(there.begin(), std::min(part.size(), there.size()), part.begin());
+  return part;
 }
 
 }  // namespace
@@ -28,12 +41,14 @@ Status check_classifier(const Graph& graph) {
     return no_classifier(graph, "it has " + std::to_string(graph.inputs().size()) + " inputs and " +
                                     std::to_string(graph.outputs().size()) + " outputs, expected one of each");
   }
-  MG_RETURN_IF_ERROR(check_value(graph, "input", graph.inputs()[0].first, 4, "[N, C, H, W]"));
+  MG_RETURN_IF_ERROR(check_value(graph, "input", graph.inputs()[0].first, 0, "[N, ...]"));
   MG_RETURN_IF_ERROR(check_value(graph, "output", graph.outputs()[0], 2, "[N, classes]"));
-  for (const std::string& name : graph.parameters()) {
-    if (graph.value(name).dtype == DType::f32) continue;
-    return no_classifier(graph,
-                         "parameter '" + name + "' is " + dtype_name(graph.value(name).dtype) + ", expected f32");
+  for (const auto& names : {graph.parameters(), graph.states()}) {
+    for (const std::string& name : names) {
+      if (graph.value(name).dtype == DType::f32) continue;
+      return no_classifier(graph,
+                           "parameter '" + name + "' is " + dtype_name(graph.value(name).dtype) + ", expected f32");
+    }
   }
   return {};
 }
@@ -51,50 +66,99 @@ Status check_fits(const Graph& classifier, const data::Dataset& dataset) {
 
 Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const ReplicaOptions& options) {
   MG_RETURN_IF_ERROR(check_classifier(graph));
+  MG_TRY(Loss loss, Loss::create(options.loss));
+  ReplicaOptions checked = options;
+  if (checked.micro_batch == 0) checked.micro_batch = options.batch;
+  if (checked.micro_batch < 0 || checked.micro_batch > options.batch) {
+    return make_error(Code::invalid_argument, "micro_batch: must be from 0 to the batch (" +
+                                                  std::to_string(options.batch) + "), got " +
+                                                  std::to_string(options.micro_batch));
+  }
   CompileOptions compile;
   compile.mode = options.mode;
-  compile.batch = options.batch;
+  compile.batch = checked.micro_batch;
+  compile.accumulate_gradients = checked.mode == Mode::training && checked.micro_batch < checked.batch;
   compile.backend = options.backend;
   compile.threads = options.threads;
   MG_TRY(std::shared_ptr<const Program> program, Program::compile(graph, compile));
   MG_TRY(std::unique_ptr<Execution> execution, Execution::create(std::move(program), options.threads));
-  return std::unique_ptr<Replica>(new Replica(options, std::move(execution)));
+  return std::unique_ptr<Replica>(new Replica(graph, checked, std::move(loss), std::move(execution)));
 }
 
-Replica::Replica(const ReplicaOptions& options, std::unique_ptr<Execution> execution)
-    : options_(options), execution_(std::move(execution)), views_(execution_->parameters()) {
-  input_ = graph().inputs()[0].first;
-  output_ = graph().outputs()[0];
-  classes_ = static_cast<std::int32_t>(graph().value(output_).shape[1]);
-  parameter_elements_ = graph().parameter_elements();
-  for (const auto& view : views_) sizes_.push_back(static_cast<std::size_t>(graph().value(view.name).shape.elements()));
+Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution)
+    : graph_(graph),
+      options_(options),
+      loss_(std::move(loss)),
+      measured_loss_(loss_.needs_dense() ? Loss::create({}).value() : loss_.unsmoothed()),
+      execution_(std::move(execution)),
+      states_(graph.states()) {
+  input_ = graph.inputs()[0].first;
+  output_ = graph.outputs()[0];
+  classes_ = static_cast<std::int32_t>(graph.value(output_).shape[1]);
+  parameter_elements_ = graph.parameter_elements();
+  for (const std::string& state : states_) state_elements_ += graph.value(state).shape.elements();
+  if (options.mode != Mode::training) return;
+  views_ = execution_->parameters();
+  for (const auto& view : views_) sizes_.push_back(static_cast<std::size_t>(graph.value(view.name).shape.elements()));
 }
 
-void Replica::forward(const data::Batch& batch) {
+/// Rows `first` and on of the batch, as many as go through the network at once.
+void Replica::forward(const data::Batch& batch, std::int64_t first) {
   const auto images = batch.images.as<float>();
   const auto input = execution_->input<float>(input_);
-  MG_CHECK(images.size() == input.size());
-  std::copy(images.begin(), images.end(), input.begin());
+  const auto width = input.size() / static_cast<std::size_t>(options_.micro_batch);
+  MG_CHECK(images.size() == width * static_cast<std::size_t>(options_.batch));
+  const bool repeat = options_.mode == Mode::training && !states_.empty() && batch.count > first;
+  const std::int64_t distinct = repeat ? batch.count - first : options_.batch - first;
+  for (std::int64_t row = 0; row < options_.micro_batch; ++row) {
+    const std::int64_t from = first + row % distinct;
+    const auto image = images.subspan(static_cast<std::size_t>(from) * width, width);
+    std::copy(image.begin(), image.end(), input.begin() + row * static_cast<std::ptrdiff_t>(width));
+  }
   execution_->forward();
 }
 
-BatchStats Replica::compute_gradients(const data::Batch& batch, float scale) {
+/// Loss of the rows that forward() took.
+BatchStats Replica::add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
+                             std::span<const float> dense, std::span<float> gradient) {
+  const auto rows = options_.micro_batch;
+  const auto labels = rows_of<std::int32_t>(batch.labels, first, rows, 1, data::kPadding);
+  const auto second = rows_of<std::int32_t>(batch.mix_labels, first, rows, 1, 0);
+  const auto share = rows_of<float>(batch.mix_weight, first, rows, 1, 1);
+  const auto targets = rows_of<float>(dense, first, rows, classes_, 0);
+  return loss(execution_->output<float>(output_), classes_,
+              {.labels = labels, .second = second, .share = share, .dense = targets}, scale, gradient);
+}
+
+BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense) {
   MG_CHECK(options_.mode == Mode::training);
-  forward(batch);
-  const BatchStats stats = softmax_cross_entropy(execution_->output<float>(output_), batch.labels, classes_, scale,
-                                                 execution_->output_gradient<float>(output_));
-  execution_->backward();
+  if (options_.micro_batch < options_.batch) execution_->zero_gradients();
+  BatchStats stats;
+  std::int64_t first = 0;
+  do {
+    forward(batch, first);
+    stats += add_loss(loss_, batch, first, scale, dense, execution_->output_gradient<float>(output_));
+    execution_->backward();
+    first += options_.micro_batch;
+  } while (first < batch.count);
   return stats;
 }
 
-std::vector<std::int32_t> Replica::predict(const data::Batch& batch) {
-  forward(batch);
-  const auto rows = static_cast<std::size_t>(batch.count);
-  return argmax_rows(execution_->output<float>(output_).first(rows * static_cast<std::size_t>(classes_)), classes_);
+std::vector<std::int32_t> Replica::predict(const data::Batch& batch, BatchStats* stats) {
+  std::vector<std::int32_t> predictions;
+  for (std::int64_t first = 0; first < batch.count; first += options_.micro_batch) {
+    forward(batch, first);
+    if (stats != nullptr) *stats += add_loss(measured_loss_, batch, first, 1, {}, {});
+    const auto rows = static_cast<std::size_t>(std::min(options_.micro_batch, batch.count - first));
+    const auto logits = execution_->output<float>(output_).first(rows * static_cast<std::size_t>(classes_));
+    const std::vector<std::int32_t> part = argmax_rows(logits, classes_);
+    predictions.insert(predictions.end(), part.begin(), part.end());
+  }
+  return predictions;
 }
 
 void Replica::read_parameters(std::span<float> flat) {
-  MG_CHECK(static_cast<std::int64_t>(flat.size()) == parameter_elements_);
+  MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == parameter_elements_);
   for (std::size_t i = 0; i < views_.size(); ++i) {
     execution_->to_plain(views_[i].name, views_[i].value, flat.first(sizes_[i]));
     flat = flat.subspan(sizes_[i]);
@@ -102,7 +166,7 @@ void Replica::read_parameters(std::span<float> flat) {
 }
 
 void Replica::write_parameters(std::span<const float> flat) {
-  MG_CHECK(static_cast<std::int64_t>(flat.size()) == parameter_elements_);
+  MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == parameter_elements_);
   for (std::size_t i = 0; i < views_.size(); ++i) {
     execution_->from_plain(views_[i].name, flat.first(sizes_[i]), views_[i].value);
     flat = flat.subspan(sizes_[i]);
@@ -117,10 +181,38 @@ void Replica::read_gradients(std::span<float> flat) {
   }
 }
 
+void Replica::read_states(std::span<float> flat) {
+  MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == state_elements_);
+  for (const std::string& name : states_) {
+    const Tensor state = execution_->parameter(name);
+    const auto elements = state.as<float>();
+    std::copy(elements.begin(), elements.end(), flat.begin());
+    flat = flat.subspan(elements.size());
+  }
+}
+
+void Replica::write_states(std::span<const float> flat) {
+  MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == state_elements_);
+  for (const std::string& name : states_) {
+    Tensor state(DType::f32, graph_.value(name).shape);
+    const auto elements = state.as<float>();
+    std::copy_n(flat.begin(), elements.size(), elements.begin());
+    flat = flat.subspan(elements.size());
+    const Status written = execution_->set_parameter(name, state);
+    MG_CHECK_MSG(written.ok(), name);
+  }
+}
+
 Graph Replica::trained_graph() {
+  MG_CHECK(options_.mode == Mode::training);
   std::map<std::string, Tensor> trained;
   for (const auto& view : views_) trained.emplace(view.name, execution_->parameter(view.name));
-  return graph().with_initializers(trained).value();
+  for (const std::string& state : states_) trained.emplace(state, execution_->parameter(state));
+  return graph_.with_initializers(trained).value();
+}
+
+std::uint64_t step_seed(std::uint64_t seed, std::int64_t step, std::int64_t rank) {
+  return Random(seed).fork(static_cast<std::uint64_t>(step)).fork(static_cast<std::uint64_t>(rank)).next();
 }
 
 }  // namespace mangrove::learn

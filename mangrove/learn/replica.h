@@ -13,13 +13,18 @@ namespace mangrove::learn {
 
 struct ReplicaOptions {
   std::int64_t batch = 64;
+  /// Rows that go through the network at once; 0: the whole batch. Fewer take less memory: the gradients of the parts
+  /// are added up, and are those of the whole batch but for batch normalisation, whose statistics are of each part.
+  std::int64_t micro_batch = 0;
   Mode mode = Mode::training;
   std::string backend{};  // "" takes the fastest
   int threads = 1;
+  LossOptions loss{};
 };
 
-/// Whether the graph is a classifier that a Replica can run: one f32 input [N, C, H, W] and one f32 output of logits
-/// [N, classes], both with a symbolic batch, and parameters of f32. errors: invalid_argument (says what differs).
+/// Whether the graph is a classifier that a Replica can run: one f32 input [N, ...] and one f32 output of logits
+/// [N, classes], both with a symbolic batch, and parameters and states of f32. errors: invalid_argument (says what
+/// differs).
 Status check_classifier(const Graph& graph);
 /// Whether the samples and classes of a data set fit a classifier. errors: invalid_argument (names both shapes).
 Status check_fits(const Graph& classifier, const data::Dataset& dataset);
@@ -28,47 +33,70 @@ Status check_fits(const Graph& classifier, const data::Dataset& dataset);
 /// threads: one at a time.
 class Replica {
  public:
-  /// errors: those of check_classifier, Program::compile and Execution::create.
+  /// errors: those of check_classifier, Loss::create, Program::compile and Execution::create; invalid_argument
+  /// (micro_batch).
   static Result<std::unique_ptr<Replica>> create(const Graph& graph, const ReplicaOptions& options);
 
   std::int32_t classes() const { return classes_; }
   std::int64_t batch() const { return options_.batch; }
-  /// Elements of all parameters together: the length of the flat vectors below.
-  std::int64_t parameter_elements() const { return parameter_elements_; }
+  Mode mode() const { return options_.mode; }
 
   /// Forward, loss and backward on a batch of options.batch rows. Parameter gradients become those of
-  /// scale * (sum of the losses over labelled rows). Training mode only.
-  BatchStats compute_gradients(const data::Batch& batch, float scale);
-  /// Forward only: the predicted class of each of the first batch.count rows.
-  std::vector<std::int32_t> predict(const data::Batch& batch);
+  /// scale * (sum of the losses over labelled rows). Training mode only. In a network with batch normalisation, rows
+  /// that pad the batch repeat its samples, so that its statistics are of real samples only.
+  /// dense: target rows [N, classes] in place of the labels; see Targets. Losses that need them must get them.
+  BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {});
 
-  // All parameters (gradients) as one flat plain vector, in the order of Graph::parameters().
+  /// Forward only: the predicted class of each of the first batch.count rows. stats, unless null: gets the loss without
+  /// label smoothing (softmax cross-entropy where the loss needs more than labels) added.
+  std::vector<std::int32_t> predict(const data::Batch& batch, BatchStats* stats = nullptr);
+
+  /// Starts the random numbers of the network (dropout) anew; see Execution::seed.
+  void seed(std::uint64_t seed) { execution_->seed(seed); }
+
+  /// Elements of all parameters (states) together: the length of the flat vectors below.
+  std::int64_t parameter_elements() const { return parameter_elements_; }
+  std::int64_t state_elements() const { return state_elements_; }
+  // All parameters (gradients) as one flat plain vector, in the order of Graph::parameters(); all states in the order
+  // of Graph::states(). Training mode only.
   void read_parameters(std::span<float> flat);
   void write_parameters(std::span<const float> flat);
   void read_gradients(std::span<float> flat);
+  void read_states(std::span<float> flat);
+  void write_states(std::span<const float> flat);
 
-  /// The graph with the parameters as they are now.
+  /// The graph with the parameters and states as they are now. Training mode only.
   Graph trained_graph();
-  const Graph& graph() const { return execution_->program().graph(); }
+  const Graph& graph() const { return graph_; }
   Execution& execution() { return *execution_; }
 
  private:
-  Replica(const ReplicaOptions& options, std::unique_ptr<Execution> execution);
-  void forward(const data::Batch& batch);
+  Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution);
+  void forward(const data::Batch& batch, std::int64_t first);
+  BatchStats add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
+                      std::span<const float> dense, std::span<float> gradient);
 
+  Graph graph_;
   ReplicaOptions options_;
+  Loss loss_, measured_loss_;
   std::unique_ptr<Execution> execution_;
-  std::vector<Execution::ParameterView> views_;  // in the order of Graph::parameters()
+  std::vector<Execution::ParameterView> views_;  // training: in the order of Graph::parameters()
   std::vector<std::size_t> sizes_;               // elements of each in the flat vector
+  std::vector<std::string> states_;
   std::string input_, output_;
   std::int32_t classes_ = 0;
-  std::int64_t parameter_elements_ = 0;
+  std::int64_t parameter_elements_ = 0, state_elements_ = 0;
 };
 
-/// The graph with its parameters (f32) replaced by a flat plain vector.
-/// errors: invalid_argument (not graph.parameter_elements() floats).
+/// What Replica::seed gets before a step, so that a step's random numbers depend on nothing else.
+std::uint64_t step_seed(std::uint64_t seed, std::int64_t step, std::int64_t rank);
+
+/// The graph with its parameters (states) replaced by a flat plain vector; both are f32.
+/// errors: invalid_argument (another number of floats).
 Result<Graph> with_flat_parameters(const Graph& graph, std::span<const float> flat);
-/// The parameters (f32) of the graph as one flat plain vector.
+Result<Graph> with_flat_states(const Graph& graph, std::span<const float> flat);
+/// The parameters (states) of the graph, f32, as one flat plain vector.
 std::vector<float> flat_parameters(const Graph& graph);
+std::vector<float> flat_states(const Graph& graph);
 
 }  // namespace mangrove::learn

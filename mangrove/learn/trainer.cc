@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string>
 #include <utility>
+
+#include "mangrove/learn/ema.h"
+#include "mangrove/learn/request_all.h"
 
 namespace mangrove::learn {
 namespace {
 
-/// Asks the loader for these samples, in batches of `batch`; the last one may be smaller.
-void request_all(data::Loader& loader, const std::vector<std::uint32_t>& samples, std::int64_t batch) {
-  for (auto first = samples.begin(); first != samples.end();) {
-    const auto last = first + std::min<std::ptrdiff_t>(batch, samples.end() - first);
-    loader.request({first, last});
-    first = last;
-  }
+std::vector<Optimizer::Parameter> optimized(Replica& replica) {
+  const std::vector<bool> spared = spared_from_decay(replica.graph());
+  std::vector<Optimizer::Parameter> parameters;
+  for (const auto& view : replica.execution().parameters())
+    parameters.push_back({view.value, view.gradient, spared[parameters.size()]});
+  return parameters;
 }
 
 }  // namespace
@@ -24,22 +25,33 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Graph& graph, std::shared
                                                  const Options& options) {
   Options checked = options;
   checked.replica.mode = Mode::training;
-  if (options.schedule == Schedule::cosine && options.total_steps < 1) {
+  MG_TRY(Schedule schedule, Schedule::create(options.schedule));
+  if (schedule.row().needs_total && options.total_steps < 1) {
+    return make_error(Code::invalid_argument, "total_steps: schedule '" + options.schedule.name +
+                                                  "' needs at least 1, got " + std::to_string(options.total_steps));
+  }
+  if (!(options.ema_decay >= 0 && options.ema_decay < 1)) {
     return make_error(Code::invalid_argument,
-                      "total_steps: cosine needs at least 1, got " + std::to_string(options.total_steps));
+                      "ema_decay: must be from 0 to below 1, got " + std::to_string(options.ema_decay));
   }
   if (dataset->size() == 0) return make_error(Code::invalid_argument, "the data set has no samples");
   MG_TRY(std::unique_ptr<Replica> replica, Replica::create(graph, checked.replica));
   MG_RETURN_IF_ERROR(check_fits(graph, *dataset));
-  return std::unique_ptr<Trainer>(new Trainer(std::move(replica), std::move(dataset), checked));
+  MG_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, optimized(*replica)));
+  return std::unique_ptr<Trainer>(
+      new Trainer(std::move(replica), std::move(dataset), checked, std::move(optimizer), std::move(schedule)));
 }
 
-Trainer::Trainer(std::unique_ptr<Replica> replica, std::shared_ptr<const data::Dataset> dataset, const Options& options)
+Trainer::Trainer(std::unique_ptr<Replica> replica, std::shared_ptr<const data::Dataset> dataset, const Options& options,
+                 Optimizer optimizer, Schedule schedule)
     : replica_(std::move(replica)),
       dataset_(std::move(dataset)),
       options_(options),
-      views_(replica_->execution().parameters()) {
-  for (const auto& view : views_) momentum_.emplace_back(view.value.size());
+      views_(replica_->execution().parameters()),
+      optimizer_(std::move(optimizer)),
+      schedule_(std::move(schedule)) {
+  if (options_.ema_decay == 0) return;
+  for (const auto& view : views_) average_.emplace_back(view.value.begin(), view.value.end());
 }
 
 void Trainer::visit(std::vector<std::uint32_t> samples) {
@@ -55,9 +67,9 @@ Result<BatchStats> Trainer::step() {
   if (visited_ == order_.size())
     visit(data::epoch_order(dataset_->size(), options_.seed, static_cast<std::uint64_t>(epochs_done_)));
   MG_TRY(const data::Batch batch, loader_->next());
+  replica_->seed(step_seed(options_.seed, steps_done_, 0));
   const BatchStats stats = replica_->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
   update_parameters();
-  ++steps_done_;
   visited_ += static_cast<std::size_t>(batch.count);
   epoch_stats_ += stats;
   if (visited_ == order_.size()) {
@@ -68,25 +80,71 @@ Result<BatchStats> Trainer::step() {
   return stats;
 }
 
+float Trainer::learning_rate() const {
+  const std::int64_t batch = options_.replica.batch, samples = dataset_->size();
+  return schedule_.rate(
+      options_.learning_rate,
+      {.step = steps_done_, .total = options_.total_steps, .steps_per_epoch = (samples + batch - 1) / batch});
+}
+
 void Trainer::update_parameters() {
-  SgdOptions sgd = options_.sgd;
-  sgd.learning_rate = scheduled_rate(options_.schedule, options_.sgd.learning_rate, steps_done_, options_.total_steps,
-                                     options_.warmup_steps);
-  for (std::size_t i = 0; i < views_.size(); ++i) sgd_step(views_[i].value, views_[i].gradient, momentum_[i], sgd);
+  const float rate = learning_rate();
+  ++steps_done_;
+  optimizer_.step(rate, steps_done_);
+  for (std::size_t i = 0; i < average_.size(); ++i)
+    ema_update(average_[i], views_[i].value, options_.ema_decay, steps_done_);
+}
+
+std::vector<float> Trainer::to_flat(const Arrays& laid_out) {
+  std::vector<float> flat(static_cast<std::size_t>(replica_->parameter_elements()));
+  std::span<float> rest = flat;
+  for (std::size_t i = 0; i < laid_out.size(); ++i) {
+    const auto size = static_cast<std::size_t>(replica_->graph().value(views_[i].name).shape.elements());
+    replica_->execution().to_plain(views_[i].name, laid_out[i], rest.first(size));
+    rest = rest.subspan(size);
+  }
+  return flat;
+}
+
+void Trainer::from_flat(std::span<const float> flat, const Arrays& laid_out) {
+  for (std::size_t i = 0; i < laid_out.size(); ++i) {
+    const auto size = static_cast<std::size_t>(replica_->graph().value(views_[i].name).shape.elements());
+    replica_->execution().from_plain(views_[i].name, flat.first(size), laid_out[i]);
+    flat = flat.subspan(size);
+  }
+}
+
+Trainer::Arrays Trainer::slot(std::size_t slot) {
+  Arrays arrays;
+  for (std::size_t i = 0; i < views_.size(); ++i) arrays.push_back(optimizer_.slot(slot, i));
+  return arrays;
+}
+
+Trainer::Arrays Trainer::average() {
+  return {average_.begin(), average_.end()};
+}
+
+Graph Trainer::model() {
+  Graph trained = replica_->trained_graph();
+  return average_.empty() ? trained : with_flat_parameters(trained, to_flat(average())).value();
+}
+
+Result<Evaluation> Trainer::evaluate(std::shared_ptr<const data::Dataset> dataset, std::stop_token stop) {
+  ReplicaOptions options = options_.replica;
+  options.mode = Mode::inference;
+  MG_TRY(const auto replica, Replica::create(model(), options));
+  return learn::evaluate(*replica, std::move(dataset), std::move(stop));
 }
 
 Checkpoint Trainer::checkpoint() {
   Checkpoint checkpoint;
-  const auto elements = static_cast<std::size_t>(replica_->parameter_elements());
-  checkpoint.parameters.resize(elements);
+  checkpoint.parameters.resize(static_cast<std::size_t>(replica_->parameter_elements()));
   replica_->read_parameters(checkpoint.parameters);
-  checkpoint.momentum.resize(elements);
-  std::span<float> flat = checkpoint.momentum;
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    const auto size = static_cast<std::size_t>(replica_->graph().value(views_[i].name).shape.elements());
-    replica_->execution().to_plain(views_[i].name, momentum_[i], flat.first(size));
-    flat = flat.subspan(size);
-  }
+  checkpoint.states.resize(static_cast<std::size_t>(replica_->state_elements()));
+  replica_->read_states(checkpoint.states);
+  for (std::size_t i = 0; i < optimizer_.slots(); ++i) checkpoint.slots.push_back(to_flat(slot(i)));
+  if (!average_.empty()) checkpoint.average = to_flat(average());
+  checkpoint.plateau = schedule_.plateau();
   checkpoint.step = steps_done_;
   checkpoint.epoch = epochs_done_;
   checkpoint.pending.assign(order_.begin() + static_cast<std::ptrdiff_t>(visited_), order_.end());
@@ -95,13 +153,12 @@ Checkpoint Trainer::checkpoint() {
   return checkpoint;
 }
 
-Status Trainer::restore(const Checkpoint& checkpoint) {
-  const auto elements = static_cast<std::size_t>(replica_->parameter_elements());
-  if (checkpoint.parameters.size() != elements || checkpoint.momentum.size() != elements) {
-    return make_error(Code::invalid_argument, "checkpoint: " + std::to_string(checkpoint.parameters.size()) +
-                                                  " parameters and " + std::to_string(checkpoint.momentum.size()) +
-                                                  " of momentum, the network has " + std::to_string(elements));
-  }
+Status Trainer::check_checkpoint(const Checkpoint& checkpoint) const {
+  const CheckpointSizes sizes{.parameters = static_cast<std::size_t>(replica_->parameter_elements()),
+                              .states = static_cast<std::size_t>(replica_->state_elements()),
+                              .slots = optimizer_.slots(),
+                              .average = !average_.empty()};
+  MG_RETURN_IF_ERROR(check_sizes(checkpoint, sizes));
   const std::uint32_t samples = dataset_->size();
   const auto outside = [samples](std::uint32_t index) { return index >= samples; };
   if (checkpoint.pending.size() > samples ||
@@ -109,39 +166,22 @@ Status Trainer::restore(const Checkpoint& checkpoint) {
     return make_error(Code::invalid_argument, "checkpoint: its pending samples do not fit a data set of " +
                                                   std::to_string(samples) + " samples");
   }
+  return {};
+}
+
+Status Trainer::restore(const Checkpoint& checkpoint) {
+  MG_RETURN_IF_ERROR(check_checkpoint(checkpoint));
   replica_->write_parameters(checkpoint.parameters);
-  std::span<const float> flat = checkpoint.momentum;
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    const auto size = static_cast<std::size_t>(replica_->graph().value(views_[i].name).shape.elements());
-    replica_->execution().from_plain(views_[i].name, flat.first(size), momentum_[i]);
-    flat = flat.subspan(size);
-  }
+  replica_->write_states(checkpoint.states);
+  for (std::size_t i = 0; i < optimizer_.slots(); ++i) from_flat(checkpoint.slots[i], slot(i));
+  if (!average_.empty()) from_flat(checkpoint.average, average());
+  schedule_.set_plateau(checkpoint.plateau);
   steps_done_ = checkpoint.step;
   epochs_done_ = checkpoint.epoch;
   epoch_stats_ = checkpoint.epoch_stats;
   train_seconds_ = checkpoint.train_seconds;
   visit(checkpoint.pending);
   return {};
-}
-
-Result<ConfusionMatrix> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop) {
-  MG_RETURN_IF_ERROR(check_fits(replica.graph(), *dataset));
-  std::vector<std::uint32_t> samples(dataset->size());
-  std::iota(samples.begin(), samples.end(), 0u);
-  data::Loader loader(dataset, {.batch = replica.batch()});
-  request_all(loader, samples, replica.batch());
-  ConfusionMatrix matrix(replica.classes());
-  for (std::size_t visited = 0; visited < samples.size();) {
-    if (stop.stop_requested()) {
-      return make_error(Code::cancelled, "stopped after " + std::to_string(visited) + " of " +
-                                             std::to_string(samples.size()) + " samples");
-    }
-    MG_TRY(const data::Batch batch, loader.next());
-    const std::vector<std::int32_t> predictions = replica.predict(batch);
-    for (std::size_t row = 0; row < predictions.size(); ++row) matrix.add(batch.labels[row], predictions[row]);
-    visited += predictions.size();
-  }
-  return matrix;
 }
 
 }  // namespace mangrove::learn

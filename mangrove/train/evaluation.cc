@@ -12,16 +12,16 @@ namespace {
 constexpr Seconds kProgressInterval = 0.2;
 constexpr std::size_t kBatches = 4;  // given to a worker at once; more hides more latency and balances worse
 
-class Evaluation {
+class EvaluationRun {
  public:
-  Evaluation(net::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
-             std::span<const float> parameters)
+  EvaluationRun(net::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
+                std::span<const float> values)
       : context_(context),
         workers_(workers),
         reports_(reports),
         task_(task),
-        parameters_(parameters),
-        confusion_(task.classes),
+        values_(values),
+        evaluation_{learn::ConfusionMatrix(task.classes), 0},
         start_(context.clock.now()),
         last_report_(start_) {
     std::vector<std::uint32_t> order(static_cast<std::size_t>(task.samples));
@@ -29,7 +29,7 @@ class Evaluation {
     work_ = EpochWork(order);
   }
 
-  Result<learn::ConfusionMatrix> run() {
+  Result<Evaluation> run() {
     while (!work_.done()) {
       if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped during evaluation");
       give();
@@ -40,7 +40,8 @@ class Evaluation {
       }
       if (const auto* answered = std::get_if<Workers::Answered>(&news)) count(*answered);
     }
-    return std::move(confusion_);
+    if (task_.samples > 0) evaluation_.loss /= static_cast<double>(task_.samples);
+    return std::move(evaluation_);
   }
 
  private:
@@ -55,21 +56,23 @@ class Evaluation {
       Work work;
       work.set_kind(Work::EVALUATE);
       work.set_version(task_.version);
+      work.set_validation(task_.validation);
       work.mutable_samples()->Add(samples.begin(), samples.end());
       const bool knows = !up_to_date_.insert(rank).second;
-      workers_.give(rank, std::move(work), knows ? std::span<const float>() : parameters_);
+      workers_.give(rank, std::move(work), knows ? std::span<const float>() : values_);
     }
   }
 
   void count(const Workers::Answered& answered) {
     work_.finish(answered.rank);
+    evaluation_.loss += answered.answer.loss();  // the sum, until all are in
     for (int i = 0; i < answered.answer.truths_size(); ++i) {
-      confusion_.add(answered.answer.truths(i), answered.answer.predictions(i));
+      evaluation_.confusion.add(answered.answer.truths(i), answered.answer.predictions(i));
     }
     const Instant now = context_.clock.now();
     if (now - last_report_ < kProgressInterval && !work_.done()) return;
     last_report_ = now;
-    const std::int64_t done = confusion_.total();
+    const std::int64_t done = evaluation_.confusion.total();
     reports_.evaluate_progress(done, task_.samples, now > start_ ? static_cast<double>(done) / (now - start_) : 0);
   }
 
@@ -77,19 +80,19 @@ class Evaluation {
   Workers& workers_;
   Reports& reports_;
   const EvaluationTask task_;
-  const std::span<const float> parameters_;
-  learn::ConfusionMatrix confusion_;
+  const std::span<const float> values_;
+  Evaluation evaluation_;
   EpochWork work_;
-  std::set<net::Rank> up_to_date_;  // were sent the parameters
+  std::set<net::Rank> up_to_date_;  // were sent the values
   const Instant start_;
   Instant last_report_;
 };
 
 }  // namespace
 
-Result<learn::ConfusionMatrix> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
-                                                   const EvaluationTask& task, std::span<const float> parameters) {
-  return Evaluation(context, workers, reports, task, parameters).run();
+Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+                                       const EvaluationTask& task, std::span<const float> values) {
+  return EvaluationRun(context, workers, reports, task, values).run();
 }
 
 }  // namespace mangrove::train

@@ -6,16 +6,22 @@
 namespace mangrove::train {
 
 struct EvaluationTask {
-  std::int64_t samples;  // of the test split
+  bool validation;       // that split; else the test split
+  std::int64_t samples;  // of the split
   std::int32_t classes;
   std::int64_t batch;    // of the workers
-  std::int64_t version;  // of the parameters
+  std::int64_t version;  // of the values
 };
 
-/// Classifies the test split on the workers: each gets the next samples as soon as it has answered the last ones, and
+struct Evaluation {
+  learn::ConfusionMatrix confusion;
+  double loss = 0;  // mean
+};
+
+/// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
 /// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
-/// job is asked to stop), those of Workers::next.
-Result<learn::ConfusionMatrix> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
-                                                   const EvaluationTask& task, std::span<const float> parameters);
+/// job is asked to stop), those of Workers::next. values: see Master.
+Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+                                       const EvaluationTask& task, std::span<const float> values);
 
 }  // namespace mangrove::train

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "mangrove/learn/optimizer.h"
-
 namespace mangrove::train {
 namespace {
 
@@ -65,16 +63,14 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("batch", job.batch(), job.batch() >= 1 && job.batch() <= 1 << 20, "from 1 to 1048576"));
   const float rate = job.learning_rate();
   MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
-  MG_RETURN_IF_ERROR(check("momentum", job.momentum(), job.momentum() >= 0 && job.momentum() < 1, "from 0 to below 1"));
-  const float decay = job.weight_decay();
-  MG_RETURN_IF_ERROR(check("weight_decay", decay, std::isfinite(decay) && decay >= 0, "0 or more"));
-  MG_RETURN_IF_ERROR(check("warmup_steps", job.warmup_steps(), job.warmup_steps() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check("micro_batch", job.micro_batch(), job.micro_batch() >= 0 && job.micro_batch() <= job.batch(),
+                           "from 0 to the batch"));
   const auto valid_seconds = [](double s) { return std::isfinite(s) && s >= 0; };
   MG_RETURN_IF_ERROR(
       check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("step_timeout_s", job.step_timeout_s(), valid_seconds(job.step_timeout_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("limit", job.limit(), job.limit() >= 0, "0 or more"));
-  MG_RETURN_IF_ERROR(learn::parse_schedule(job.schedule()).context("schedule"));
+  MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
 
@@ -86,22 +82,45 @@ Seconds checkpoint_interval(const TrainJob& job) {
   return job.checkpoint_every_s() > 0 ? job.checkpoint_every_s() : 30;
 }
 
-std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples) {
+std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples) {
   std::string text;
   const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
   add("strategy", job.strategy());
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");
   add("data", job.data());
+  add("augment", job.augment());
   add("train_samples", std::to_string(train_samples));
   add("epochs", std::to_string(job.epochs()));
   add("batch", std::to_string(job.batch()));
+  add("micro_batch", std::to_string(job.micro_batch()));
   add("learning_rate", exact(job.learning_rate()));
-  add("momentum", exact(job.momentum()));
-  add("weight_decay", exact(job.weight_decay()));
-  add("schedule", job.schedule());
-  add("warmup_steps", std::to_string(job.warmup_steps()));
   add("seed", std::to_string(job.seed()));
+  add("patience", std::to_string(recipe.patience));
+  add("ema_decay", exact(recipe.ema_decay));
+  const learn::OptimizerOptions& optimizer = recipe.optimizer;
+  add("optimizer", optimizer.name);
+  add("momentum", exact(optimizer.momentum));
+  add("beta1", exact(optimizer.beta1));
+  add("beta2", exact(optimizer.beta2));
+  add("alpha", exact(optimizer.alpha));
+  add("epsilon", exact(optimizer.epsilon));
+  add("trust", exact(optimizer.trust));
+  add("weight_decay", exact(optimizer.weight_decay));
+  add("clip_norm", exact(optimizer.clip_norm));
+  add("clip_value", exact(optimizer.clip_value));
+  const learn::ScheduleOptions& schedule = recipe.schedule;
+  std::string milestones;
+  for (const std::int64_t epoch : schedule.milestones)
+    milestones += (milestones.empty() ? "" : ",") + std::to_string(epoch);
+  add("schedule", schedule.name);
+  add("warmup_steps", std::to_string(schedule.warmup_steps));
+  add("step_epochs", std::to_string(schedule.step_epochs));
+  add("milestones", milestones);
+  add("gamma", exact(static_cast<float>(schedule.gamma)));
+  add("plateau_patience", std::to_string(schedule.patience));
+  add("loss", recipe.loss.name);
+  add("label_smoothing", exact(recipe.loss.label_smoothing));
   return text;
 }
 
@@ -139,10 +158,11 @@ Result<Pace> pace_of(const std::string& settings) {
   return pace;
 }
 
-float base_learning_rate(const TrainJob& job, std::size_t workers) {
-  constexpr float kPerWorker = 0.05f, kHighest = 0.3f;
+float base_learning_rate(const TrainJob& job, const learn::OptimizerRow& optimizer, std::size_t workers) {
+  constexpr std::size_t kMostWorkers = 6;
   if (job.learning_rate() > 0) return job.learning_rate();
-  return std::min(kPerWorker * static_cast<float>(workers), kHighest);
+  const std::size_t times = optimizer.scales ? std::min(workers, kMostWorkers) : 1;
+  return optimizer.default_rate * static_cast<float>(times);
 }
 
 }  // namespace mangrove::train

@@ -5,6 +5,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/graph/graph.h"
+#include "mangrove/train/recipe.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -16,7 +17,7 @@ Seconds step_timeout(const TrainJob& job);
 Seconds checkpoint_interval(const TrainJob& job);
 
 /// All that must be the same for a run to go on exactly where another stopped, one "key=value" per line.
-std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples);
+std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples);
 
 /// errors: invalid_argument: names every key that differs, with both values.
 Status check_same_settings(const std::string& checkpoint, const std::string& job);
@@ -32,8 +33,9 @@ struct Pace {
 std::string with_pace(const std::string& settings, const Pace& pace);
 Result<Pace> pace_of(const std::string& settings);
 
-/// The job's learning rate; where it is 0: 0.05 for each worker, at most 0.3, since a step of P workers averages P
-/// batches and can go as far. source: Goyal et al., Accurate, large minibatch SGD, 2017 (linear scaling rule).
-float base_learning_rate(const TrainJob& job, std::size_t workers);
+/// The job's learning rate; where it is 0, the optimizer's own: 0.05 for each worker of SGD in all its forms, at most
+/// for 6 of them, since a step of P workers averages P batches and can go as far (source: Goyal et al., Accurate, large
+/// minibatch SGD, 2017, linear scaling rule); for Adam and its like 0.001 whatever the workers.
+float base_learning_rate(const TrainJob& job, const learn::OptimizerRow& optimizer, std::size_t workers);
 
 }  // namespace mangrove::train

@@ -1,5 +1,6 @@
 #include "mangrove/train/reports.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace mangrove::train {
@@ -54,6 +55,7 @@ void Reports::train_progress(const Progress& p) {
                      {"steps", p.steps},
                      {"loss", p.loss},
                      {"accuracy", p.accuracy},
+                     {"learning_rate", p.learning_rate},
                      {"images_per_s", p.images_per_s},
                      {"eta_s", eta_s(p.done, p.total, p.images_per_s)},
                      {"done", p.done},
@@ -68,6 +70,27 @@ void Reports::evaluate_progress(std::int64_t done, std::int64_t total, double im
                      {"images_per_s", images_per_s},
                      {"eta_s", eta_s(done, total, images_per_s)}};
   context_.report({"progress", dump(json), {}});
+}
+
+void Reports::epoch(const Epoch& e, std::string best_model) {
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, e.train.count));
+  Json json = {{"epoch", e.epoch},
+               {"loss", e.train.loss / count},
+               {"accuracy", static_cast<double>(e.train.correct) / count},
+               {"learning_rate", e.learning_rate},
+               {"train_seconds", e.train_seconds}};
+  if (e.validation.there_is) {
+    json["validation_loss"] = e.validation.loss;
+    json["validation_accuracy"] = e.validation.accuracy;
+    json["best_epoch"] = e.validation.best.epoch;
+    json["best_accuracy"] = e.validation.best.accuracy;
+  }
+  context_.report({"epoch", dump(json), std::move(best_model)});
+}
+
+void Reports::stopped_early(std::int64_t epoch, const learn::BestModel& best) {
+  event(dump(Json{
+      {"event", "stopped_early"}, {"epoch", epoch}, {"best_epoch", best.epoch}, {"best_accuracy", best.accuracy}}));
 }
 
 void Reports::work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step) {
@@ -94,20 +117,26 @@ void Reports::checkpoint(std::int64_t epoch, std::int64_t step, std::string file
 }
 
 void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, std::string model) {
-  const Json json = {{"accuracy", confusion.accuracy()},
-                     {"macro_f1", confusion.macro_f1()},
-                     {"confusion", rows(confusion)},
-                     {"classes", r.class_names},
-                     {"epochs", r.epochs},
-                     {"steps", r.steps},
-                     {"samples", r.samples},
-                     {"train_seconds", r.train_seconds},
-                     {"eval_seconds", r.eval_seconds},
-                     {"images_per_s", r.train_seconds > 0 ? static_cast<double>(r.samples) / r.train_seconds : 0},
-                     {"loss", r.loss},
-                     {"train_accuracy", r.train_accuracy},
-                     {"workers", r.workers},
-                     {"batch", r.batch}};
+  Json json = {{"accuracy", confusion.accuracy()},
+               {"macro_f1", confusion.macro_f1()},
+               {"confusion", rows(confusion)},
+               {"classes", r.class_names},
+               {"epochs", r.epochs},
+               {"steps", r.steps},
+               {"samples", r.samples},
+               {"train_seconds", r.train_seconds},
+               {"eval_seconds", r.eval_seconds},
+               {"images_per_s", r.train_seconds > 0 ? static_cast<double>(r.samples) / r.train_seconds : 0},
+               {"loss", r.loss},
+               {"train_accuracy", r.train_accuracy},
+               {"workers", r.workers},
+               {"batch", r.batch},
+               {"test_loss", r.test_loss}};
+  if (r.best.epoch > 0) {
+    json["best_epoch"] = r.best.epoch;
+    json["best_validation_accuracy"] = r.best.accuracy;
+    json["best_validation_loss"] = r.best.loss;
+  }
   context_.report({"result", dump(json), std::move(model)});
 }
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/learn/best_model.h"
+#include "mangrove/learn/loss.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/role.h"
 
@@ -20,9 +22,26 @@ class Reports {
     double loss = 0, accuracy = 0;     // means over the samples since the last report
     std::int64_t done = 0, total = 0;  // samples
     double images_per_s = 0;
+    double learning_rate = 0;  // of the last step
   };
   void train_progress(const Progress& progress);
   void evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s);
+
+  struct Epoch {
+    std::int64_t epoch = 0;  // done; counts from 1
+    learn::BatchStats train;
+    double learning_rate = 0;  // of its last step
+    double train_seconds = 0;  // so far
+    struct Validation {
+      bool there_is = false;
+      double accuracy = 0, loss = 0;
+      learn::BestModel best;  // so far
+    } validation;
+  };
+  /// best_model: ONNX, where this epoch's validation is the best so far; else empty.
+  void epoch(const Epoch& epoch, std::string best_model);
+  /// The best validation was `patience` epochs ago.
+  void stopped_early(std::int64_t epoch, const learn::BestModel& best);
 
   void work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step);
   void worker_left_out(net::Rank rank, const std::string& reason);
@@ -37,6 +56,8 @@ class Reports {
     int workers = 0;
     double train_seconds = 0, eval_seconds = 0;
     double loss = 0, train_accuracy = 0;  // of the last epoch
+    double test_loss = 0;
+    learn::BestModel best;  // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <optional>
 
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/checkpoint.h"
-#include "mangrove/learn/optimizer.h"
-#include "mangrove/learn/replica.h"
-#include "mangrove/net/payload.h"
 #include "mangrove/train/epoch_work.h"
 #include "mangrove/train/evaluation.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/master.h"
 #include "mangrove/train/workers.h"
 
 namespace mangrove::train {
@@ -32,10 +29,6 @@ Status check_fits(const Graph& graph, const TrainJob& job, const Hello& data) {
   std::vector<std::int64_t> input = {kBatch};
   input.insert(input.end(), data.sample_shape().begin(), data.sample_shape().end());
   const Shape logits{kBatch, data.classes_size()};
-  if (graph.inputs().size() != 1 || graph.outputs().size() != 1) {
-    return make_error(Code::invalid_argument,
-                      "model '" + graph.name() + "' must have one input and one output to be trained");
-  }
   const Shape& found_input = graph.inputs().front().second.shape;
   const Shape& found_output = graph.value(graph.outputs().front()).shape;
   if (found_input.with_batch(1) == Shape(input).with_batch(1) && found_output.with_batch(1) == logits.with_batch(1))
@@ -47,10 +40,11 @@ Status check_fits(const Graph& graph, const TrainJob& job, const Hello& data) {
 
 class Server {
  public:
-  Server(const TrainJob& job, net::RoleContext& context, Graph graph)
+  Server(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master)
       : job_(job),
         context_(context),
-        graph_(std::move(graph)),
+        recipe_(recipe),
+        master_(std::move(master)),
         reports_(context),
         workers_(context, reports_, step_timeout(job)),
         batch_(static_cast<std::size_t>(job.batch())) {}
@@ -65,9 +59,15 @@ class Server {
   Status train_step();
   Status collect();
   Status apply(std::int64_t samples);
+  std::int64_t steps_per_epoch() const;
+  float rate_at(std::int64_t position) const;
   float learning_rate() const;
-  Status evaluate();
-  void finish();
+  Status finish_epoch();
+  bool validation_is_due() const;
+  Result<Evaluation> evaluate(bool validation);
+  Graph labelled_model();
+  void finish(const Evaluation& test, Seconds train_seconds);
+  Seconds train_seconds() const { return seconds_before_ + (context_.clock.now() - start_) - validation_seconds_; }
 
   Status wait_for_ready();
   void reassign(const Workers::Dropped& dropped);
@@ -77,7 +77,8 @@ class Server {
 
   const TrainJob& job_;
   net::RoleContext& context_;
-  Graph graph_;
+  const Recipe recipe_;
+  std::unique_ptr<Master> master_;
   Reports reports_;
   Workers workers_;
   const std::size_t batch_;
@@ -86,9 +87,7 @@ class Server {
   std::string settings_;  // see settings_text
   std::int64_t samples_per_epoch_ = 0;
   Pace pace_;
-  learn::Schedule schedule_ = learn::Schedule::constant;
 
-  std::vector<float> parameters_, momentum_, gradient_, scratch_;
   EpochWork work_;                                  // of the epoch
   std::map<net::Rank, Workers::Answered> answers_;  // of the step
   std::int64_t epoch_ = 0;                          // epochs done
@@ -96,62 +95,64 @@ class Server {
   std::int64_t samples_ = 0;                        // that the network has learnt from
   learn::BatchStats epoch_stats_;                   // of this epoch so far; when training is over, of the last one
   learn::BatchStats recent_;                        // since the last progress report
+  float last_rate_ = 0;                             // learning rate of the last step
   Seconds seconds_before_ = 0;                      // of training, before this run took over
   std::int64_t samples_before_ = 0;
   Instant start_;  // of training in this run
-  Seconds train_seconds_ = 0;
+  Seconds validation_seconds_ = 0, eval_seconds_ = 0;
   Instant last_report_, last_checkpoint_;
-
-  std::optional<learn::ConfusionMatrix> confusion_;
-  Seconds eval_seconds_ = 0;
 };
 
 Status Server::run() {
   MG_RETURN_IF_ERROR(prepare());
   start_ = last_checkpoint_ = last_report_ = context_.clock.now();
-  while (epoch_ < job_.epochs()) MG_RETURN_IF_ERROR(train_epoch());
-  train_seconds_ = seconds_before_ + (context_.clock.now() - start_);
-  MG_RETURN_IF_ERROR(evaluate());
-  finish();
+  if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
+  while (epoch_ < job_.epochs() && !master_->best().is_stale(epoch_, recipe_.patience))
+    MG_RETURN_IF_ERROR(train_epoch());
+  if (epoch_ < job_.epochs()) reports_.stopped_early(epoch_, master_->best());
+  const Seconds seconds = train_seconds();
+  const Instant start = context_.clock.now();
+  MG_TRY(const Evaluation test, evaluate(/*validation=*/false));
+  eval_seconds_ = context_.clock.now() - start;
+  finish(test, seconds);
   return {};
 }
 
 Status Server::prepare() {
   if (context_.endpoint.size() < 2)
     return make_error(Code::invalid_argument, "nodes: training needs at least one node, got 0");
-  MG_TRY(schedule_, learn::parse_schedule(job_.schedule()));
-  parameters_ = learn::flat_parameters(graph_);
-  momentum_.assign(parameters_.size(), 0.0f);
-  gradient_.resize(parameters_.size());
-  scratch_.resize(parameters_.size());
   std::optional<learn::Checkpoint> checkpoint;
   if (!job_.resume_from().empty()) {
     MG_TRY(checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
   }
   MG_TRY(data_, workers_.gather());
-  MG_RETURN_IF_ERROR(check_fits(graph_, job_, data_));
+  MG_RETURN_IF_ERROR(check_fits(master_->graph(), job_, data_));
+  if (data_.validation_samples() == 0 && (recipe_.patience > 0 || master_->schedule().row().needs_validation)) {
+    return make_error(Code::invalid_argument,
+                      (recipe_.patience > 0 ? "patience" : "schedule '" + recipe_.schedule.name + "'") +
+                          " goes by validation, but data set '" + job_.data() +
+                          "' has no validation split; set `validation`");
+  }
   samples_per_epoch_ = data_.train_samples();
+  MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
   pace_ = {static_cast<std::int64_t>(workers_.ready().size() * batch_),
-           base_learning_rate(job_, workers_.ready().size())};
-  settings_ = settings_text(job_, graph_, samples_per_epoch_);
+           base_learning_rate(job_, *optimizer, workers_.ready().size())};
+  settings_ = settings_text(job_, recipe_, master_->graph(), samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
 
 Status Server::resume(const learn::Checkpoint& checkpoint) {
   MG_RETURN_IF_ERROR(check_same_settings(checkpoint.job, settings_));
   MG_TRY(const Pace before, pace_of(checkpoint.job));
-  if (before.samples_per_step != pace_.samples_per_step)
-    reports_.resumed_with_other_workers(before.samples_per_step, pace_.samples_per_step);
-  pace_ = before;
   const auto in_range = [&](std::uint32_t index) { return index < samples_per_epoch_; };
-  if (checkpoint.parameters.size() != parameters_.size() || checkpoint.momentum.size() != momentum_.size() ||
-      checkpoint.step < 0 || checkpoint.epoch < 0 || checkpoint.epoch > job_.epochs() ||
-      static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
+  if (checkpoint.epoch > job_.epochs() || static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
       !std::all_of(checkpoint.pending.begin(), checkpoint.pending.end(), in_range)) {
     return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
   }
-  parameters_ = checkpoint.parameters;
-  momentum_ = checkpoint.momentum;
+  MG_RETURN_IF_ERROR(master_->restore(checkpoint).context("resume"));
+  if (before.samples_per_step != pace_.samples_per_step)
+    reports_.resumed_with_other_workers(before.samples_per_step, pace_.samples_per_step);
+  pace_ = before;
   step_ = checkpoint.step;
   epoch_ = checkpoint.epoch;
   epoch_stats_ = checkpoint.epoch_stats;
@@ -174,8 +175,35 @@ Status Server::train_epoch() {
     if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done()) save_checkpoint();
   }
   ++epoch_;
+  MG_RETURN_IF_ERROR(finish_epoch());
   save_checkpoint();
   return {};
+}
+
+/// Measures the validation split, where there is one, and reports the epoch that is done.
+Status Server::finish_epoch() {
+  Reports::Epoch report;
+  report.epoch = epoch_;
+  report.train = epoch_stats_;
+  report.learning_rate = rate_at(epoch_ * steps_per_epoch() - 1);
+  std::string best_model;
+  if (data_.validation_samples() > 0) {
+    const Instant start = context_.clock.now();
+    MG_TRY(const Evaluation measured, evaluate(/*validation=*/true));
+    validation_seconds_ += context_.clock.now() - start;
+    master_->schedule().observe(measured.loss);
+    const double accuracy = measured.confusion.accuracy();
+    if (master_->best().observe(epoch_, accuracy, measured.loss)) best_model = encode_onnx(labelled_model());
+    report.validation = {true, accuracy, measured.loss, master_->best()};
+  }
+  report.train_seconds = train_seconds();
+  reports_.epoch(report, std::move(best_model));
+  return {};
+}
+
+/// Of a run that was stopped between an epoch and its validation.
+bool Server::validation_is_due() const {
+  return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < epoch_;
 }
 
 Status Server::train_step() {
@@ -187,11 +215,12 @@ Status Server::train_step() {
     Work work;
     work.set_kind(Work::TRAIN);
     work.set_version(step_);
+    work.set_epoch(epoch_);
     work.mutable_samples()->Add(samples.begin(), samples.end());
     if (const auto next = next_parts.find(rank); next != next_parts.end()) {
       work.mutable_next_samples()->Add(next->second.begin(), next->second.end());
     }
-    workers_.give(rank, work, parameters_);
+    workers_.give(rank, work, master_->values());
   }
   answers_.clear();
   MG_RETURN_IF_ERROR(collect());
@@ -216,7 +245,7 @@ Status Server::collect() {
   return {};
 }
 
-/// Sums in rank order, so that the result does not depend on who was first.
+/// In rank order, so that the result does not depend on who was first.
 /// errors: out_of_range: the loss is no number any more; nothing is changed then.
 Status Server::apply(std::int64_t samples) {
   for (const auto& [rank, answered] : answers_) {
@@ -225,33 +254,37 @@ Status Server::apply(std::int64_t samples) {
                                                 ": the loss is no number any more; try a lower learning_rate");
     }
   }
-  bool first = true;
+  std::vector<Master::Part> parts;
   for (const auto& [rank, answered] : answers_) {
-    MG_CHECK(net::read_floats(answered.body(), first ? gradient_ : scratch_).ok());  // Workers has checked the length
-    if (!first) std::transform(gradient_.begin(), gradient_.end(), scratch_.begin(), gradient_.begin(), std::plus<>());
-    first = false;
     const learn::BatchStats stats{answered.answer.loss(), answered.answer.correct(), answered.answer.count()};
+    parts.push_back({answered.body(), stats.count});
     epoch_stats_ += stats;
     recent_ += stats;
   }
-  const float scale = 1.0f / static_cast<float>(samples);
-  for (float& g : gradient_) g *= scale;
-  learn::sgd_step(parameters_, gradient_, momentum_, {learning_rate(), job_.momentum(), job_.weight_decay()});
+  last_rate_ = learning_rate();
+  master_->step(parts, last_rate_, step_ + 1);
   samples_ += samples;
   ++step_;
   return {};
 }
 
+std::int64_t Server::steps_per_epoch() const {
+  return (samples_per_epoch_ + pace_.samples_per_step - 1) / pace_.samples_per_step;
+}
+
+float Server::rate_at(std::int64_t position) const {
+  return master_->schedule().rate(
+      pace_.base_learning_rate,
+      {.step = position, .total = steps_per_epoch() * job_.epochs(), .steps_per_epoch = steps_per_epoch()});
+}
+
 /// The schedule follows the samples, not the steps: when workers are lost, steps become more and smaller, and the rate
 /// still ends where it should. Without losses this is the number of steps done.
 float Server::learning_rate() const {
-  const std::int64_t steps_per_epoch = (samples_per_epoch_ + pace_.samples_per_step - 1) / pace_.samples_per_step;
   const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.pending_count());
   std::int64_t taken = 0;  // by this step
   for (const auto& [rank, answered] : answers_) taken += answered.answer.count();
-  const std::int64_t position = epoch_ * steps_per_epoch + (done - taken) / pace_.samples_per_step;
-  return learn::scheduled_rate(schedule_, pace_.base_learning_rate, position, steps_per_epoch * job_.epochs(),
-                               job_.warmup_steps());
+  return rate_at(epoch_ * steps_per_epoch() + (done - taken) / pace_.samples_per_step);
 }
 
 Status Server::wait_for_ready() {
@@ -274,16 +307,14 @@ Status Server::stopped() {
 }
 
 void Server::save_checkpoint() {
-  const bool training = epoch_ < job_.epochs();
   learn::Checkpoint checkpoint;
   checkpoint.job = with_pace(settings_, pace_);
-  checkpoint.parameters = parameters_;
-  checkpoint.momentum = momentum_;
+  master_->save(checkpoint);
   checkpoint.step = step_;
   checkpoint.epoch = epoch_;
-  if (training) checkpoint.pending = work_.pending();
+  checkpoint.pending = work_.pending();
   checkpoint.epoch_stats = epoch_stats_;
-  checkpoint.train_seconds = train_seconds_ > 0 ? train_seconds_ : seconds_before_ + (context_.clock.now() - start_);
+  checkpoint.train_seconds = train_seconds();
   reports_.checkpoint(epoch_, step_, learn::encode_checkpoint(checkpoint));
   last_checkpoint_ = context_.clock.now();
 }
@@ -302,52 +333,61 @@ void Server::report_progress() {
   const auto count = static_cast<double>(std::max<std::int64_t>(1, recent_.count));
   progress.loss = recent_.loss / count;
   progress.accuracy = static_cast<double>(recent_.correct) / count;
-  const Seconds seconds = context_.clock.now() - start_;
+  progress.learning_rate = last_rate_;
+  const Seconds seconds = train_seconds() - seconds_before_;
   progress.images_per_s = seconds > 0 ? static_cast<double>(samples_ - samples_before_) / seconds : 0;
   reports_.train_progress(progress);
   recent_ = {};
   last_report_ = context_.clock.now();
 }
 
-Status Server::evaluate() {
-  const Instant start = context_.clock.now();
-  Result<learn::ConfusionMatrix> confusion = evaluate_on_workers(
-      context_, workers_, reports_, {data_.test_samples(), data_.classes_size(), job_.batch(), step_}, parameters_);
-  if (!confusion.ok()) return context_.stop.stop_requested() ? stopped() : Status(confusion.error());
-  confusion_ = std::move(*confusion);
-  eval_seconds_ = context_.clock.now() - start;
-  return {};
+Result<Evaluation> Server::evaluate(bool validation) {
+  const EvaluationTask task{.validation = validation,
+                            .samples = validation ? data_.validation_samples() : data_.test_samples(),
+                            .classes = data_.classes_size(),
+                            .batch = job_.batch(),
+                            .version = step_};
+  Result<Evaluation> evaluation = evaluate_on_workers(context_, workers_, reports_, task, master_->evaluated());
+  if (!evaluation.ok() && context_.stop.stop_requested()) return stopped().error();
+  return evaluation;
 }
 
-void Server::finish() {
-  Result<Graph> trained = learn::with_flat_parameters(graph_, parameters_);
-  MG_CHECK_MSG(trained.ok(), trained.error().message);
-  GraphParts parts = trained->parts();
+/// The network as it is exported: it says what it was trained on.
+Graph Server::labelled_model() {
+  GraphParts parts = master_->model().parts();
   parts.metadata["mangrove.data"] = job_.data();
   parts.metadata["mangrove.classes"] = json_list(names_of(data_));
+  if (!data_.augmentation().empty()) parts.metadata["mangrove.augmentation"] = data_.augmentation();
   Result<Graph> labelled = Graph::create(std::move(parts));
   MG_CHECK_MSG(labelled.ok(), labelled.error().message);
+  return *labelled;
+}
 
+void Server::finish(const Evaluation& test, Seconds train_seconds) {
   Reports::Result result;
   result.epochs = epoch_;
   result.steps = step_;
   result.samples = samples_;
   result.batch = job_.batch();
   result.workers = static_cast<int>(workers_.ready().size());
-  result.train_seconds = train_seconds_;
+  result.train_seconds = train_seconds;
   result.eval_seconds = eval_seconds_;
   const auto count = static_cast<double>(std::max<std::int64_t>(1, epoch_stats_.count));
   result.loss = epoch_stats_.loss / count;
   result.train_accuracy = static_cast<double>(epoch_stats_.correct) / count;
   result.class_names = names_of(data_);
-  reports_.result(result, *confusion_, encode_onnx(*labelled));
+  result.best = master_->best();
+  result.test_loss = test.loss;
+  reports_.result(result, test.confusion, encode_onnx(labelled_model()));
 }
 
 }  // namespace
 
 Status run_server(const TrainJob& job, net::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
-  Server server(job, context, std::move(graph));
+  MG_TRY(const Recipe recipe, recipe_of(job));
+  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), recipe));
+  Server server(job, context, recipe, std::move(master));
   const Status status = server.run();
   server.end();
   return status;

@@ -4,11 +4,13 @@
 #include <optional>
 
 #include "mangrove/base/log.h"
+#include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/recipe.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -21,10 +23,10 @@ using Samples = std::vector<std::uint32_t>;
 /// One split of the data set, with its loader and the batch that it prepares ahead.
 class Source {
  public:
-  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t batch, std::int64_t limit)
+  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
       : dataset_(std::move(dataset)),
         size_(limit > 0 ? std::min<std::int64_t>(limit, dataset_->size()) : dataset_->size()),
-        loader_(dataset_, {.batch = batch}) {}
+        loader_(dataset_, options) {}
 
   const data::Dataset& dataset() const { return *dataset_; }
   std::int64_t size() const { return size_; }
@@ -32,16 +34,17 @@ class Source {
     return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size_; });
   }
 
-  /// Prepares these samples, in place of what was prepared before and not taken.
-  Status prepare(const Samples& samples) {
-    if (ahead_ == samples) return {};
+  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
+  Status prepare(const Samples& samples, std::int64_t epoch) {
+    if (ahead_ == samples && ahead_epoch_ == epoch) return {};
     if (ahead_) MG_RETURN_IF_ERROR(loader_.next());
-    loader_.request(samples);
+    loader_.request(samples, static_cast<std::uint64_t>(epoch));
     ahead_ = samples;
+    ahead_epoch_ = epoch;
     return {};
   }
-  Result<data::Batch> take(const Samples& samples) {
-    MG_RETURN_IF_ERROR(prepare(samples));
+  Result<data::Batch> take(const Samples& samples, std::int64_t epoch) {
+    MG_RETURN_IF_ERROR(prepare(samples, epoch));
     ahead_.reset();
     return loader_.next();
   }
@@ -51,6 +54,7 @@ class Source {
   std::int64_t size_;
   data::Loader loader_;
   std::optional<Samples> ahead_;
+  std::int64_t ahead_epoch_ = 0;
 };
 
 class Worker {
@@ -60,7 +64,10 @@ class Worker {
 
  private:
   Status prepare();
-  Status make_replica(Mode mode);
+  Status open_data();
+  Status make_replica(const Graph& graph, Mode mode);
+  Status take_values(std::string_view body, Mode mode);
+  Source& source(const Work& work);
   void say_hello();
   Status handle(const Work& work, std::string_view body);
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
@@ -73,30 +80,74 @@ class Worker {
   net::RoleContext& context_;
   Status failure_;  // why this worker cannot take part
   std::optional<Graph> graph_;
-  std::optional<Source> train_, test_;
+  learn::LossOptions loss_;
+  std::string augmentation_;                         // see Hello
+  std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
   std::unique_ptr<learn::Replica> replica_;
-  Mode mode_ = Mode::training;
-  std::int64_t version_ = -1;  // of the replica's parameters
-  std::vector<float> flat_;    // parameters on their way in, gradient on its way out
+  std::int64_t version_ = -1;   // of the replica's values
+  std::size_t parameters_ = 0;  // elements
+  std::vector<float> flat_;     // values (see Master) on their way in; gradient and states on their way out
 };
 
 Status Worker::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
-  MG_TRY(auto train, data::open_dataset(job_.data(), data::Split::train, context_.data_folder));
-  MG_TRY(auto test, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
-  train_.emplace(std::move(train), job_.batch(), job_.limit());
-  test_.emplace(std::move(test), job_.batch(), job_.limit());
-  return make_replica(Mode::training);
+  MG_TRY(const Recipe recipe, recipe_of(job_));
+  loss_ = recipe.loss;
+  MG_RETURN_IF_ERROR(open_data());
+  MG_RETURN_IF_ERROR(make_replica(*graph_, Mode::training));
+  parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
+  flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
+  return {};
 }
 
-Status Worker::make_replica(Mode mode) {
+Status Worker::open_data() {
+  const auto open = [&](data::Split split) { return data::open_dataset(job_.data(), split, context_.data_folder); };
+  MG_TRY(auto train, open(data::Split::train));
+  MG_TRY(auto test, open(data::Split::test));
+  data::LoaderOptions options{.batch = job_.batch(), .seed = job_.seed()};
+  if (!job_.augment().empty()) {
+    MG_TRY(options.augmentation, data::Augmentation::create(job_.augment(), *train).context("augment"));
+    augmentation_ = options.augmentation->text();
+  }
+  test_.emplace(std::move(test), job_.limit(), options);
+  auto validation = open(data::Split::validation);
+  if (validation.ok()) validation_.emplace(std::move(*validation), job_.limit(), options);
+  if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
+  options.training = true;
+  train_.emplace(std::move(train), job_.limit(), options);
+  return {};
+}
+
+Status Worker::make_replica(const Graph& graph, Mode mode) {
   replica_.reset();
   version_ = -1;
-  mode_ = mode;
-  MG_TRY(replica_,
-         learn::Replica::create(
-             *graph_, {.batch = job_.batch(), .mode = mode, .backend = job_.backend(), .threads = context_.threads}));
-  flat_.resize(static_cast<std::size_t>(replica_->parameter_elements()));
+  MG_TRY(replica_, learn::Replica::create(graph, {.batch = job_.batch(),
+                                                  .micro_batch = job_.micro_batch(),
+                                                  .mode = mode,
+                                                  .backend = job_.backend(),
+                                                  .threads = context_.threads,
+                                                  .loss = loss_}));
+  return {};
+}
+
+Source& Worker::source(const Work& work) {
+  if (work.kind() == Work::TRAIN) return *train_;
+  return work.validation() && validation_ ? *validation_ : *test_;
+}
+
+/// Makes the replica one of these values. Evaluation gets a new one: what is compiled for inference may have its
+/// weights folded.
+Status Worker::take_values(std::string_view body, Mode mode) {
+  MG_RETURN_IF_ERROR(net::read_floats(body, flat_));
+  const std::span<const float> values = flat_;
+  if (mode == Mode::inference) {
+    MG_TRY(const Graph trained, learn::with_flat_parameters(*graph_, values.first(parameters_)));
+    MG_TRY(const Graph graph, learn::with_flat_states(trained, values.subspan(parameters_)));
+    return make_replica(graph, mode);
+  }
+  if (replica_->mode() != mode) MG_RETURN_IF_ERROR(make_replica(*graph_, mode));
+  replica_->write_parameters(values.first(parameters_));
+  replica_->write_states(values.subspan(parameters_));
   return {};
 }
 
@@ -129,6 +180,8 @@ void Worker::say_hello() {
     const data::Dataset& dataset = train_->dataset();
     hello.set_train_samples(train_->size());
     hello.set_test_samples(test_->size());
+    hello.set_validation_samples(validation_ ? validation_->size() : 0);
+    hello.set_augmentation(augmentation_);
     for (const std::string& name : dataset.class_names()) hello.add_classes(name);
     for (const std::int64_t size : dataset.sample_shape()) hello.add_sample_shape(size);
   } else {
@@ -150,26 +203,26 @@ Status Worker::handle(const Work& work, std::string_view body) {
 Result<bool> Worker::accept(const Work& work, std::string_view body) {
   if (work.kind() != Work::TRAIN && work.kind() != Work::EVALUATE) return false;
   const Mode mode = work.kind() == Work::TRAIN ? Mode::training : Mode::inference;
-  const Source& source = mode == Mode::training ? *train_ : *test_;
-  if (!source.has({work.samples().begin(), work.samples().end()})) return false;
+  if (!source(work).has({work.samples().begin(), work.samples().end()})) return false;
   if (mode == Mode::training && work.samples_size() > job_.batch()) return false;
-  if (mode != mode_) MG_RETURN_IF_ERROR(make_replica(mode));
   if (!body.empty()) {
-    if (!net::read_floats(body, flat_).ok()) return false;
-    replica_->write_parameters(flat_);
+    if (body.size() != flat_.size() * sizeof(float)) return false;
+    MG_RETURN_IF_ERROR(take_values(body, mode));
     version_ = work.version();
   }
-  return version_ == work.version();
+  return replica_ != nullptr && replica_->mode() == mode && version_ == work.version();
 }
 
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
 Status Worker::train(const Work& work) {
-  MG_TRY(const data::Batch batch, train_->take({work.samples().begin(), work.samples().end()}));
+  MG_TRY(const data::Batch batch, train_->take({work.samples().begin(), work.samples().end()}, work.epoch()));
   const Samples next(work.next_samples().begin(), work.next_samples().end());
   if (train_->has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
-    MG_RETURN_IF_ERROR(train_->prepare(next));
+    MG_RETURN_IF_ERROR(train_->prepare(next, work.epoch()));
+  replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
-  replica_->read_gradients(flat_);
+  replica_->read_gradients(std::span(flat_).first(parameters_));
+  replica_->read_states(std::span(flat_).subspan(parameters_));
   Answer result;
   result.set_loss(stats.loss);
   result.set_correct(stats.correct);
@@ -186,14 +239,16 @@ Status Worker::evaluate(const Work& work) {
                    samples.begin() + static_cast<std::ptrdiff_t>(last));
   };
   Answer result;
+  learn::BatchStats stats;
   for (std::size_t first = 0; first < samples.size();) {
-    MG_TRY(const data::Batch batch, test_->take(part(first)));
+    MG_TRY(const data::Batch batch, source(work).take(part(first), 0));
     first += static_cast<std::size_t>(batch.count);
-    if (first < samples.size()) MG_RETURN_IF_ERROR(test_->prepare(part(first)));
-    const std::vector<std::int32_t> predictions = replica_->predict(batch);
+    if (first < samples.size()) MG_RETURN_IF_ERROR(source(work).prepare(part(first), 0));
+    const std::vector<std::int32_t> predictions = replica_->predict(batch, &stats);
     result.mutable_predictions()->Add(predictions.begin(), predictions.end());
     result.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
   }
+  result.set_loss(stats.loss);
   result.set_count(static_cast<std::int64_t>(samples.size()));
   answer(std::move(result), work.round(), {});
   return {};

@@ -80,7 +80,7 @@ void Workers::choose_reference() {
   }
 }
 
-void Workers::give(net::Rank rank, Work work, std::span<const float> parameters) {
+void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
   Worker& worker = workers_.at(rank);
   MG_CHECK(worker.state == State::ready);
   worker.state = State::busy;
@@ -88,10 +88,10 @@ void Workers::give(net::Rank rank, Work work, std::span<const float> parameters)
   work.set_round(worker.round);
   worker.samples = work.samples_size();
   worker.predictions = work.kind() == Work::EVALUATE ? work.samples_size() : 0;
-  worker.body_bytes = work.kind() == Work::TRAIN ? parameters.size_bytes() : 0;
+  worker.body_bytes = work.kind() == Work::TRAIN ? values.size_bytes() : 0;
   worker.deadline = context_.clock.after(timeout_);
-  std::string payload = net::begin_payload(work.SerializeAsString(), parameters.size_bytes());
-  net::append_floats(payload, parameters);
+  std::string payload = net::begin_payload(work.SerializeAsString(), values.size_bytes());
+  net::append_floats(payload, values);
   context_.endpoint.send(rank, kWorkTag, std::move(payload));
 }
 

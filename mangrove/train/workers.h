@@ -29,7 +29,7 @@ class Workers {
   bool any_busy() const;
 
   /// Sends work (its round is filled in) to a ready worker; it is busy until it is in the news.
-  void give(net::Rank rank, Work work, std::span<const float> parameters);
+  void give(net::Rank rank, Work work, std::span<const float> values);
 
   struct Answered {
     net::Rank rank;

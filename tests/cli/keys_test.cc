@@ -15,7 +15,7 @@ TEST(Keys, SetValuesOfEveryKind) {
   ASSERT_TRUE(keys.set("model", "mlp").ok());
   ASSERT_TRUE(keys.set("checkpoint_every", "500ms").ok());
   EXPECT_EQ(settings.epochs, 7);
-  EXPECT_DOUBLE_EQ(settings.learning_rate, 0.25);
+  EXPECT_DOUBLE_EQ(settings.recipe.learning_rate, 0.25);
   EXPECT_EQ(settings.model, "mlp");
   EXPECT_DOUBLE_EQ(settings.checkpoint_every, 0.5);
 }
@@ -52,12 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Keys, TextFormSetsTheSameValue) {
   TrainSettings from, to;
-  from.learning_rate = 0.1 + 0.2;
+  from.recipe.learning_rate = 0.1 + 0.2;
   from.step_timeout = 1.0 / 3;
   from.model = "a: \"b\" #c";
   const Keys source = from.keys(), target = to.keys();
   for (const Key& key : source.all()) ASSERT_TRUE(target.set(key.name, key.get()).ok()) << key.name;
-  EXPECT_EQ(to.learning_rate, from.learning_rate);
+  EXPECT_EQ(to.recipe.learning_rate, from.recipe.learning_rate);
   EXPECT_EQ(to.step_timeout, from.step_timeout);
   EXPECT_EQ(to.model, from.model);
 }

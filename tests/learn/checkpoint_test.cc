@@ -25,7 +25,11 @@ Checkpoint sample() {
   constexpr char job[] = "{\"model\": \"lenet\"}\n\xff is not UTF-8, \0 not the end";
   checkpoint.job.assign(job, sizeof job - 1);
   checkpoint.parameters = {0.1f, -0.0f, std::numeric_limits<float>::denorm_min(), 3.4e38f, 1};
-  checkpoint.momentum = {1, 2, std::numeric_limits<float>::infinity(), -1e-30f, 0};
+  checkpoint.states = {0.25f, -1e-30f};
+  checkpoint.slots = {{1, 2, std::numeric_limits<float>::infinity(), -1e-30f, 0}, {5, 4, 3, 2, 1}};
+  checkpoint.average = {0.2f, 0, 1e-20f, -3, 1};
+  checkpoint.plateau = {.factor = 0.1 * 0.1, .best = 1.0 / 7, .epochs = 9, .bad_epochs = 2};
+  checkpoint.best = {.epoch = 2, .accuracy = 0.1 + 0.7, .loss = 1.0 / 9};
   checkpoint.step = 12345678901;
   checkpoint.epoch = 3;
   checkpoint.pending = {4294967295u, 0, 17};
@@ -43,7 +47,17 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
 void expect_same(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.job, b.job);
   expect_same_bits(a.parameters, b.parameters);
-  expect_same_bits(a.momentum, b.momentum);
+  expect_same_bits(a.states, b.states);
+  ASSERT_EQ(a.slots.size(), b.slots.size());
+  for (std::size_t i = 0; i < a.slots.size(); ++i) expect_same_bits(a.slots[i], b.slots[i]);
+  expect_same_bits(a.average, b.average);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(a.plateau.factor), std::bit_cast<std::uint64_t>(b.plateau.factor));
+  EXPECT_EQ(a.plateau.best, b.plateau.best);
+  EXPECT_EQ(a.plateau.epochs, b.plateau.epochs);
+  EXPECT_EQ(a.plateau.bad_epochs, b.plateau.bad_epochs);
+  EXPECT_EQ(a.best.epoch, b.best.epoch);
+  EXPECT_EQ(a.best.accuracy, b.best.accuracy);
+  EXPECT_EQ(a.best.loss, b.best.loss);
   EXPECT_EQ(a.step, b.step);
   EXPECT_EQ(a.epoch, b.epoch);
   EXPECT_EQ(a.pending, b.pending);
@@ -152,7 +166,8 @@ struct Change {
 
 TEST(Checkpoint, WellFormedFilesThatAreNoCheckpointAreErrors) {
   const Change changes[] = {
-      {"newer version", [](TensorFile& f) { f.metadata["version"] = "2"; }, Code::unimplemented},
+      {"newer version", [](TensorFile& f) { f.metadata["version"] = "3"; }, Code::unimplemented},
+      {"version 1, without states", [](TensorFile& f) { f.metadata["version"] = "1"; }, Code::unimplemented},
       {"version 0", [](TensorFile& f) { f.metadata["version"] = "0"; }, Code::data_loss},
       {"version no number", [](TensorFile& f) { f.metadata["version"] = "1.0"; }, Code::data_loss},
       {"other format", [](TensorFile& f) { f.metadata["format"] = "pt"; }, Code::data_loss},
@@ -160,8 +175,10 @@ TEST(Checkpoint, WellFormedFilesThatAreNoCheckpointAreErrors) {
       {"no step", [](TensorFile& f) { f.metadata.erase("step"); }, Code::data_loss},
       {"negative step", [](TensorFile& f) { f.metadata["step"] = "-1"; }, Code::data_loss},
       {"step too large", [](TensorFile& f) { f.metadata["step"] = "99999999999999999999"; }, Code::data_loss},
-      {"no momentum", [](TensorFile& f) { f.tensors.erase("momentum"); }, Code::data_loss},
-      {"momentum of f64", [](TensorFile& f) { f.tensors.insert_or_assign("momentum", Tensor(DType::f64, {5})); },
+      {"no slot", [](TensorFile& f) { f.tensors.erase("slot1"); }, Code::data_loss},
+      {"more slots than there are", [](TensorFile& f) { f.metadata["slots"] = "18446744073709551615"; },
+       Code::data_loss},
+      {"slot of f64", [](TensorFile& f) { f.tensors.insert_or_assign("slot0", Tensor(DType::f64, {5})); },
        Code::data_loss},
       {"parameters of rank 2",
        [](TensorFile& f) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -10,6 +11,11 @@
 
 namespace mangrove::learn {
 namespace {
+
+BatchStats softmax_cross_entropy(std::span<const float> logits, std::span<const std::int32_t> labels,
+                                 std::int32_t classes, float scale, std::span<float> gradient) {
+  return Loss::create({}).value()(logits, classes, {.labels = labels}, scale, gradient);
+}
 
 /// Logits are multiples of 1/1024, so that adding a step of 1/1024 to one is exact.
 constexpr float kStep = 1.0f / 1024;
@@ -101,6 +107,155 @@ TEST(SoftmaxCrossEntropy, GradientOfARowSumsToZero) {
   double sum = 0;
   for (const float g : gradient) sum += g;
   EXPECT_NEAR(sum, 0, 1e-7);
+}
+
+// Sums over the rows, and gradients, by PyTorch 1.13.1 with x = [[.5, -1, 2], [1.5, .25, -.75]], y = [2, 0],
+// t = [[0, .3, .7], [.6, .4, 0]], several = [[1, 0, 1], [0, 1, 0]], teacher = [[1, 0, 3], [.5, 2, -1]]:
+//   F.cross_entropy(x, y, reduction="sum"), the same with label_smoothing=.1, F.cross_entropy(x, t, reduction="sum"),
+//   F.binary_cross_entropy_with_logits(x, several, reduction="sum") / 3, F.mse_loss(x, t, reduction="sum") / 3,
+//   16 * F.kl_div(F.log_softmax(x / 4, 1), F.softmax(teacher / 4, 1), reduction="sum")
+struct Reference {
+  const char* name;
+  float label_smoothing, temperature;
+  std::vector<float> dense;  // empty: the labels
+  double loss;
+  std::vector<double> gradient;
+};
+const std::vector<float> kLogits{0.5f, -1, 2, 1.5f, 0.25f, -0.75f};
+const std::vector<std::int32_t> kLabels{2, 0};
+const std::vector<float> kSoft{0, 0.3f, 0.7f, 0.6f, 0.4f, 0};
+const std::vector<float> kSeveral{1, 0, 1, 0, 1, 0};
+const std::vector<float> kTeacher{1, 0, 3, 0.5f, 2, -1};
+const Reference kReferences[] = {
+    {"softmax_cross_entropy",
+     0,
+     1,
+     {},
+     0.57198393,
+     {0.17529039, 0.039112572, -0.21440297, -0.28155965, 0.20583659, 0.075723059}},
+    {"softmax_cross_entropy",
+     0.1f,
+     1,
+     {},
+     0.83865058,
+     {0.14195706, 0.0057792366, -0.14773631, -0.21489298, 0.17250326, 0.042389724}},
+    {"softmax_cross_entropy",
+     0,
+     1,
+     kSoft,
+     1.971984,
+     {0.17529039, -0.26088744, 0.085597038, 0.11844033, -0.19416341, 0.075723059}},
+    {"binary_cross_entropy",
+     0,
+     1,
+     kSeveral,
+     1.1928302,
+     {-0.12584689, 0.089647144, -0.039734326, 0.27252483, -0.14594117, 0.10694043}},
+    {"mse", 0, 1, kSoft, 1.6749998, {0.33333334, -0.86666667, 0.86666667, 0.60000002, -0.10000001, -0.5}},
+    {"distillation",
+     0,
+     4,
+     kTeacher,
+     0.79293346,
+     {0.10593688, -0.033986807, -0.071950078, 0.46511281, -0.58054531, 0.11543208}},
+};
+
+LossOptions options_of(const Reference& reference) {
+  LossOptions options;
+  options.name = reference.name;
+  options.label_smoothing = reference.label_smoothing;
+  options.temperature = reference.temperature;
+  return options;
+}
+
+TEST(Loss, EveryRowMatchesPyTorch) {
+  for (const Reference& reference : kReferences) {
+    std::vector<float> found(kLogits.size());
+    const Loss loss = Loss::create(options_of(reference)).value();
+    const BatchStats stats = loss(kLogits, 3, {.labels = kLabels, .dense = reference.dense}, 2, found);
+    EXPECT_NEAR(stats.loss, reference.loss, 5e-6) << reference.name;
+    EXPECT_EQ(stats.count, 2);
+    EXPECT_EQ(stats.correct, 2);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], 2 * reference.gradient[i], 1e-6) << reference.name;
+  }
+  for (const LossRow& row : losses()) {
+    const auto is_row = [&](const Reference& reference) { return row.name == reference.name; };
+    EXPECT_TRUE(std::any_of(std::begin(kReferences), std::end(kReferences), is_row)) << row.name;
+  }
+}
+
+TEST(Loss, EveryGradientMatchesCentralDifferences) {
+  Random random(13);
+  for (const Reference& reference : kReferences) {
+    const Loss loss = Loss::create(options_of(reference)).value();
+    std::vector<float> logits = random_logits(kLogits.size(), random), gradient(logits.size());
+    const auto loss_with = [&](std::size_t i, float step) {
+      logits[i] += step;
+      const double value = loss(logits, 3, {.labels = kLabels, .dense = reference.dense}, 1, {}).loss;
+      logits[i] -= step;
+      return value;
+    };
+    loss(logits, 3, {.labels = kLabels, .dense = reference.dense}, 1, gradient);
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      EXPECT_NEAR(gradient[i], (loss_with(i, kStep) - loss_with(i, -kStep)) / (2 * kStep), 1e-6) << reference.name;
+  }
+}
+
+TEST(Loss, LabelsAreOneHotTargets) {
+  const std::vector<float> one_hot{0, 0, 1, 1, 0, 0};
+  for (const char* name : {"softmax_cross_entropy", "binary_cross_entropy", "mse"}) {
+    const Loss loss = Loss::create({.name = name}).value();
+    std::vector<float> by_label(6), by_target(6);
+    const double a = loss(kLogits, 3, {.labels = kLabels}, 1, by_label).loss;
+    EXPECT_EQ(a, loss(kLogits, 3, {.labels = kLabels, .dense = one_hot}, 1, by_target).loss) << name;
+    EXPECT_EQ(by_label, by_target) << name;
+  }
+}
+
+TEST(Loss, MixedRowsWeighBothLabels) {
+  const std::vector<std::int32_t> second{1, 1};
+  const std::vector<float> share{0.7f, 0.4f}, soft{0, 1 - 0.7f, 0.7f, 0.4f, 1 - 0.4f, 0};
+  const Loss loss = Loss::create({}).value();
+  std::vector<float> mixed(6), expected(6);
+  const BatchStats stats = loss(kLogits, 3, {.labels = kLabels, .second = second, .share = share}, 1, mixed);
+  EXPECT_DOUBLE_EQ(stats.loss, loss(kLogits, 3, {.labels = kLabels, .dense = soft}, 1, expected).loss);
+  EXPECT_EQ(mixed, expected);
+  EXPECT_EQ(stats.correct, 1);  // the second row's larger share is of label 1, its largest logit of label 0
+}
+
+TEST(Loss, BinaryCrossEntropyOfHugeLogitsDoesNotOverflow) {
+  const std::vector<float> logits{1e30f, -1e30f}, targets{0, 0};
+  std::vector<float> gradient(2);
+  const Loss loss = Loss::create({.name = "binary_cross_entropy"}).value();
+  EXPECT_FLOAT_EQ(
+      static_cast<float>(loss(logits, 2, {.labels = std::vector<std::int32_t>{0}, .dense = targets}, 1, gradient).loss),
+      5e29f);
+  EXPECT_EQ(gradient, (std::vector<float>{0.5f, 0}));
+}
+
+TEST(Loss, MeasuredWithoutLabelSmoothing) {
+  const Loss smooth = Loss::create({.label_smoothing = 0.3f}).value();
+  EXPECT_EQ(smooth.unsmoothed()(kLogits, 3, {.labels = kLabels}, 1, {}).loss,
+            softmax_cross_entropy(kLogits, kLabels, 3, 1, {}).loss);
+}
+
+TEST(Loss, RefusesWhatMakesNoSense) {
+  const struct {
+    LossOptions options;
+    const char* mentioned;
+  } bads[] = {
+      {{.name = "mean_square"}, "unknown loss"},
+      {{.label_smoothing = 1}, "label_smoothing"},
+      {{.label_smoothing = std::nanf("")}, "label_smoothing"},
+      {{.name = "mse", .label_smoothing = 0.1f}, "takes none"},
+      {{.temperature = 0}, "temperature"},
+  };
+  for (const auto& [options, mentioned] : bads) {
+    const auto loss = Loss::create(options);
+    ASSERT_FALSE(loss.ok()) << mentioned;
+    EXPECT_NE(loss.error().message.find(mentioned), std::string::npos) << loss.error().message;
+  }
 }
 
 TEST(BatchStats, Add) {

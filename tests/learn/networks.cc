@@ -53,6 +53,31 @@ Graph small_network() {
   return Graph::create(small_parts()).value();
 }
 
+Graph normalized_network(float dropout) {
+  GraphParts parts = small_parts();
+  parts.name = "normalized";
+  parts.nodes[0].inputs.pop_back();
+  parts.initializers.erase("conv.b");
+  const auto filled = [](float value) { return Tensor::of<float>({5}, std::vector<float>(5, value)); };
+  parts.nodes[1] = {.name = "bn",
+                    .op = "BatchNormalization",
+                    .attributes = {},
+                    .inputs = {"a", "bn.scale", "bn.shift", "bn.mean", "bn.var"},
+                    .outputs = {"n"}};
+  parts.nodes.push_back({.name = "relu", .op = "Relu", .attributes = {}, .inputs = {"n"}, .outputs = {"b"}});
+  parts.initializers.emplace("bn.scale", filled(1));
+  parts.initializers.emplace("bn.shift", filled(0));
+  parts.initializers.emplace("bn.mean", filled(0));
+  parts.initializers.emplace("bn.var", filled(1));
+  if (dropout > 0) {
+    parts.initializers.emplace("ratio", Tensor::of<float>({}, {dropout}));
+    parts.nodes.push_back(
+        {.name = "drop", .op = "Dropout", .attributes = {}, .inputs = {"c", "ratio"}, .outputs = {"d"}});
+    parts.nodes[3].inputs[0] = "d";
+  }
+  return Graph::create(std::move(parts)).value();
+}
+
 data::Batch batch_of(const data::Dataset& dataset, std::uint32_t first, std::uint32_t count, std::int64_t rows) {
   const Shape sample = dataset.sample_shape();
   data::Batch batch;

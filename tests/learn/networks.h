@@ -47,6 +47,9 @@ class FirstOf final : public data::Dataset {
 GraphParts small_parts(std::int64_t classes = 4);
 Graph small_network();
 
+/// Conv 5 of 3x3 without bias, BatchNormalization, Relu, Flatten, Dropout if its ratio is above 0, Gemm to 4 classes.
+Graph normalized_network(float dropout = 0);
+
 /// Samples first .. first+count-1 in a batch of `rows` rows.
 data::Batch batch_of(const data::Dataset& dataset, std::uint32_t first, std::uint32_t count, std::int64_t rows);
 

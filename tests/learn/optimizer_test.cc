@@ -3,103 +3,168 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
 #include <vector>
+
+#include "networks.h"
 
 namespace mangrove::learn {
 namespace {
 
-TEST(SgdStep, FollowsAHandWorkedSequence) {
-  // Every number is exact in binary. Gradients 0.5, 0.5, -1 with rate 0.5, momentum 0.5, weight decay 0.25:
-  //   v1 = 0.5 + 0.25 * 1 = 0.75                     w1 = 1 - 0.375 = 0.625
-  //   v2 = 0.375 + (0.5 + 0.15625) = 1.03125         w2 = 0.625 - 0.515625 = 0.109375
-  //   v3 = 0.515625 + (-1 + 0.02734375) = -0.45703125  w3 = 0.109375 + 0.228515625 = 0.337890625
-  const SgdOptions options{.learning_rate = 0.5f, .momentum = 0.5f, .weight_decay = 0.25f};
-  std::vector<float> w{1}, v{0};
-  const struct {
-    float gradient, velocity, weight;
-  } steps[] = {{0.5f, 0.75f, 0.625f}, {0.5f, 1.03125f, 0.109375f}, {-1, -0.45703125f, 0.337890625f}};
-  for (const auto& [gradient, velocity, weight] : steps) {
-    sgd_step(w, std::vector<float>{gradient}, v, options);
-    EXPECT_EQ(v[0], velocity);
-    EXPECT_EQ(w[0], weight);
+using Vector = std::vector<float>;
+
+// Three steps from w = [0.5, -1.25, 2] at rate 0.1, by PyTorch 1.13.1:
+//   for g in [[.1, -.2, .3], [.05, .4, -.6], [-.7, .01, .2]]: w.grad = torch.tensor(g); optimizer.step()
+// with SGD(lr=.1), SGD(lr=.1, momentum=.9), SGD(lr=.1, momentum=.9, nesterov=True), Adam(lr=.1), AdamW(lr=.1) and
+// RMSprop(lr=.1), each with weight_decay=decay. It has no LARS; those two by NumPy in float64, v = 0 before:
+//   rate = .1 * .001 * norm(w) / (norm(g) + decay * norm(w)); v = .9 * v + rate * (g + decay * w); w = w - v
+struct Reference {
+  const char* optimizer;
+  float decay;
+  Vector weights;
+};
+const Reference kReferences[] = {
+    {"sgd", 0, {0.555000007f, -1.27100003f, 2.00999999f}},
+    {"sgd", 0.1f, {0.540398479f, -1.2338717f, 1.95059514f}},
+    {"momentum", 0, {0.533399999f, -1.27279997f, 2.01270008f}},
+    {"momentum", 0.1f, {0.50601846f, -1.20363164f, 1.90199506f}},
+    {"nesterov", 0, {0.58506f, -1.29152f, 2.02143002f}},
+    {"nesterov", 0.1f, {0.546710432f, -1.19323933f, 1.86412072f}},
+    {"adam", 0, {0.358510286f, -1.21633208f, 1.94546735f}},
+    {"adam", 0.1f, {0.347368002f, -1.13266587f, 1.85936296f}},
+    {"adamw", 0, {0.358510286f, -1.21633208f, 1.94546735f}},
+    {"adamw", 0.1f, {0.346581966f, -1.18082976f, 1.88768923f}},
+    {"rmsprop", 0, {0.0386920571f, -1.1678133f, 1.608024f}},
+    {"rmsprop", 0.1f, {0.480956286f, -0.826204598f, 1.24163711f}},
+    {"lars", 0, {0.500025472f, -1.24990754f, 1.99979012f}},
+    {"lars", 0.1f, {0.499954876f, -1.24975695f, 1.99955963f}},
+};
+const Vector kWeights{0.5f, -1.25f, 2};
+const Vector kGradients[] = {{0.1f, -0.2f, 0.3f}, {0.05f, 0.4f, -0.6f}, {-0.7f, 0.01f, 0.2f}};
+
+Optimizer optimizer_of(const OptimizerOptions& options, Vector& w, Vector& g, bool spared = false) {
+  return Optimizer::create(options, {{w, g, spared}}).value();
+}
+
+/// The weights after steps with kGradients, each padded by zeros to the weights' length.
+Vector after_steps(const OptimizerOptions& options, Vector w, bool spared = false) {
+  Vector g(w.size());
+  Optimizer optimizer = optimizer_of(options, w, g, spared);
+  for (int step = 0; step < 3; ++step) {
+    std::fill(g.begin(), g.end(), 0.0f);
+    std::copy(kGradients[step].begin(), kGradients[step].end(), g.begin());
+    optimizer.step(0.1f, step + 1);
   }
+  return w;
 }
 
-TEST(SgdStep, WithoutMomentumAndDecayIsPlainDescent) {
-  std::vector<float> w{1, -2}, v{100, 100};
-  sgd_step(w, std::vector<float>{4, -8}, v, {.learning_rate = 0.25f, .momentum = 0, .weight_decay = 0});
-  EXPECT_EQ(w, (std::vector<float>{0, 0}));
-  EXPECT_EQ(v, (std::vector<float>{4, -8}));
-}
-
-TEST(SgdStep, PaddingStaysZeroAndElementsAreIndependent) {
-  constexpr std::size_t n = 37;  // odd, so that a vectorised loop has a tail
-  std::vector<float> w(n), g(n), v(n);
-  for (std::size_t i = 0; i < n; i += 2) w[i] = g[i] = static_cast<float>(i + 1);
-  const SgdOptions options{.learning_rate = 0.125f, .momentum = 0.5f, .weight_decay = 0.5f};
-  for (int step = 0; step < 3; ++step) sgd_step(w, g, v, options);
-  for (std::size_t i = 0; i < n; ++i) {
-    std::vector<float> one_w{i % 2 == 0 ? static_cast<float>(i + 1) : 0}, one_v{0};
-    const std::vector<float> one_g = one_w;
-    for (int step = 0; step < 3; ++step) sgd_step(one_w, one_g, one_v, options);
-    EXPECT_EQ(w[i], one_w[0]) << i;
-    EXPECT_EQ(v[i], one_v[0]) << i;
-    if (i % 2 == 1) {
-      EXPECT_EQ(w[i], 0.0f) << i;
+TEST(Optimizer, EveryRowMatchesItsReference) {
+  for (const OptimizerRow& row : optimizers()) {
+    int references = 0;
+    for (const auto& [name, decay, expected] : kReferences) {
+      if (row.name != name) continue;
+      ++references;
+      const Vector weights = after_steps({.name = name, .weight_decay = decay}, kWeights);
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_NEAR(weights[i], expected[i], 1e-6) << name << " decay " << decay << " element " << i;
     }
+    EXPECT_EQ(references, 2) << row.name;
   }
 }
 
-TEST(SgdStep, NothingToUpdateIsFine) {
-  sgd_step({}, {}, {}, {});
+TEST(Optimizer, PaddingStaysZeroAndChangesNothingElse) {
+  for (const OptimizerRow& row : optimizers()) {
+    Vector padded = kWeights;
+    padded.resize(13);
+    const OptimizerOptions options{.name = std::string(row.name), .weight_decay = 0.1f, .clip_norm = 0.5f};
+    const Vector with = after_steps(options, padded), without = after_steps(options, kWeights);
+    for (std::size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i], i < 3 ? without[i] : 0) << row.name << " " << i;
+  }
 }
 
-struct Rate {
-  Schedule schedule;
-  std::int64_t step, total, warmup;
-  double expected;  // of a base of 1
+TEST(Optimizer, SparedParametersDoNotDecay) {
+  for (const OptimizerRow& row : optimizers()) {
+    if (row.name == "lars") continue;  // its rate differs too
+    const std::string name(row.name);
+    EXPECT_EQ(after_steps({.name = name, .weight_decay = 0.1f}, kWeights, /*spared=*/true),
+              after_steps({.name = name}, kWeights))
+        << name;
+  }
+}
+
+TEST(Optimizer, LarsTakesTheRateAsItIsWhereDecayIsSpared) {
+  const Vector lars = after_steps({.name = "lars"}, kWeights, /*spared=*/true);
+  const Vector momentum = after_steps({.name = "momentum"}, kWeights);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(lars[i], momentum[i], 1e-6);
+}
+
+TEST(Optimizer, LarsLeavesAZeroWeight) {
+  Vector w(2), g{1, -1};
+  optimizer_of({.name = "lars"}, w, g).step(0.5f, 1);
+  EXPECT_EQ(w, (Vector{-0.5f, 0.5f}));
+}
+
+TEST(Clipping, ByNormIsOfAllParametersTogether) {
+  // torch.nn.utils.clip_grad_norm_ of [3, 4] and [12] to 6.5: [1.5, 2] and [6]
+  Vector a(2), b(1), of_a{3, 4}, of_b{12};
+  Optimizer::create({.name = "sgd", .clip_norm = 6.5f}, {{a, of_a}, {b, of_b}}).value().step(1, 1);
+  EXPECT_NEAR(a[0], -1.5f, 1e-5);
+  EXPECT_NEAR(a[1], -2, 1e-5);
+  EXPECT_NEAR(b[0], -6, 1e-5);
+}
+
+TEST(Clipping, LeavesSmallGradientsAlone) {
+  Vector w(2), g{3, -4};
+  optimizer_of({.name = "sgd", .clip_norm = 5.1f, .clip_value = 4}, w, g).step(1, 1);
+  EXPECT_EQ(w, (Vector{-3, 4}));
+}
+
+TEST(Clipping, ByValueCutsEachElement) {
+  Vector w(3), g{3, -4, 0.5f};
+  optimizer_of({.name = "sgd", .clip_value = 1}, w, g).step(1, 1);
+  EXPECT_EQ(w, (Vector{-1, 1, -0.5f}));
+}
+
+TEST(SparedFromDecay, BiasesAreAndWeightsAreNot) {
+  const Graph graph = small_network();
+  const auto names = graph.parameters();
+  const std::vector<bool> spared = spared_from_decay(graph);
+  ASSERT_EQ(spared.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(spared[i], graph.value(names[i]).shape.rank() == 1) << names[i];
+}
+
+TEST(SparedFromDecay, NormalisationsAre) {
+  const Graph graph = normalized_network();
+  const auto names = graph.parameters();
+  const std::vector<bool> spared = spared_from_decay(graph);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    EXPECT_EQ(spared[i], names[i] != "conv.w" && names[i] != "fc.w") << names[i];
+}
+
+struct Bad {
+  OptimizerOptions options;
+  const char* mentioned;
 };
 
-TEST(ScheduledRate, TakesTheStatedValues) {
-  using enum Schedule;
-  const double pi = std::numbers::pi;
-  const Rate rates[] = {
-      {constant, 0, 0, 0, 1},
-      {constant, 1000000, 10, 0, 1},
-      {constant, 0, 100, 4, 0.25},
-      {constant, 3, 100, 4, 1},
-      {constant, 4, 100, 4, 1},
-      {cosine, 0, 100, 0, 1},
-      {cosine, 25, 100, 0, (1 + std::cos(pi / 4)) / 2},
-      {cosine, 50, 100, 0, 0.5},
-      {cosine, 100, 100, 0, 0},
-      {cosine, 1000, 100, 0, 0},
-      {cosine, 0, 110, 10, 0.1},
-      {cosine, 9, 110, 10, 1},
-      {cosine, 10, 110, 10, 1},
-      {cosine, 60, 110, 10, 0.5},
-      {cosine, 109, 110, 10, (1 + std::cos(pi * 0.99)) / 2},
-      {cosine, 1, 2, 4, 0.5},  // a warm-up longer than the training
-      {cosine, 4, 4, 4, 0},
+TEST(Optimizer, RefusesWhatMakesNoSense) {
+  const float nan = std::nanf("");
+  const Bad bads[] = {
+      {{.name = "adm"}, "did you mean 'adam'"},
+      {{.momentum = 1}, "momentum"},
+      {{.beta1 = -0.1f}, "beta1"},
+      {{.beta2 = nan}, "beta2"},
+      {{.alpha = 2}, "alpha"},
+      {{.epsilon = 0}, "epsilon"},
+      {{.trust = 0}, "trust"},
+      {{.weight_decay = -1}, "weight_decay"},
+      {{.clip_norm = nan}, "clip_norm"},
+      {{.clip_value = -1}, "clip_value"},
   };
-  for (const auto& [schedule, step, total, warmup, expected] : rates) {
-    EXPECT_NEAR(scheduled_rate(schedule, 1, step, total, warmup), expected, 1e-6)
-        << "step " << step << " of " << total << ", warm-up " << warmup;
-    EXPECT_NEAR(scheduled_rate(schedule, 0.2f, step, total, warmup), 0.2 * expected, 1e-7);
+  for (const auto& [options, mentioned] : bads) {
+    const auto optimizer = Optimizer::create(options, {});
+    ASSERT_FALSE(optimizer.ok()) << mentioned;
+    EXPECT_NE(optimizer.error().message.find(mentioned), std::string::npos) << optimizer.error().message;
   }
-}
-
-TEST(ParseSchedule, KnowsItsNames) {
-  EXPECT_EQ(parse_schedule("constant").value(), Schedule::constant);
-  EXPECT_EQ(parse_schedule("cosine").value(), Schedule::cosine);
-}
-
-TEST(ParseSchedule, SuggestsTheNearestName) {
-  const auto schedule = parse_schedule("cosin");
-  ASSERT_FALSE(schedule.ok());
-  EXPECT_EQ(schedule.code(), Code::not_found);
-  EXPECT_NE(schedule.error().message.find("did you mean 'cosine'"), std::string::npos) << schedule.error().message;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ Trainer::Options options_on(const std::string& backend) {
   Trainer::Options options;
   options.replica.batch = 8;
   options.replica.backend = backend;
-  options.sgd = {.learning_rate = 0.2f, .momentum = 0.9f, .weight_decay = 1e-3f};
-  options.schedule = Schedule::cosine;
-  options.warmup_steps = 3;
+  options.optimizer.weight_decay = 1e-3f;
+  options.learning_rate = 0.2f;
+  options.schedule = {.name = "cosine", .warmup_steps = 3};
   options.total_steps = 40;
   options.seed = 5;
   return options;
@@ -52,7 +52,7 @@ TEST_P(TrainerOn, ContinuesFromACheckpointAsIfItHadNeverStopped) {
     take_steps(*second, before);
     const Checkpoint expected = whole->checkpoint(), actual = second->checkpoint();
     EXPECT_EQ(actual.parameters, expected.parameters) << before;
-    EXPECT_EQ(actual.momentum, expected.momentum) << before;
+    EXPECT_EQ(actual.slots, expected.slots) << before;
     EXPECT_EQ(actual.pending, expected.pending) << before;
     EXPECT_EQ(actual.step, 2 * before);
     EXPECT_EQ(actual.epoch, expected.epoch);
@@ -61,12 +61,27 @@ TEST_P(TrainerOn, ContinuesFromACheckpointAsIfItHadNeverStopped) {
   }
 }
 
-TEST_P(TrainerOn, StepIsTheMeanGradientThenSgd) {
+/// The parameters of a graph in flat vectors of values and gradients.
+std::vector<Optimizer::Parameter> slices(const Graph& graph, std::span<float> w, std::span<float> g) {
+  std::vector<Optimizer::Parameter> parts;
+  const std::vector<bool> spared = spared_from_decay(graph);
+  std::size_t first = 0;
+  for (const std::string& name : graph.parameters()) {
+    const auto size = static_cast<std::size_t>(graph.value(name).shape.elements());
+    parts.push_back({w.subspan(first, size), g.subspan(first, size), spared[parts.size()]});
+    first += size;
+  }
+  return parts;
+}
+
+TEST_P(TrainerOn, StepIsTheMeanGradientThenTheOptimizer) {
   const auto dataset = std::make_shared<Patterns>(12);
   const Trainer::Options options = options_on(GetParam());
   const auto trainer = trainer_of(dataset, options);
   auto replica = Replica::create(small_network(), {.batch = 8, .backend = "portable"}).value();
-  std::vector<float> w = flat_parameters(small_network()), g(w.size()), v(w.size());
+  std::vector<float> w = flat_parameters(small_network()), g(w.size());
+  auto optimizer = Optimizer::create(options.optimizer, slices(small_network(), w, g)).value();
+  const auto schedule = Schedule::create(options.schedule).value();
   for (std::int64_t step = 0; step < 4; ++step) {  // two epochs: 8 samples, 4 samples, twice
     const auto order = data::epoch_order(12, options.seed, static_cast<std::uint64_t>(step / 2));
     const std::size_t first = step % 2 == 0 ? 0 : 8, count = step % 2 == 0 ? 8 : 4;
@@ -79,25 +94,120 @@ TEST_P(TrainerOn, StepIsTheMeanGradientThenSgd) {
     replica->write_parameters(w);
     replica->compute_gradients(batch, 1.0f / static_cast<float>(count));
     replica->read_gradients(g);
-    const float rate = scheduled_rate(options.schedule, 0.2f, step, 40, 3);
-    sgd_step(w, g, v, {.learning_rate = rate, .momentum = 0.9f, .weight_decay = 1e-3f});
+    optimizer.step(schedule.rate(0.2f, {.step = step, .total = 40}), step + 1);
     take_steps(*trainer, 1);
   }
   const Checkpoint checkpoint = trainer->checkpoint();
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    EXPECT_NEAR(checkpoint.parameters[i], w[i], 1e-5) << i;
-    EXPECT_NEAR(checkpoint.momentum[i], v[i], 1e-5) << i;
-  }
+  for (std::size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(checkpoint.parameters[i], w[i], 1e-5) << i;
 }
 
 TEST_P(TrainerOn, LearnsPatterns) {
   const auto dataset = std::make_shared<Patterns>(400), unseen = std::make_shared<Patterns>(500);
   const auto trainer = trainer_of(dataset, options_on(GetParam()));
   take_steps(*trainer, 40);
-  const auto matrix = evaluate(trainer->replica(), unseen);
-  ASSERT_TRUE(matrix.ok()) << matrix.error().message;
-  EXPECT_EQ(matrix->total(), 500);
-  EXPECT_GT(matrix->accuracy(), 0.97);
+  const auto evaluation = evaluate(trainer->replica(), unseen);
+  ASSERT_TRUE(evaluation.ok()) << evaluation.error().message;
+  EXPECT_EQ(evaluation->confusion.total(), 500);
+  EXPECT_GT(evaluation->confusion.accuracy(), 0.97);
+}
+
+Trainer::Options everything_on(const std::string& backend, const std::string& optimizer) {
+  Trainer::Options options = options_on(backend);
+  options.optimizer = {.name = optimizer, .weight_decay = 1e-3f, .clip_norm = 1};
+  options.replica.micro_batch = 3;
+  options.replica.loss.label_smoothing = 0.1f;
+  options.learning_rate = 0.01f;
+  options.ema_decay = 0.9f;
+  return options;
+}
+
+TEST_P(TrainerOn, ContinuesBitEqualWithEveryOptimizerStatesDropoutAndAverage) {
+  const auto dataset = std::make_shared<Patterns>(44);
+  const Graph graph = normalized_network();
+  for (const OptimizerRow& row : optimizers()) {
+    const Trainer::Options options = everything_on(GetParam(), std::string(row.name));
+    const auto whole = Trainer::create(graph, dataset, options).value();
+    const auto first = Trainer::create(graph, dataset, options).value();
+    const auto second = Trainer::create(graph, dataset, options).value();
+    take_steps(*whole, 10);
+    take_steps(*first, 5);
+    take_steps(*second, 3);
+    ASSERT_TRUE(second->restore(parse_checkpoint(encode_checkpoint(first->checkpoint())).value()).ok()) << row.name;
+    take_steps(*second, 5);
+    const Checkpoint expected = whole->checkpoint(), actual = second->checkpoint();
+    EXPECT_EQ(actual.parameters, expected.parameters) << row.name;
+    EXPECT_EQ(actual.states, expected.states) << row.name;
+    EXPECT_EQ(actual.slots, expected.slots) << row.name;
+    EXPECT_EQ(actual.average, expected.average) << row.name;
+    EXPECT_NE(actual.average, actual.parameters) << row.name;
+    EXPECT_NE(actual.states, flat_states(graph)) << row.name;
+  }
+}
+
+TEST_P(TrainerOn, MicroBatchesAddUpToTheBatch) {
+  const auto dataset = std::make_shared<Patterns>(20);  // batches of 8, 8 and 4: parts of 3, 3 and 2, and of 3 and 1
+  Trainer::Options options = options_on(GetParam());
+  const auto whole = trainer_of(dataset, options);
+  options.replica.micro_batch = 3;
+  const auto parts = trainer_of(dataset, options);
+  for (int step = 0; step < 6; ++step) {
+    const auto a = whole->step(), b = parts->step();
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_NEAR(a->loss, b->loss, 1e-5);
+    EXPECT_EQ(a->count, b->count);
+    EXPECT_EQ(a->correct, b->correct);
+  }
+  const Checkpoint expected = whole->checkpoint(), actual = parts->checkpoint();
+  for (std::size_t i = 0; i < expected.parameters.size(); ++i)
+    EXPECT_NEAR(actual.parameters[i], expected.parameters[i], 2e-6) << i;
+}
+
+TEST_P(TrainerOn, EvaluatesWithRunningStatisticsAndExportsThem) {
+  const auto dataset = std::make_shared<Patterns>(400), unseen = std::make_shared<Patterns>(300);
+  Trainer::Options options = options_on(GetParam());
+  options.learning_rate = 0.05f;
+  const auto trainer = Trainer::create(normalized_network(), dataset, options).value();
+  take_steps(*trainer, 50);
+  const auto refused = evaluate(trainer->replica(), unseen);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::failed_precondition);
+  const auto evaluation = trainer->evaluate(unseen);
+  ASSERT_TRUE(evaluation.ok()) << evaluation.error().message;
+  EXPECT_GT(evaluation->confusion.accuracy(), 0.95);
+  const auto exported = Replica::create(trainer->model(), {.batch = 50, .mode = Mode::inference}).value();
+  EXPECT_EQ(evaluate(*exported, unseen)->confusion.accuracy(), evaluation->confusion.accuracy());
+}
+
+TEST(Trainer, AverageFollowsTheWeights) {
+  const auto dataset = std::make_shared<Patterns>(40);
+  Trainer::Options options = options_on("portable");
+  options.ema_decay = 0.5f;
+  const auto trainer = trainer_of(dataset, options);
+  std::vector<float> average = flat_parameters(small_network());
+  for (int step = 1; step <= 8; ++step) {
+    take_steps(*trainer, 1);
+    const std::vector<float> weights = trainer->checkpoint().parameters;
+    const double keep = std::min(0.5, (1.0 + step) / (10.0 + step));
+    for (std::size_t i = 0; i < average.size(); ++i)
+      average[i] = static_cast<float>(keep * average[i] + (1 - keep) * weights[i]);
+  }
+  const std::vector<float> exported = flat_parameters(trainer->model());
+  for (std::size_t i = 0; i < average.size(); ++i) EXPECT_NEAR(exported[i], average[i], 1e-6) << i;
+}
+
+TEST(Trainer, PaddedBatchesDoNotDisturbStatistics) {
+  // samples 0 and 4 of one class; the rows that pad the batch repeat them
+  const Graph graph = normalized_network();
+  const Patterns dataset(8);
+  const auto padded = Replica::create(graph, {.batch = 8}).value(),
+             exact = Replica::create(graph, {.batch = 4}).value();
+  padded->compute_gradients(batch_of(dataset, 0, 4, 8), 0.25f);
+  exact->compute_gradients(batch_of(dataset, 0, 4, 4), 0.25f);
+  std::vector<float> a(static_cast<std::size_t>(padded->state_elements())), b(a.size());
+  padded->read_states(a);
+  exact->read_states(b);
+  ASSERT_EQ(a.size(), 10u);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0.01f) << i;
 }
 
 TEST(Trainer, CountsStepsEpochsAndSamples) {
@@ -122,7 +232,7 @@ TEST(Trainer, RefusesCheckpointsThatDoNotFit) {
   const Checkpoint good = trainer->checkpoint();
   Checkpoint other_network = good, no_momentum = good, other_data = good, too_many = good;
   other_network.parameters.push_back(0);
-  no_momentum.momentum.clear();
+  no_momentum.slots.clear();
   other_data.pending[0] = 20;
   too_many.pending.assign(21, 0);
   for (const Checkpoint& bad : {other_network, no_momentum, other_data, too_many})
@@ -135,7 +245,11 @@ TEST(Trainer, RefusesOptionsAndDataThatDoNotFit) {
   const auto create = [](std::shared_ptr<const data::Dataset> dataset, const Trainer::Options& options) {
     return Trainer::create(small_network(), std::move(dataset), options);
   };
-  Trainer::Options endless = options_on("");
+  Trainer::Options endless = options_on(""), too_fine = options_on(""), unknown = options_on("");
+  too_fine.replica.micro_batch = 9;
+  EXPECT_EQ(create(std::make_shared<Patterns>(20), too_fine).code(), Code::invalid_argument);
+  unknown.optimizer.name = "adamm";
+  EXPECT_EQ(create(std::make_shared<Patterns>(20), unknown).code(), Code::not_found);
   endless.total_steps = 0;
   EXPECT_EQ(create(std::make_shared<Patterns>(20), endless).code(), Code::invalid_argument);
   EXPECT_EQ(create(std::make_shared<Patterns>(0), options_on("")).code(), Code::invalid_argument);
@@ -155,13 +269,16 @@ TEST(Evaluate, CountsEverySampleOnce) {
   const auto dataset = std::make_shared<Patterns>(27);
   for (const Mode mode : {Mode::inference, Mode::training}) {
     const auto replica = Replica::create(small_network(), {.batch = 8, .mode = mode}).value();
-    const auto matrix = evaluate(*replica, dataset);
-    ASSERT_TRUE(matrix.ok()) << matrix.error().message;
+    const auto evaluation = evaluate(*replica, dataset);
+    ASSERT_TRUE(evaluation.ok()) << evaluation.error().message;
+    BatchStats stats;
+    replica->predict(batch_of(*dataset, 0, 8, 8), &stats);
+    EXPECT_GT(stats.loss, 0);
     ConfusionMatrix expected(4);
     const auto one = Replica::create(small_network(), {.batch = 1, .mode = Mode::inference}).value();
     for (std::uint32_t i = 0; i < 27; ++i)
       expected.add(dataset->label(i), one->predict(batch_of(*dataset, i, 1, 1))[0]);
-    EXPECT_EQ(matrix->to_string(dataset->class_names()), expected.to_string(dataset->class_names()));
+    EXPECT_EQ(evaluation->confusion.to_string(dataset->class_names()), expected.to_string(dataset->class_names()));
   }
 }
 
@@ -171,7 +288,7 @@ TEST(Evaluate, ReportsWhatItCannotDo) {
   EXPECT_EQ(evaluate(*replica, std::make_shared<Patterns>(27, 4, 25)).code(), Code::data_loss);
   const auto nothing = evaluate(*replica, std::make_shared<Patterns>(0));
   ASSERT_TRUE(nothing.ok());
-  EXPECT_EQ(nothing->total(), 0);
+  EXPECT_EQ(nothing->confusion.total(), 0);
 }
 
 }  // namespace

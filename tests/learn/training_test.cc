@@ -36,13 +36,13 @@ TEST_P(TrainingOnGlyphs, ReachesAnAccuracyInABoundedNumberOfSteps) {
   const auto unseen = std::make_shared<FirstOf>(data::open_dataset("glyphs", data::Split::test, {}).value(), 1000);
   Trainer::Options options;
   options.replica = {.batch = 64, .backend = test.backend};
-  options.sgd = {.learning_rate = test.learning_rate, .momentum = 0.9f, .weight_decay = 5e-4f};
-  options.schedule = Schedule::cosine;
-  options.warmup_steps = 20;
+  options.optimizer.weight_decay = 5e-4f;
+  options.learning_rate = test.learning_rate;
+  options.schedule = {.name = "cosine", .warmup_steps = 20};
   options.total_steps = test.steps;
   auto trainer = Trainer::create(zoo::build_model(test.model, {}).value(), train, options).value();
   for (std::int64_t step = 0; step < test.steps; ++step) ASSERT_TRUE(trainer->step().ok());
-  const ConfusionMatrix matrix = evaluate(trainer->replica(), unseen).value();
+  const ConfusionMatrix matrix = evaluate(trainer->replica(), unseen).value().confusion;
   EXPECT_GE(matrix.accuracy(), test.accuracy) << matrix.to_string(unseen->class_names());
 }
 

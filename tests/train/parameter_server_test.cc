@@ -7,6 +7,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/trainer.h"
+#include "mangrove/train/recipe.h"
 #include "mangrove/train/strategy.h"
 
 namespace mangrove::train {
@@ -34,9 +35,11 @@ std::vector<float> trained_alone(const TrainJob& job, std::int64_t batch, std::i
   const auto samples = std::make_shared<FirstSamples>(*glyphs, static_cast<std::uint32_t>(job.limit()));
   learn::Trainer::Options options;
   options.replica = {.batch = batch, .mode = Mode::training, .backend = job.backend(), .threads = 1};
-  options.sgd = {job.learning_rate(), job.momentum(), job.weight_decay()};
-  options.schedule = *learn::parse_schedule(job.schedule());
-  options.warmup_steps = job.warmup_steps();
+  const Recipe recipe = *recipe_of(job);
+  options.optimizer = recipe.optimizer;
+  options.learning_rate = job.learning_rate();
+  options.schedule = recipe.schedule;
+  options.ema_decay = recipe.ema_decay;
   options.total_steps = steps;
   options.seed = job.seed();
   auto trainer = learn::Trainer::create(*parse_onnx(job.model()), samples, options);

@@ -1,0 +1,95 @@
+#include "mangrove/learn/schedule.h"
+
+#include <charconv>
+
+#include "mangrove/base/check.h"
+#include "mangrove/base/nearest.h"
+#include "mangrove/learn/schedules/rules.h"
+
+namespace mangrove::learn {
+namespace {
+
+constexpr ScheduleRow kSchedules[] = {
+    {"constant", "the same rate throughout", false, false, false, &rules::constant},
+    {"step", "times gamma every step_epochs epochs", false, false, false, &rules::step},
+    {"multi_step", "times gamma at each epoch of milestones (He et al. 2016)", false, false, false, &rules::multi_step},
+    {"cosine", "half a cosine down to 0 (Loshchilov & Hutter 2017)", false, false, true, &rules::cosine},
+    {"one_cycle", "up from 1/25 over 30 % of the steps, then down to 1/250,000 (Smith & Topin 2018)", false, true, true,
+     &rules::one_cycle},
+    {"reduce_on_plateau", "times gamma when the validation loss has not fallen for more than plateau_patience epochs",
+     true, false, false, &rules::reduce_on_plateau},
+};
+
+template <class T>
+Status check(const char* key, T value, bool allowed, const char* expected) {
+  if (allowed) return {};
+  return make_error(Code::invalid_argument,
+                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
+}
+
+}  // namespace
+
+std::span<const ScheduleRow> schedules() {
+  return kSchedules;
+}
+
+Result<const ScheduleRow*> find_schedule(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ScheduleRow& row : kSchedules) {
+    if (row.name == name) return &row;
+    names.emplace_back(row.name);
+  }
+  return make_error(Code::not_found, "unknown schedule '" + name + "'" + suggestion(name, names));
+}
+
+Status check_options(const ScheduleOptions& options) {
+  MG_RETURN_IF_ERROR(find_schedule(options.name));
+  MG_RETURN_IF_ERROR(check("warmup_steps", options.warmup_steps, options.warmup_steps >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check("step_epochs", options.step_epochs, options.step_epochs >= 1, "at least 1"));
+  MG_RETURN_IF_ERROR(check("gamma", options.gamma, options.gamma > 0 && options.gamma <= 1, "above 0, at most 1"));
+  MG_RETURN_IF_ERROR(check("plateau_patience", options.patience, options.patience >= 0, "0 or more"));
+  for (std::size_t i = 0; i < options.milestones.size(); ++i) {
+    const std::int64_t before = i > 0 ? options.milestones[i - 1] : 0;
+    MG_RETURN_IF_ERROR(
+        check("milestones", options.milestones[i], options.milestones[i] > before, "epochs above 0 that rise"));
+  }
+  if (options.name == "multi_step" && options.milestones.empty())
+    return make_error(Code::invalid_argument, "milestones: schedule 'multi_step' needs some, e.g. 82,123");
+  return {};
+}
+
+Result<std::vector<std::int64_t>> parse_milestones(const std::string& text) {
+  std::vector<std::int64_t> milestones;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    std::int64_t epoch = 0;
+    const auto [stop, code] = std::from_chars(at, end, epoch);
+    const bool comma = stop != end && *stop == ',';
+    if (code != std::errc() || (stop != end && !comma) || (comma && stop + 1 == end)) {
+      return make_error(Code::invalid_argument,
+                        "milestones: '" + text + "' is no list of epochs; expected something like 82,123");
+    }
+    milestones.push_back(epoch);
+    at = comma ? stop + 1 : stop;
+  }
+  return milestones;
+}
+
+Result<Schedule> Schedule::create(const ScheduleOptions& options) {
+  MG_RETURN_IF_ERROR(check_options(options));
+  MG_TRY(const ScheduleRow* row, find_schedule(options.name));
+  return Schedule(options, *row);
+}
+
+float Schedule::rate(float base, const SchedulePosition& position) const {
+  MG_CHECK(position.steps_per_epoch >= 1 && (position.total >= 1 || !row_->needs_total));
+  if (position.step < options_.warmup_steps && !row_->warms_up)
+    return base * static_cast<float>(position.step + 1) / static_cast<float>(options_.warmup_steps);
+  return static_cast<float>(base * row_->factor(position, options_, plateau_));
+}
+
+void Schedule::observe(double validation_loss) {
+  plateau_ = rules::after_validation(plateau_, validation_loss, options_);
+}
+
+}  // namespace mangrove::learn
