@@ -119,7 +119,7 @@ struct NodeKernels {
   /// Training: how to make the outputs once more during the backward pass, from the inputs and what forward saved.
   /// Empty: forward's steps again (they must then update no state).
   std::vector<Step> recompute = {};
-  /// The outputs take so little to make again, from what backward needs anyway, that they are never kept.
+  /// Making the outputs again costs so little that they are not kept, unless what they are made from is not kept either.
   bool recompute_always = false;
 };
 

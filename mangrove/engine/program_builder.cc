@@ -18,6 +18,15 @@ std::string node_title(const Node& node) {
   return "node '" + node.name + "' (" + node.op + ")";
 }
 
+bool reads_any(const std::vector<Step>& steps, const std::set<std::string>& values) {
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return std::any_of(step.operands.begin(), step.operands.end(), [&](const Operand& operand) {
+      return operand.kind == Operand::Kind::value && operand.access == Operand::Access::read &&
+             values.contains(operand.name);
+    });
+  });
+}
+
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options,
@@ -167,10 +176,11 @@ void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
   std::set<std::string> dropped;
   for (const Compiled& one : compiled) {
     const bool is_wanted = wanted.contains(one.node->name);
-    // behind a dropped value it is the one that was chosen to be kept
-    const bool is_cheap = one.kernels.recompute_always && !dropped.contains(one.node->inputs[0]);
-    if (is_wanted) dropped.insert(one.output);
-    if (is_wanted || is_cheap) recomputation_.drop(one.kernels, one.node->name, one.backend);
+    // cheap only where what it is made from is kept
+    const bool is_cheap = one.kernels.recompute_always && !reads_any(one.kernels.recompute, dropped);
+    if (!is_wanted && !is_cheap) continue;
+    dropped.insert(one.output);
+    recomputation_.drop(one.kernels, one.node->name, one.backend);
   }
 }
 

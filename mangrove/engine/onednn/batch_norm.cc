@@ -431,7 +431,7 @@ NodeKernels make_batch_norm(const dnnl::engine&, const KernelRequest& request) {
   kernels.forward.push_back(statistics_step(norm));
   kernels.forward.push_back(normalize_step(norm));
   kernels.recompute.push_back(normalize_step(norm));
-  kernels.recompute_always = !norm->has_residual;
+  kernels.recompute_always = true;
   const bool wants_x = wants_gradient(request, 0) || norm->wants_residual;
   const bool wants_scale = wants_gradient(request, 1), wants_bias = wants_gradient(request, 2);
   if (wants_x || wants_scale || wants_bias) kernels.backward.push_back(sums_step(norm, wants_scale, wants_bias));
