@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend_comparison.h"
 #include "sample_graphs.h"
@@ -50,7 +51,9 @@ Graph residual_network() {
   conv("r2", 16, 32, "c5", half);
   norm("c5", 32, "n5");
   sketch.node("Add", {"n4", "n5"}, "a5").node("Relu", {"a5"}, "r5");
-  return sketch.node("GlobalAveragePool", {"r5"}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
+  conv("r5", 32, 32, "c6", same);  // a residual and an activation right behind a convolution
+  sketch.node("Add", {"c6", "r5"}, "a6").node("Relu", {"a6"}, "r6");
+  return sketch.node("GlobalAveragePool", {"r6"}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
 }
 
 std::unique_ptr<Execution> execution_of(const Graph& graph, bool slice, int threads = 1) {
@@ -82,6 +85,22 @@ TEST(Slicing, StepEqualsPortable) {
       EXPECT_EQ(execution->program().describe().find(" slices") != std::string::npos, slice);
     }
   }
+}
+
+TEST(Slicing, InferenceEqualsPortable) {
+  const Graph graph = residual_network();
+  const Tensor x = uniform_tensor(DType::f32, {kImages, 3, 48, 48}, 2);
+  std::vector<std::unique_ptr<Execution>> executions;
+  for (const char* backend : {"portable", "onednn"}) {
+    const auto program = Program::compile(graph, {.batch = kImages, .backend = backend});
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    executions.push_back(std::move(Execution::create(*program)).value());
+    ASSERT_TRUE(executions.back()->set_input("x", x).ok());
+    executions.back()->forward();
+  }
+  EXPECT_NE(executions[1]->program().describe().find(" slices"), std::string::npos);
+  const auto expected = executions[0]->output<float>("y"), found = executions[1]->output<float>("y");
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << i;
 }
 
 TEST(Slicing, IsProfiledByStep) {

@@ -133,7 +133,7 @@ NodeKernels make_steps(const Convolution& conv, const Primitives& primitives, co
                                   write_value(DNNL_ARG_DST, conv.dst, primitives.forward.dst_desc())};
   if (conv.has_bias) arguments.push_back(read_value(DNNL_ARG_BIAS, conv.bias, conv.bias.plain));
   Step forward = primitive_step(primitives.forward, node + " forward", node, arguments);
-  if (request.mode == Mode::training) allow_slices(forward, primitives.forward, nullptr, arguments, request.threads);
+  allow_slices(forward, primitives.forward, nullptr, arguments, request.threads);
   if (find_epilogue(request).value().residual != nullptr)
     forward = onto_residual(std::move(forward), /*dst=*/2, primitives.forward.dst_desc(), request);
   kernels.forward.push_back(std::move(forward));

@@ -43,6 +43,29 @@ dnnl::primitive_attr attributes_with_epilogue(const KernelRequest& request) {
   return attributes;
 }
 
+namespace {
+
+/// The slices of a step whose operand `dst` must hold the residual, its last operand, before it runs.
+Slicing slices_onto_residual(Slicing slicing, std::size_t dst, std::size_t bytes) {
+  slicing.split.push_back(true);
+  slicing.make = [make = std::move(slicing.make), dst, bytes](int slices) -> Result<SlicedStep> {
+    MG_TRY(SlicedStep step, make(slices));
+    step.bind = [bind = std::move(step.bind), dst, bytes = bytes / static_cast<std::size_t>(slices)](
+                    std::span<const SliceBuffer> buffers, std::byte* workspace) -> SlicedStep::Bound {
+      SlicedStep::Bound primitive = bind(buffers.first(buffers.size() - 1), workspace);
+      if (buffers.back().start == buffers[dst].start) return primitive;
+      return [primitive = std::move(primitive), to = buffers[dst], from = buffers.back(), bytes](int slice) {
+        std::memcpy(to.start + slice * to.stride, from.start + slice * from.stride, bytes);
+        primitive(slice);
+      };
+    };
+    return step;
+  };
+  return slicing;
+}
+
+}  // namespace
+
 Step onto_residual(Step step, std::size_t dst, const Desc& desc, const KernelRequest& request) {
   const FusedNode& fused = *find_epilogue(request).value().residual;
   const std::size_t residual = step.operands.size();
@@ -60,6 +83,7 @@ Step onto_residual(Step step, std::size_t dst, const Desc& desc, const KernelReq
       primitive();
     };
   };
+  if (step.slicing) step.slicing = slices_onto_residual(*std::move(step.slicing), dst, desc.get_size());
   return step;
 }
 

@@ -44,6 +44,14 @@ Pooling::Pooling(const KernelRequest& request) {
   end = window.spatial(reached);
 }
 
+/// Images of one pixel lie plain and channels last at once; oneDNN only has fast kernels for what is called the latter.
+Desc lying_channels_last(const Desc& desc) {
+  const Dims dims = desc.dims();
+  const bool is_pixel = std::all_of(dims.begin() + 2, dims.end(), [](std::int64_t dim) { return dim == 1; });
+  if (!is_pixel || dims.size() != 4 || desc != plain_desc(dims)) return desc;
+  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc);
+}
+
 }  // namespace
 
 bool pool_supported(const KernelRequest& request) {
@@ -53,7 +61,7 @@ bool pool_supported(const KernelRequest& request) {
 NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request) {
   const Pooling pool(request);
   const Value src = input_value(request, 0), dst = output_value(request);
-  const Desc src_desc = desc_of(request.layouts[0], src.plain);
+  const Desc src_desc = lying_channels_last(desc_of(request.layouts[0], src.plain));
   const dnnl::pooling_v2_forward::primitive_desc forward(
       {forward_kind(request), pool.kind, src_desc, any_desc(request.outputs[0].shape.dims()), pool.strides, pool.kernel,
        pool.dilations, pool.begin, pool.end},
