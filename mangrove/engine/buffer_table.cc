@@ -27,6 +27,16 @@ void BufferTable::use(BufferId buffer, int step) {
   used.last = std::max(used.last, step);
 }
 
+void BufferTable::share_view(BufferId original, BufferId view) {
+  const BufferId owner = owner_of(original);
+  Buffer& from = buffers_[static_cast<std::size_t>(owner)];
+  Buffer& to = buffers_[static_cast<std::size_t>(view)];
+  const bool in_arena = from.region == Region::arena && to.region == Region::arena;
+  if (!in_arena || to.life == Life::whole_run || to.owner != view || owner == view) return;
+  from.last = std::max(from.last, to.last);
+  to.owner = owner;
+}
+
 void BufferTable::extend(BufferId buffer, int first, int last) {
   const BufferId owner = owner_of(buffer);
   use(owner, first);

@@ -28,6 +28,9 @@ class BufferTable {
   /// Call after every use() is known, in step order.
   void share_in_place(int step, BufferId input, BufferId output);
 
+  /// Lets `view`, a copy of `original` that nobody changes, lie where the original does. The same rule for calls.
+  void share_view(BufferId original, BufferId view);
+
   /// The buffer whose memory this one shares; itself if its own.
   BufferId owner_of(BufferId buffer) const;
   Bytes bytes(BufferId buffer) const { return buffers_[static_cast<std::size_t>(buffer)].bytes; }

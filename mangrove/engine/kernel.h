@@ -79,6 +79,9 @@ struct Step {
   /// {i, j}: output operand j may lie in the same memory as input operand i (the step then reads each element before it
   /// writes it). The planner uses it where the input is not needed later.
   std::optional<std::pair<std::size_t, std::size_t>> in_place;
+  /// The step copies operand 0 to operand 1, byte by byte: they may lie in the same memory even while both are needed,
+  /// as long as no other step writes one of them.
+  bool is_view = false;
   /// buffers[k] is where operand k lies (64-byte aligned); they and the workspace stay valid as long as the Bound.
   std::function<Bound(std::span<std::byte* const> buffers, std::byte* workspace)> bind;
   std::optional<Slicing> slicing = {};  // nothing: the step only runs on the whole batch
@@ -119,7 +122,8 @@ struct NodeKernels {
   /// Training: how to make the outputs once more during the backward pass, from the inputs and what forward saved.
   /// Empty: forward's steps again (they must then update no state).
   std::vector<Step> recompute = {};
-  /// Making the outputs again costs so little that they are not kept, unless what they are made from is not kept either.
+  /// Making the outputs again costs so little that they are not kept, unless what they are made from is not kept
+  /// either.
   bool recompute_always = false;
 };
 

@@ -22,6 +22,17 @@ const LayoutPtr& layout_of(const StepList::Value& value) {
   return value.copies.empty() ? value.dropped_layout : value.copies[0].layout;
 }
 
+/// Of every buffer, how many steps write it.
+std::vector<int> count_writes(const std::vector<StepList::DraftStep>& steps, std::size_t buffers) {
+  std::vector<int> writes(buffers, 0);
+  for (const StepList::DraftStep& draft : steps) {
+    for (std::size_t k = 0; k < draft.buffers.size(); ++k) {
+      if (draft.step.operands[k].access != Access::read) ++writes[static_cast<std::size_t>(draft.buffers[k])];
+    }
+  }
+  return writes;
+}
+
 }  // namespace
 
 Bytes bytes_in(const ValueInfo& info, const LayoutPtr& layout) {
@@ -241,9 +252,21 @@ BufferTable::Placement StepList::place() {
     for (const BufferId buffer : draft.buffers) buffers_.use(buffer, index);
     if (draft.workspace != kNoBuffer) buffers_.use(draft.workspace, index);
   }
-  for (int index = 0; index < size(); ++index) share_in_place(index);
+  const std::vector<int> writes = count_writes(steps_, buffers_.size());
+  for (int index = 0; index < size(); ++index) {
+    share_view(index, writes);
+    share_in_place(index);
+  }
   for (const SliceGroup& group : groups_) keep_for_all_slices(group);
   return buffers_.place(size());
+}
+
+void StepList::share_view(int index, const std::vector<int>& writes) {
+  const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
+  if (!draft.step.is_view) return;
+  const auto original = static_cast<std::size_t>(draft.buffers[0]), view = static_cast<std::size_t>(draft.buffers[1]);
+  if (sliced_[original] || sliced_[view] || writes[original] > 1 || writes[view] > 1) return;
+  buffers_.share_view(draft.buffers[0], draft.buffers[1]);
 }
 
 void StepList::share_in_place(int index) {

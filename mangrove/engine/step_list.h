@@ -106,6 +106,7 @@ class StepList {
   bool make_sliced(const SliceGroup& group);
   void set_strides(const SliceGroup& group, const std::vector<int>& uses);
   void resize_workspace(DraftStep& draft);
+  void share_view(int index, const std::vector<int>& writes);
   void share_in_place(int index);
   void keep_for_all_slices(const SliceGroup& group);
 

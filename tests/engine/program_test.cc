@@ -286,6 +286,32 @@ TEST(Program, AnOperandThatDiesIsOverwritten) {
   }
 }
 
+TEST(Program, AFlattenedValueIsNotCopied) {
+  const Graph graph = GraphSketch(DType::f32)
+                          .input("x", {kBatch, 4, 16})
+                          .parameter("p", {64})
+                          .node("Flatten", {"x"}, "flat")
+                          .node("Add", {"flat", "p"}, "sum")
+                          .node("Relu", {"flat"}, "r")
+                          .node("Add", {"sum", "r"}, "y")
+                          .create({"y"});
+  const auto program = compile(graph, {.batch = 4, .backend = "portable"});
+  EXPECT_EQ(program->memory().arena, 3 * 4 * 64 * 4) << program->describe();  // x, r, and sum with y
+  const auto execution = execute(program);
+  const Tensor x = uniform_tensor(DType::f32, {4, 4, 16}, 1);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE(execution->set_input("x", x).ok());
+    execution->forward();
+    const auto input = execution->input<float>("x");
+    EXPECT_TRUE(std::equal(input.begin(), input.end(), x.as<float>().begin()));
+    const Tensor p = execution->parameter("p");
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      const float expected = input[i] + p.as<float>()[i % 64] + std::max(input[i], 0.0f);
+      EXPECT_NEAR(execution->output<float>("y")[i], expected, 1e-6);
+    }
+  }
+}
+
 TEST(Program, ValuesThatOnlyForwardNeedsShareMemoryWithBackward) {
   const MemoryReport memory = compile(tiny_lenet(DType::f32), training("portable", 16))->memory();
   EXPECT_LT(memory.arena, memory.activations * 3 / 4);

@@ -15,6 +15,7 @@ Step copy_step(const KernelRequest& request, const std::string& what, std::vecto
       std::memcpy(buffers.as<std::byte>(1), buffers.as<std::byte>(0), bytes);
     }
   });
+  step.is_view = true;
   step.in_place = {0, 1};
   return step;
 }
