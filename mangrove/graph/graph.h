@@ -19,7 +19,8 @@ struct ValueInfo {
 };
 
 /// An operator's attribute, in ONNX's kinds.
-using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Tensor>;
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Tensor,
+                               std::vector<std::string>>;
 
 /// One use of an ONNX operator (domain ai.onnx, opset 17).
 struct Node {
@@ -34,6 +35,7 @@ struct Node {
   float float_or(const std::string& key, float fallback) const;
   std::string string_or(const std::string& key, const std::string& fallback) const;
   std::vector<std::int64_t> ints_or(const std::string& key, std::vector<std::int64_t> fallback) const;
+  std::vector<std::string> strings_or(const std::string& key, std::vector<std::string> fallback) const;
 };
 
 /// What a Graph is made from. Nodes may come in any order that can be sorted.

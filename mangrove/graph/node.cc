@@ -31,4 +31,8 @@ std::vector<std::int64_t> Node::ints_or(const std::string& key, std::vector<std:
   return attribute_or(*this, key, std::move(fallback));
 }
 
+std::vector<std::string> Node::strings_or(const std::string& key, std::vector<std::string> fallback) const {
+  return attribute_or(*this, key, std::move(fallback));
+}
+
 }  // namespace mangrove

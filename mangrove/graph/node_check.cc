@@ -9,7 +9,7 @@ namespace mangrove {
 namespace {
 
 // In the order of both Operator::AttributeKind and the alternatives of Attribute.
-constexpr const char* kKindNames[] = {"an integer", "a real", "a string", "integers", "reals", "a tensor"};
+constexpr const char* kKindNames[] = {"an integer", "a real", "a string", "integers", "reals", "a tensor", "strings"};
 static_assert(std::size(kKindNames) == std::variant_size_v<Attribute>);
 
 std::string range(std::size_t least, std::size_t most) {

@@ -58,6 +58,8 @@ Result<Attribute> decode_attribute(const onnx::AttributeProto& proto) {
       return Attribute(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
     case Proto::FLOATS:
       return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+    case Proto::STRINGS:
+      return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     case Proto::TENSOR: {
       MG_TRY(Tensor tensor, decode_tensor(proto.t()));
       return Attribute(std::move(tensor));

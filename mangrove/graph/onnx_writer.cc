@@ -40,6 +40,10 @@ void encode_attribute(const std::string& key, const Attribute& value, onnx::Attr
                    proto.set_type(Proto::FLOATS);
                    proto.mutable_floats()->Add(reals.begin(), reals.end());
                  },
+                 [&](const std::vector<std::string>& texts) {
+                   proto.set_type(Proto::STRINGS);
+                   for (const std::string& text : texts) proto.add_strings(text);
+                 },
                  [&](const Tensor& tensor) {
                    proto.set_type(Proto::TENSOR);
                    encode_tensor(tensor, "", *proto.mutable_t());

@@ -28,7 +28,7 @@ struct OperatorCost {
 
 /// Everything the rest of the system must know about an operator: one row of the table in operator_table.cc.
 struct Operator {
-  enum class AttributeKind { integer, real, string, integers, reals, tensor };
+  enum class AttributeKind { integer, real, string, integers, reals, tensor, strings };
   struct AttributeRule {
     std::string_view name;
     AttributeKind kind;
@@ -45,9 +45,9 @@ struct Operator {
                                             // initializers (running statistics); never by gradient
   std::vector<std::size_t> constants = {};  // positions of inputs whose values must be known when a graph is made
                                             // (axes, k, limits); a node that computes one must fold away
-  bool differentiable = true;  // false: no gradient flows through it (comparisons, indices, integers)
-  bool activation = false;     // one input, one output, elementwise, derivative computable from the output:
-                               // may be fused into the node before it
+  bool differentiable = true;               // false: no gradient flows through it (comparisons, indices, integers)
+  bool activation = false;  // one input, one output, elementwise, derivative computable from the output:
+                            // may be fused into the node before it
 
   /// Types and shapes of the outputs, from those of the inputs. The error's message says what does not fit, with both
   /// shapes (the caller puts the node's name in front).

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cmath>
+
+#include "mangrove/engine/portable/matrix.h"
+#include "mangrove/graph/recurrent_geometry.h"
+
+/// What one step in time computes, forward and backward, for all samples of a batch.
+namespace mangrove::portable {
+
+/// A row per sample, evenly spaced; data is null where there is none.
+template <class T>
+struct Rows {
+  T* data = nullptr;
+  std::int64_t stride = 0;
+
+  T* row(std::int64_t n) const { return data + n * stride; }
+  explicit operator bool() const { return data != nullptr; }
+};
+
+/// rows(y) += rows(x) w for w [inner, width].
+template <class T>
+void add_product(std::int64_t batch, std::int64_t width, std::int64_t inner, Rows<const T> x, Matrix<T> w, Rows<T> y) {
+  multiply_add(batch, width, inner, T(1), Matrix<T>{x.data, x.stride, 1}, w, y.data, y.stride);
+}
+
+/// w [rows, columns] += the transpose of rows(dy) times rows(x): the gradient of w in y = w x.
+template <class T>
+void add_outer(std::int64_t batch, std::int64_t rows, std::int64_t columns, Rows<const T> dy, Rows<const T> x, T* w) {
+  multiply_add(rows, columns, batch, T(1), Matrix<T>{dy.data, 1, dy.stride}, Matrix<T>{x.data, x.stride, 1}, w);
+}
+
+template <class T>
+Rows<const T> read_only(Rows<T> rows) {
+  return {rows.data, rows.stride};
+}
+
+template <class T>
+T sigmoid(T x) {
+  return T(1) / (T(1) + std::exp(-x));
+}
+
+/// One direction's parameters; bias and peepholes may be null.
+template <class T>
+struct CellParameters {
+  const T* recurrence;  // [gates H, H]
+  const T* bias;        // [2, gates H]: of the input, of the recurrence
+  const T* peepholes;   // [3, H]: i, o, f
+  bool relu;            // RNN
+};
+
+/// One step: what is before it, and what it makes. `gates` comes with W x_t + input bias (and, where the cell adds no
+/// recurrent bias itself, that too), and leaves with the activated gates.
+template <class T>
+struct CellStep {
+  Rows<const T> h_before, c_before;  // none: zeros
+  Rows<T> gates;                     // [gates H]
+  Rows<T> extra;                     // [H]: LSTM c_t; GRU R h + b before the reset, or r h_(t-1)
+  Rows<T> h;
+};
+
+/// The gradients that pass through one step.
+template <class T>
+struct CellGradients {
+  Rows<T> dh;          // in: of h_t; out: of h_(t-1)
+  Rows<T> dc;          // LSTM. in: of c_t from later; out: of c_(t-1)
+  Rows<T> dgates;      // out: before the activations, [gates H]
+  Rows<T> scratch;     // [H]
+  T* drecurrence;      // added to; null where nobody wants it
+  T* drecurrent_bias;  // GRU's, where it differs from the input's: added to; may be null
+  T* dpeepholes;       // added to; may be null
+};
+
+/// Forward: the step's gates, extra and h. Backward: see CellGradients.
+struct LstmCell {
+  template <class T>
+  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  template <class T>
+  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
+                       const CellGradients<T>& d);
+};
+
+struct GruCell {
+  template <class T>
+  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  template <class T>
+  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
+                       const CellGradients<T>& d);
+};
+
+struct RnnCell {
+  template <class T>
+  static void forward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step);
+  template <class T>
+  static void backward(const RecurrentGeometry& g, const CellParameters<T>& p, const CellStep<T>& step,
+                       const CellGradients<T>& d);
+};
+
+}  // namespace mangrove::portable
+
+/// At the end of each cell's file: its functions for float and double.
+#define MANGROVE_INSTANTIATE_CELL(Cell)                                                                          \
+  template void Cell::forward(const RecurrentGeometry&, const CellParameters<float>&, const CellStep<float>&);   \
+  template void Cell::forward(const RecurrentGeometry&, const CellParameters<double>&, const CellStep<double>&); \
+  template void Cell::backward(const RecurrentGeometry&, const CellParameters<float>&, const CellStep<float>&,   \
+                               const CellGradients<float>&);                                                     \
+  template void Cell::backward(const RecurrentGeometry&, const CellParameters<double>&, const CellStep<double>&, \
+                               const CellGradients<double>&)
