@@ -73,10 +73,22 @@ class ShapeFolder {
         if (!outputs_.contains(node.outputs[0])) return {};
       } else if (!computed.ok()) {
         why_not = computed.error().message;
+        if (computes_with_batch(node)) return make_error(Code::unimplemented, describe(node) + ": " + why_not);
       }
     }
     note_dependence(node, why_not);
     return keep(std::move(node));
+  }
+
+  // Whether all inputs are known and the batch is among them: no node can compute it when the model runs either.
+  bool computes_with_batch(const Node& node) {
+    bool has_batch = false;
+    for (const std::string& input : node.inputs) {
+      const ShapeValue* value = input.empty() ? nullptr : known(input);
+      if (value == nullptr && !input.empty()) return false;
+      has_batch = has_batch || (value != nullptr && value->has_batch());
+    }
+    return has_batch;
   }
 
   Result<ShapeValue> evaluate(const Node& node) {
@@ -142,7 +154,8 @@ class ShapeFolder {
     }
     std::vector<std::string> table;
     for (const Operator& row : operators()) table.emplace_back(row.type);
-    return make_error(Code::unimplemented, where + suggestion(node.op, table));
+    const std::string closest = nearest(node.op, table);
+    return make_error(Code::unimplemented, where + (closest.empty() ? "" : "; did you mean '" + closest + "'?"));
   }
 
   Status check_constants(const Node& node) const {

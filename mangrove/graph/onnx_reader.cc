@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mangrove/graph/fold_shapes.h"
+#include "mangrove/graph/group_norm_pattern.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/onnx_inputs.h"
 #include "mangrove/graph/onnx_tensor.h"
@@ -202,7 +203,8 @@ Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
     return upgrade_with_shapes(std::move(node), opset, initializers, values);
   };
   MG_TRY(GraphParts parts, fold_shapes(std::move(file.parts), {std::move(file.constants), upgrade}));
-  return Graph::create(std::move(parts));
+  MG_TRY(Graph graph, Graph::create(std::move(parts)));
+  return recognise_group_norms(std::move(graph));
 }
 
 Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {

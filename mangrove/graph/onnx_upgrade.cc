@@ -1,5 +1,6 @@
 #include "mangrove/graph/onnx_upgrade.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -185,6 +186,9 @@ Status upgrade_opset(GraphParts& parts, std::int64_t from) {
     }
     if (const Operator* known = find_operator(node.op); known != nullptr) {
       MG_RETURN_IF_ERROR(keep_outputs(upgrade, node, known->max_outputs));
+      if (node.op == "Split") continue;  // into as many parts as it has outputs
+      const std::size_t least = std::max<std::size_t>(known->min_outputs, 1);
+      while (node.outputs.size() > least && !upgrade.is_read(node.outputs.back())) node.outputs.pop_back();
     }
   }
   return {};

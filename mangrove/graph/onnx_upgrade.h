@@ -11,8 +11,10 @@ namespace mangrove {
 
 /// Rewrites what opsets before 17 said differently, so that the rest of the system knows one opset only: attributes
 /// that became inputs (the axes of a Squeeze, the limits of a Clip), operators that got another name (Upsample),
-/// outputs that are gone. Drops outputs that our operators lack and nobody reads, e.g. the mask of a Dropout. Must see
-/// all nodes. errors: unimplemented: such an output is read, a form that opset 17 has not; the message names the node.
+/// outputs that are gone. Drops optional outputs at the end that nobody reads, e.g. the mask of a Dropout. Must see
+/// all nodes.
+/// errors: unimplemented: an output that our operator lacks is read, a form that opset 17 has not; the message names
+/// the node.
 Status upgrade_opset(GraphParts& parts, std::int64_t from);
 
 /// The same for what cannot be said without the input's shape: a node of opset `from`, its inputs in `values`, as nodes

@@ -3,6 +3,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/onnx_lowering.h"
 #include "mangrove/graph/onnx_tensor.h"
 
 namespace mangrove {
@@ -42,7 +43,7 @@ void encode_attribute(const std::string& key, const Attribute& value, onnx::Attr
                  },
                  [&](const std::vector<std::string>& texts) {
                    proto.set_type(Proto::STRINGS);
-                   for (const std::string& text : texts) proto.add_strings(text);
+                   proto.mutable_strings()->Add(texts.begin(), texts.end());
                  },
                  [&](const Tensor& tensor) {
                    proto.set_type(Proto::TENSOR);
@@ -81,8 +82,9 @@ onnx::ModelProto encode_model(const Graph& graph) {
   model.add_opset_import()->set_version(kOpset);
   auto& proto = *model.mutable_graph();
   proto.set_name(graph.name());
-  for (const Node& node : graph.nodes()) encode_node(node, *proto.add_node());
-  for (const auto& [name, tensor] : graph.initializers()) encode_tensor(tensor, name, *proto.add_initializer());
+  const GraphParts parts = lower_to_onnx(graph);
+  for (const Node& node : parts.nodes) encode_node(node, *proto.add_node());
+  for (const auto& [name, tensor] : parts.initializers) encode_tensor(tensor, name, *proto.add_initializer());
   for (const auto& [name, info] : graph.inputs()) encode_value_info(name, info, *proto.add_input());
   for (const std::string& name : graph.outputs()) encode_value_info(name, graph.value(name), *proto.add_output());
   for (const auto& [key, value] : graph.metadata()) {

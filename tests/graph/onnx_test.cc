@@ -217,6 +217,93 @@ TEST(OnnxReader, UpgradesOldOpsets) {
   EXPECT_TRUE(parse_onnx(encode_onnx(*graph)).ok());
 }
 
+onnx::TensorShapeProto& input_shape(onnx::ModelProto& model) {
+  return *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
+TEST(OnnxReader, OpenDimensionsTakeTheGivenShape) {
+  onnx::ModelProto model = small_model();
+  input_shape(model).mutable_dim(2)->set_dim_param("height");
+  input_shape(model).mutable_dim(3)->set_dim_param("width");
+  const std::string bytes = model.SerializeAsString();
+  EXPECT_FALSE(parse_onnx(bytes).ok());
+  const auto graph = parse_onnx(bytes, {.input_shapes = {{"x", {kBatch, 2, 8, 8}}}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->value("x").shape, (Shape{kBatch, 2, 8, 8}));
+  const auto fixed = parse_onnx(bytes, {.input_shapes = {{"x", {5, 2, 8, 8}}}});
+  ASSERT_TRUE(fixed.ok()) << fixed.error().message;
+  EXPECT_FALSE(fixed->value("x").shape.is_symbolic());
+}
+
+TEST(OnnxReader, GivenShapesMustFit) {
+  const std::string bytes = small_model().SerializeAsString();
+  const auto unknown = parse_onnx(bytes, {.input_shapes = {{"xx", {1, 2, 8, 8}}}});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.code(), Code::not_found);
+  EXPECT_NE(unknown.error().message.find("input 'xx', which the model does not have"), std::string::npos);
+  const auto rank = parse_onnx(bytes, {.input_shapes = {{"x", {1, 2, 8}}}});
+  ASSERT_FALSE(rank.ok());
+  EXPECT_NE(rank.error().message.find("has rank 3, expected rank 4"), std::string::npos) << rank.error().message;
+  const auto size = parse_onnx(bytes, {.input_shapes = {{"x", {1, 3, 8, 8}}}});
+  ASSERT_FALSE(size.ok());
+  EXPECT_NE(size.error().message.find("has 3 in dimension 1, the model has 2"), std::string::npos)
+      << size.error().message;
+}
+
+TEST(OnnxReader, TheBatchIsCalledAsInTheInputsBefore) {
+  onnx::ModelProto model = small_model();
+  input_shape(model).mutable_dim(0)->set_dim_param("batch");
+  auto& state = *model.mutable_graph()->add_input();
+  state.set_name("state");
+  state.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  auto& shape = *state.mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.add_dim()->set_dim_param("layers");
+  shape.add_dim()->set_dim_param("batch");
+  const auto graph = parse_onnx(model.SerializeAsString());
+  ASSERT_FALSE(graph.ok()) << "one open dimension too many";
+  EXPECT_NE(graph.error().message.find("input 'state': dimension 0 ('layers') has no fixed size"), std::string::npos)
+      << graph.error().message;
+}
+
+TEST(OnnxWriter, BatchInShapesIsPutTogetherAtRunTime) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 3}}}};
+  parts.initializers = {{"shape", Tensor::of<std::int64_t>({2}, {kBatch, 3})}};
+  parts.nodes = {testing::make_node("fill", "ConstantOfShape", {"shape"}, {"zeros"}),
+                 testing::make_node("sum", "Add", {"x", "zeros"}, {"y"})};
+  parts.outputs = {"y"};
+  onnx::ModelProto model;
+  const std::string bytes = encode_onnx(Graph::create(parts).value());
+  ASSERT_TRUE(model.ParseFromString(bytes));
+  EXPECT_EQ(model.graph().initializer_size(), 1);
+  for (const auto& initializer : model.graph().initializer()) {
+    const Tensor tensor = parse_onnx_tensor(initializer.SerializeAsString()).value();
+    for (const std::int64_t size : tensor.as<std::int64_t>()) EXPECT_GE(size, 0);
+  }
+  EXPECT_EQ(model.graph().node(0).op_type(), "Shape");
+  const auto parsed = parse_onnx(bytes);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->nodes().size(), 2u);
+  EXPECT_EQ(parsed->value("y").shape, (Shape{kBatch, 3}));
+}
+
+TEST(OnnxWriter, GroupNormalizationIsWrittenAsOpset17AndReadBack) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 6, 4, 5}}}};
+  parts.initializers = {{"scale", Tensor(DType::f32, {6})}, {"bias", Tensor(DType::f32, {6})}};
+  parts.nodes = {testing::make_node("norm", "GroupNormalization", {"x", "scale", "bias"}, {"y"},
+                                    {{"num_groups", std::int64_t{3}}, {"epsilon", 1e-3f}})};
+  parts.outputs = {"y"};
+  const Graph graph = Graph::create(parts).value();
+  onnx::ModelProto model;
+  const std::string bytes = encode_onnx(graph);
+  ASSERT_TRUE(model.ParseFromString(bytes));
+  for (const auto& node : model.graph().node()) EXPECT_NE(node.op_type(), "GroupNormalization");
+  const auto parsed = parse_onnx(bytes);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  expect_same(graph, *parsed);
+}
+
 struct Refused {
   const char* name;
   std::function<void(onnx::ModelProto&)> change;
@@ -288,6 +375,14 @@ const Refused kRefused[] = {
            ->set_dim_param("width");
      },
      Code::unimplemented, "input 'x': dimension 3 ('width') has no fixed size"},
+    {"ControlFlow",
+     [](Model& m) {
+       m.mutable_graph()->mutable_node(1)->set_op_type("If");
+       m.mutable_graph()->mutable_node(1)->add_attribute()->set_type(onnx::AttributeProto::GRAPH);
+     },
+     Code::unimplemented, "node 'relu': operator 'If' is not supported: graphs have no control flow"},
+    {"Sequences", [](Model& m) { m.mutable_graph()->mutable_node(1)->set_op_type("SequenceConstruct"); },
+     Code::unimplemented, "operator 'SequenceConstruct' is not supported: graphs have no sequences"},
     {"UnknownRank",
      [](Model& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape(); },
      Code::unimplemented, "not a tensor of known rank"},

@@ -37,6 +37,11 @@ void append_value(std::string& key, const std::vector<T>& values) {
   for (const T& value : values) append_bytes(key, value);
 }
 
+void append_value(std::string& key, const std::vector<std::string>& texts) {
+  append_bytes(key, texts.size());
+  for (const std::string& text : texts) append_text(key, text);
+}
+
 template <class T>
 requires std::is_arithmetic_v<T>
 void append_value(std::string& key, const T& value) {

@@ -1,0 +1,138 @@
+#include "mangrove/graph/onnx_lowering.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace mangrove {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Tensor vector_of(const Ints& values) {
+  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
+}
+
+class Lowering {
+ public:
+  explicit Lowering(const Graph& graph) : graph_(graph), parts_(graph.parts()) {
+    parts_.nodes.clear();
+    for (const Node& node : graph.nodes()) taken_.insert(node.name);
+    for (const auto& input : graph.inputs()) {
+      if (input.second.shape.is_symbolic()) batch_input_ = &input;
+    }
+  }
+
+  GraphParts run() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op == "GroupNormalization") {
+        group_normalization(node);
+      } else if (const auto position = shape_position(node);
+                 position && batch_input_ != nullptr && batch_in(node.inputs[*position])) {
+        shape_at_run_time(node, *position);
+      } else {
+        parts_.nodes.push_back(node);
+      }
+    }
+    drop_unused();
+    return std::move(parts_);
+  }
+
+ private:
+  // The input that is a shape which may have the batch.
+  static std::optional<std::size_t> shape_position(const Node& node) {
+    if (node.op == "ConstantOfShape") return 0;
+    if (node.op == "Expand") return 1;
+    if (node.op == "Resize" && node.inputs.size() > 3 && !node.inputs[3].empty()) return 3;
+    return std::nullopt;
+  }
+
+  // Where the batch is in a constant shape.
+  std::optional<std::size_t> batch_in(const std::string& shape) const {
+    const auto dims = graph_.initializers().at(shape).as<std::int64_t>();
+    const auto found = std::find(dims.begin(), dims.end(), kBatch);
+    if (found == dims.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - dims.begin());
+  }
+
+  std::string fresh(std::string name) {
+    while (graph_.has_value(name) || !taken_.insert(name).second) name += "_";
+    return name;
+  }
+
+  std::string constant(const std::string& name, Tensor value) {
+    const std::string unique = fresh(name);
+    parts_.initializers.emplace(unique, std::move(value));
+    return unique;
+  }
+
+  std::string add(const Node& of, const std::string& op, std::vector<std::string> inputs,
+                  std::map<std::string, Attribute> attributes = {}) {
+    const std::string output = fresh(of.name + "." + op);
+    parts_.nodes.push_back({output, op, std::move(attributes), std::move(inputs), {output}});
+    return output;
+  }
+
+  void shape_at_run_time(Node node, std::size_t position) {
+    const auto dims = graph_.initializers().at(node.inputs[position]).as<std::int64_t>();
+    const std::size_t at = *batch_in(node.inputs[position]);
+    const auto axis = static_cast<std::int64_t>(*batch_input_->second.shape.batch_axis());
+    std::vector<std::string> pieces;
+    const auto begin = dims.begin() + static_cast<std::ptrdiff_t>(at);
+    if (at > 0) pieces.push_back(constant(node.name + ".before", vector_of({dims.begin(), begin})));
+    pieces.push_back(add(node, "Shape", {batch_input_->first}, {{"start", axis}, {"end", axis + 1}}));
+    if (at + 1 < dims.size()) pieces.push_back(constant(node.name + ".after", vector_of({begin + 1, dims.end()})));
+    node.inputs[position] = add(node, "Concat", std::move(pieces), {{"axis", std::int64_t{0}}});
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  void group_normalization(const Node& node) {
+    const ValueInfo& info = graph_.value(node.inputs[0]);
+    const std::int64_t groups = node.int_or("num_groups", 1);
+    const auto filled = [&](double value) {
+      Tensor tensor(info.dtype, Shape{groups});
+      if (info.dtype == DType::f32) std::fill_n(tensor.as<float>().begin(), groups, static_cast<float>(value));
+      if (info.dtype == DType::f64) std::fill_n(tensor.as<double>().begin(), groups, value);
+      return tensor;
+    };
+    const std::string grouped =
+        add(node, "Reshape", {node.inputs[0], constant(node.name + ".groups", vector_of({0, groups, -1}))});
+    const std::string normal =
+        add(node, "InstanceNormalization",
+            {grouped, constant(node.name + ".ones", filled(1)), constant(node.name + ".zeros", filled(0))},
+            {{"epsilon", node.float_or("epsilon", 1e-5f)}});
+    Ints dims = info.shape.dims();
+    dims[0] = 0;  // the batch is dimension 0
+    const std::string restored = add(node, "Reshape", {normal, constant(node.name + ".shape", vector_of(dims))});
+    Ints after_channels;
+    for (std::size_t i = 1; i + 1 < dims.size(); ++i) after_channels.push_back(static_cast<std::int64_t>(i));
+    const std::string axes = constant(node.name + ".axes", vector_of(after_channels));
+    const std::string scaled = add(node, "Mul", {restored, add(node, "Unsqueeze", {node.inputs[1], axes})});
+    const std::string bias = add(node, "Unsqueeze", {node.inputs[2], axes});
+    parts_.nodes.push_back({node.name, "Add", {}, {scaled, bias}, node.outputs});
+  }
+
+  // Constant shapes that are put together at run time now.
+  void drop_unused() {
+    std::set<std::string> used(parts_.outputs.begin(), parts_.outputs.end()), before;
+    for (const Node& node : parts_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+    for (const Node& node : graph_.nodes()) before.insert(node.inputs.begin(), node.inputs.end());
+    std::erase_if(parts_.initializers,
+                  [&](const auto& entry) { return before.contains(entry.first) && !used.contains(entry.first); });
+  }
+
+  const Graph& graph_;
+  GraphParts parts_;
+  const std::pair<std::string, ValueInfo>* batch_input_ = nullptr;  // one that has the batch
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+GraphParts lower_to_onnx(const Graph& graph) {
+  return Lowering(graph).run();
+}
+
+}  // namespace mangrove

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "mangrove/graph/graph.h"
+
+namespace mangrove {
+
+/// A graph's parts in operators of opset 17 alone, as other programs understand them:
+///   GroupNormalization, which is none of opset 17, becomes Reshape, InstanceNormalization, Reshape, Mul, Add, as
+///   PyTorch writes it (parse_onnx makes one node of them again);
+///   where a constant shape of an Expand, ConstantOfShape or Resize has kBatch, which ONNX would take for a size of -1,
+///   it is put together at run time from the batch of a graph input.
+GraphParts lower_to_onnx(const Graph& graph);
+
+}  // namespace mangrove
