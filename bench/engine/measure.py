@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""LeNet-5 at batch 64 on one thread: ours against PyTorch in turn. Started by run.sh, which builds and installs."""
+"""Training and inference of the zoo's networks: ours against PyTorch in turn. Started by run.sh, which builds and installs."""
+import dataclasses
 import pathlib
 import sys
 
@@ -7,40 +8,90 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
 
 AREA = "engine"
-TORCH = "PyTorch eager"
-CHANNELS_LAST = "PyTorch eager, channels_last"
 
 
-def commands(program, what, seconds):
-    tail = [what, seconds, 64, 1]
-    peer = ["/usr/bin/python3", fig.ROOT / "bench" / "peers" / "torch_lenet.py", *tail]
-    return {"mangrove": [program, *tail], TORCH: peer, CHANNELS_LAST: [*peer, "--channels-last"]}
+@dataclasses.dataclass
+class Case:
+    """One network at one batch size. `network` is its name here and in bench/peers/torch_networks.py."""
+    network: str
+    model: str       # of the zoo
+    sample: str      # its shape, C,H,W
+    classes: int
+    batch: int
+    over_torch: float = None   # goal: times PyTorch in its best setting
+    resident: int = None       # goal: MiB
+    bare: str = None           # its name in the bare oneDNN program, if one is given
+
+    def name(self, what, threads):
+        return f"{what}_{self.network}_b{self.batch}_t{threads}"
 
 
-def measure(program, what, rounds, seconds):
-    runs = fig.in_turn(commands(program, what, seconds), rounds)
-    speed = {name: fig.column(results, "images_per_s") for name, results in runs.items()}
-    memory = {name: fig.column(results, "peak_resident_mib") for name, results in runs.items()}
-    is_training = what == "train"
-    ours = speed["mangrove"]
-    return [
-        fig.figure(f"lenet_{what}_images_per_s", ours, "images/s", peer=TORCH, peer_values=speed[TORCH]),
-        fig.figure(f"lenet_{what}_speed_over_torch", fig.ratios(ours, speed[TORCH]), "times",
-                   goal=2 if is_training else None, peer=TORCH, peer_values=[1]),
-        fig.figure(f"lenet_{what}_speed_over_torch_channels_last", fig.ratios(ours, speed[CHANNELS_LAST]), "times",
-                   peer=CHANNELS_LAST, peer_values=[1]),
-        fig.figure(f"lenet_{what}_peak_resident", memory["mangrove"], "MiB", goal=48 if is_training else None,
-                   better="lower", peer=TORCH, peer_values=memory[TORCH]),
-        fig.figure(f"lenet_{what}_planned_memory", fig.column(runs["mangrove"], "planned_mib"), "MiB", better="lower"),
-    ]
+TRAIN = [
+    Case("mlp", "mlp-128-64", "1,28,28", 10, 64, 2.7, 20, "mlp"),
+    Case("lenet", "lenet", "1,28,28", 10, 64, 1.4, 36, "lenet"),
+    Case("resnet-32", "resnet-32", "3,32,32", 10, 32, 1.4, 80, "resnet32"),
+    Case("resnet-32", "resnet-32", "3,32,32", 10, 128, 1.4, 250, "resnet32"),
+    Case("resnet-110", "resnet-110", "3,32,32", 10, 32, 1.35, 220, "resnet110"),
+    Case("mobilenetv2-96", "mobilenetv2", "3,96,96", 10, 32, 1.7, 300, "mbv2_96"),
+    Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 8, 2.1, None, "mbv2_224"),
+]
+INFER = [case for network, model, sample, classes, single, fifty, bare in [
+    ("mobilenet-0.5", "mobilenet-0.5", "3,32,32", 20, 4.5, 1.55, "mbv1_05_32"),
+    ("resnet-34-cifar", "resnet-34-cifar", "3,32,32", 10, 1.15, 1.0, "resnet34"),
+    ("resnet-34", "resnet-34", "3,32,32", 10, 1.9, 1.0, "resnet34_7x7"),
+    ("wrn-28-10", "wrn-28-10", "3,32,32", 10, 1.05, 1.0, "wrn28_10"),
+    ("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1.4, 2.1, "mbv2_224"),
+] for case in (Case(network, model, sample, classes, 1, single, None, bare),
+               Case(network, model, sample, classes, 50, fifty, None, bare))]
+
+
+def commands(args, case, what, threads, seconds):
+    """{name: command} of ours and of every peer."""
+    timing = ["--batch", case.batch, "--threads", threads, "--seconds", seconds]
+    torch = ["/usr/bin/python3", fig.ROOT / "bench" / "peers" / "torch_run.py", what, case.network, *timing]
+    styles = ["eager", "channels_last"] if what == "train" else ["optimized", "channels_last"]
+    runs = {"mangrove": [args.program, what, case.model, "--sample-shape", case.sample, "--classes", case.classes, *timing]}
+    runs |= {f"PyTorch {style}": [*torch, "--style", style] for style in styles}
+    if args.bare_onednn and case.bare:
+        runs["bare oneDNN"] = [args.bare_onednn, "--what", what, "--model", case.bare, *timing]
+    return runs
+
+
+def speeds(results):
+    return [result.get("images_per_s", result.get("img_s")) for result in results]
+
+
+def measure(args, case, what, threads):
+    rounds, seconds = (1, 0.3) if args.quick else (3, 3)
+    runs = fig.in_turn(commands(args, case, what, threads, seconds), rounds)
+    name, ours = case.name(what, threads), speeds(runs["mangrove"])
+    torch = {peer: speeds(results) for peer, results in runs.items() if peer.startswith("PyTorch")}
+    best = max(torch, key=lambda peer: sorted(torch[peer])[len(torch[peer]) // 2])
+    figures = [fig.figure(f"{name}_images_per_s", ours, "images/s", peer=best, peer_values=torch[best]),
+               fig.figure(f"{name}_speed_over_torch", fig.ratios(ours, torch[best]), "times", goal=case.over_torch,
+                          peer=best, peer_values=[1])]
+    if "bare oneDNN" in runs:
+        figures.append(fig.figure(f"{name}_speed_over_bare_onednn", fig.ratios(ours, speeds(runs["bare oneDNN"])), "times",
+                                  goal=0.97 if what == "train" else None, peer="bare oneDNN", peer_values=[1]))
+    figures.append(fig.figure(f"{name}_peak_resident", fig.column(runs["mangrove"], "peak_resident_mib"), "MiB",
+                              goal=case.resident, better="lower", peer=best,
+                              peer_values=fig.column(runs[best], "peak_resident_mib")))
+    return figures
 
 
 def main():
     parser = fig.arguments(AREA, __doc__)
-    parser.add_argument("program", help="bench_lenet")
+    parser.add_argument("program", help="bench_network")
+    parser.add_argument("--bare-onednn", type=pathlib.Path, metavar="PROGRAM",
+                        help="also compare with a program of bare oneDNN calls that takes --what --model --batch --threads --seconds")
+    parser.add_argument("--only", default="", help="cases whose name contains this, e.g. train_resnet")
     args = parser.parse_args()
-    rounds, seconds = (3, 1) if args.quick else (9, 4)
-    figures = [f for what in ("train", "infer") for f in measure(args.program, what, rounds, seconds)]
+    figures = []
+    for threads in (1,) if args.quick else (1, 2):
+        for what, cases in (("train", TRAIN), ("infer", INFER)):
+            for case in cases:
+                if args.only in case.name(what, threads):
+                    figures += measure(args, case, what, threads)
     fig.publish(AREA, args.quick, figures, args.out)
 
 

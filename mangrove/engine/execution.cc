@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <new>
+#include <memory>
 #include <utility>
 
 #include "mangrove/base/check.h"
@@ -13,22 +14,23 @@
 
 namespace mangrove {
 
-// Zeroed memory of one program region.
+// Zeroed memory of one program region. Its pages are taken from the system as they are first written.
 struct Execution::Region {
-  static constexpr std::align_val_t kAlignment{kBufferAlignment};
   struct Free {
-    void operator()(std::byte* bytes) const { ::operator delete(bytes, kAlignment); }
+    void operator()(void* block) const { std::free(block); }
   };
 
   Status allocate(Bytes bytes) {
-    const auto size = static_cast<std::size_t>(std::max<Bytes>(bytes, 1));
-    memory.reset(static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow)));
-    if (!memory) return make_error(Code::resource_exhausted, "cannot allocate " + format_bytes(bytes));
-    std::memset(memory.get(), 0, size);
+    auto space = static_cast<std::size_t>(bytes) + kBufferAlignment;
+    block.reset(std::calloc(space, 1));
+    if (!block) return make_error(Code::resource_exhausted, "cannot allocate " + format_bytes(bytes));
+    void* aligned = block.get();
+    memory = static_cast<std::byte*>(std::align(kBufferAlignment, static_cast<std::size_t>(bytes), aligned, space));
     return {};
   }
 
-  std::unique_ptr<std::byte, Free> memory;
+  std::unique_ptr<void, Free> block;
+  std::byte* memory = nullptr;
 };
 
 namespace {
@@ -74,7 +76,7 @@ struct Pass {
 struct Execution::Impl {
   std::byte* at(const BufferRef& place) const {
     const Region& region = place.region == BufferRef::Region::arena ? arena : parameters;
-    return region.memory.get() + place.offset;
+    return region.memory + place.offset;
   }
 
   RandomState* random_state(const Program& program) const {

@@ -100,22 +100,12 @@ std::vector<std::int64_t> micro_batches_of(std::int64_t batch) {
   return sizes;
 }
 
-// The least program memory that any plan reaches, found by asking for less and less of the smallest micro-batch.
-Result<Bytes> least_memory(const Graph& graph, const Candidate& smallest) {
-  const Bytes target = smallest.fixed + least_peak(smallest.links);
-  for (Bytes budget = target;; budget += budget / 32) {
-    MG_TRY(const auto fitted, fit(graph, smallest, budget));
-    if (fitted) return fitted->program->memory().total();
-  }
-}
-
 }  // namespace
 
 Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget) {
   std::optional<TrainingPlan> best;
   Seconds best_time = 0, whole_time = 0;
   Bytes unlimited = 0;
-  std::optional<Candidate> smallest;
   for (const std::int64_t size : micro_batches_of(options.batch)) {
     MG_TRY(Candidate candidate, make_candidate(graph, options, size));
     if (size == options.batch) {
@@ -138,14 +128,20 @@ Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& opt
       }
       if (keeps_all) break;  // smaller ones only take longer
     }
-    smallest = std::move(candidate);
   }
   if (best) return *std::move(best);
-  MG_TRY(const Bytes least, least_memory(graph, *smallest));
-  return make_error(Code::resource_exhausted, "training graph '" + graph.name() + "' at batch " +
-                                                  std::to_string(options.batch) + " needs at least " +
-                                                  format_bytes(least) + " for the program, and " +
-                                                  format_bytes(budget) + " are left for it");
+  return make_error(Code::resource_exhausted, "no plan trains graph '" + graph.name() + "' at batch " +
+                                                  std::to_string(options.batch) + " with a program of " +
+                                                  format_bytes(budget));
+}
+
+// Single samples need the least; what is asked for grows until a plan is found.
+Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options) {
+  MG_TRY(const Candidate smallest, make_candidate(graph, options, 1));
+  for (Bytes budget = smallest.fixed + least_peak(smallest.links);; budget += budget / 32) {
+    MG_TRY(const auto fitted, fit(graph, smallest, budget));
+    if (fitted) return fitted->program->memory().total();
+  }
 }
 
 }  // namespace mangrove

@@ -26,7 +26,10 @@ struct TrainingPlan {
 
 /// The plan that trains fastest, by the cost model, among those whose program memory (MemoryReport::total) is at most
 /// `budget`; options.batch is the batch, options.recompute is ignored.
-/// errors: resource_exhausted (the message says the least budget that would do); those of Program::compile.
+/// errors: resource_exhausted (see least_training_memory); those of Program::compile.
 Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget);
+
+/// The least budget for which plan_training finds a plan. errors: those of Program::compile.
+Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options);
 
 }  // namespace mangrove

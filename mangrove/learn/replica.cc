@@ -76,13 +76,34 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   }
   CompileOptions compile;
   compile.mode = options.mode;
-  compile.batch = checked.micro_batch;
-  compile.accumulate_gradients = checked.mode == Mode::training && checked.micro_batch < checked.batch;
   compile.backend = options.backend;
   compile.threads = options.threads;
-  MG_TRY(std::shared_ptr<const Program> program, Program::compile(graph, compile));
-  MG_TRY(std::unique_ptr<Execution> execution, Execution::create(std::move(program), options.threads));
-  return std::unique_ptr<Replica>(new Replica(graph, checked, std::move(loss), std::move(execution)));
+  const bool is_training = options.mode == Mode::training;
+  const Graph kept = is_training ? graph.without_weights() : graph;
+  std::shared_ptr<const Program> program;
+  std::optional<ProcessPlan> plan;
+  if (is_training && options.memory && options.micro_batch == 0) {
+    compile.batch = options.batch;
+    MG_TRY(plan, plan_process(kept, compile, *options.memory));
+    checked.micro_batch = plan->training.micro_batch;
+    program = plan->training.program;
+  } else {
+    compile.batch = checked.micro_batch;
+    compile.accumulate_gradients = is_training && checked.micro_batch < checked.batch;
+    MG_TRY(program, Program::compile(kept, compile));
+  }
+  MG_TRY(auto execution, Execution::create(std::move(program), options.threads));
+  std::unique_ptr<Replica> replica(new Replica(kept, checked, std::move(loss), std::move(execution)));
+  replica->plan_ = std::move(plan);
+  if (is_training) MG_RETURN_IF_ERROR(replica->take_weights(graph));
+  return replica;
+}
+
+Status Replica::take_weights(const Graph& graph) {
+  for (const auto& view : views_) {
+    MG_RETURN_IF_ERROR(execution_->set_parameter(view.name, graph.initializers().at(view.name)));
+  }
+  return {};
 }
 
 Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution)

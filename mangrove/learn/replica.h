@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/learn/loss.h"
+#include "mangrove/learn/memory_budget.h"
 
 namespace mangrove::learn {
 
@@ -16,6 +18,9 @@ struct ReplicaOptions {
   /// Rows that go through the network at once; 0: the whole batch. Fewer take less memory: the gradients of the parts
   /// are added up, and are those of the whole batch but for batch normalisation, whose statistics are of each part.
   std::int64_t micro_batch = 0;
+  /// Training, with micro_batch 0: the process shall stay within this much memory, and micro-batch and recomputation
+  /// are chosen for it. Nothing: the whole batch at once, whatever it takes.
+  std::optional<MemoryBudget> memory = {};
   Mode mode = Mode::training;
   std::string backend{};  // "" takes the fastest
   int threads = 1;
@@ -33,13 +38,16 @@ Status check_fits(const Graph& classifier, const data::Dataset& dataset);
 /// threads: one at a time.
 class Replica {
  public:
-  /// errors: those of check_classifier, Loss::create, Program::compile and Execution::create; invalid_argument
-  /// (micro_batch).
+  /// Training: takes its own copy of the weights and keeps nothing of the graph's.
+  /// errors: those of check_classifier, Loss::create, Program::compile, plan_process and Execution::create;
+  /// invalid_argument (micro_batch).
   static Result<std::unique_ptr<Replica>> create(const Graph& graph, const ReplicaOptions& options);
 
   std::int32_t classes() const { return classes_; }
   std::int64_t batch() const { return options_.batch; }
   Mode mode() const { return options_.mode; }
+  /// With ReplicaOptions::memory: what was chosen.
+  const std::optional<ProcessPlan>& plan() const { return plan_; }
 
   /// Forward, loss and backward on a batch of options.batch rows. Parameter gradients become those of
   /// scale * (sum of the losses over labelled rows). Training mode only. In a network with batch normalisation, rows
@@ -67,16 +75,19 @@ class Replica {
 
   /// The graph with the parameters and states as they are now. Training mode only.
   Graph trained_graph();
+  /// In training mode without the weights.
   const Graph& graph() const { return graph_; }
   Execution& execution() { return *execution_; }
 
  private:
   Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution);
+  Status take_weights(const Graph& graph);
   void forward(const data::Batch& batch, std::int64_t first);
   BatchStats add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
                       std::span<const float> dense, std::span<float> gradient);
 
   Graph graph_;
+  std::optional<ProcessPlan> plan_;
   ReplicaOptions options_;
   Loss loss_, measured_loss_;
   std::unique_ptr<Execution> execution_;
