@@ -51,5 +51,7 @@ void add_node_command(CLI::App& app, CommandContext& context);
 void add_coordinator_command(CLI::App& app, CommandContext& context);
 void add_nodes_command(CLI::App& app, CommandContext& context);
 void add_data_command(CLI::App& app, CommandContext& context);
+void add_model_command(CLI::App& app, CommandContext& context);
+void add_predict_command(CLI::App& app, CommandContext& context);
 
 }  // namespace mangrove::cli

@@ -76,11 +76,13 @@ int main(int argc, char** argv) {
   cli::add_run_command(app, context);
   cli::add_train_command(app, context);
   cli::add_eval_command(app, context);
+  cli::add_predict_command(app, context);
   cli::add_infer_command(app, context);
   cli::add_coordinator_command(app, context);
   cli::add_node_command(app, context);
   cli::add_nodes_command(app, context);
   cli::add_data_command(app, context);
+  cli::add_model_command(app, context);
 
   if (argc > 1 && argv[1][0] != '-') {
     if (const Status known = check_command(app, argv[1]); !known.ok())

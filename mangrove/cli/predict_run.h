@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mangrove/cli/sample_source.h"
+
+namespace mangrove::cli {
+
+struct PredictOptions {
+  std::int64_t batch = 1;  // samples per forward pass, where the model leaves the batch open
+  std::string backend;
+  int threads = 1;
+};
+
+struct Predictions {
+  std::vector<std::pair<std::string, Tensor>> outputs;  // of all samples, in the order of the graph
+  std::vector<Status> read;                             // of each sample; outputs of one not read mean nothing
+  Seconds seconds = 0;                                  // reading samples and running the network, compiled before
+};
+
+/// Runs a model on all samples of a source. `progress` is told after each forward pass how many are done.
+/// errors: those of optimize, Program::compile, Execution::create and SampleSource::fill; invalid_argument: an output
+/// without a batch, of which several passes would leave only the last; cancelled.
+Result<Predictions> run_model(const Graph& graph, const SampleSource& source, const PredictOptions& options,
+                              const std::function<void(std::int64_t done)>& progress, std::stop_token stop);
+
+}  // namespace mangrove::cli
