@@ -57,7 +57,7 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
     drop_results(compiled);
     MG_RETURN_IF_ERROR(append_backward(compiled));
   }
-  if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch);
+  if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch, options_.threads);
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
   if (options_.mode == Mode::training && options_.recompute.empty()) program_->chain_ = links(compiled);

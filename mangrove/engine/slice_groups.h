@@ -29,6 +29,8 @@ struct SlicePlan {
 /// Finds groups among steps that are run one after the other. A step that cannot be sliced and has nothing to do with
 /// the group around it (a reorder of weights) goes in front of it.
 /// source: depth-first tiling over the batch, as of Jangda and Guha, MBS: Mini-batch serialization, 2019 (Lym et al.).
-SlicePlan plan_slices(const std::vector<SliceCandidate>& steps, std::int64_t batch, const BufferTable& buffers);
+/// threads: how many run the steps, each with a cache of its own.
+SlicePlan plan_slices(const std::vector<SliceCandidate>& steps, std::int64_t batch, int threads,
+                      const BufferTable& buffers);
 
 }  // namespace mangrove

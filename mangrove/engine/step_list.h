@@ -72,7 +72,7 @@ class StepList {
 
   /// Groups steps that are run slice by slice; may change the order of steps. Once, after the last append.
   /// forward_steps: how many of the steps are the forward pass.
-  void slice(std::size_t forward_steps, std::int64_t batch);
+  void slice(std::size_t forward_steps, std::int64_t batch, int threads);
   const std::vector<SliceGroup>& slice_groups() const { return groups_; }
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
@@ -102,7 +102,7 @@ class StepList {
   BufferId add_gradient(const Value& value);
   BufferId add_buffer(const Value& value, const LayoutPtr& layout);
   void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
-  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch);
+  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch, int threads);
   bool make_sliced(const SliceGroup& group);
   void set_strides(const SliceGroup& group, const std::vector<int>& uses);
   void resize_workspace(DraftStep& draft);

@@ -100,7 +100,8 @@ TEST(Slicing, InferenceEqualsPortable) {
   }
   EXPECT_NE(executions[1]->program().describe().find(" slices"), std::string::npos);
   const auto expected = executions[0]->output<float>("y"), found = executions[1]->output<float>("y");
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << i;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << i;
 }
 
 TEST(Slicing, IsProfiledByStep) {
@@ -128,10 +129,10 @@ class Steps {
     }
     entries_.push_back(std::move(entry));
   }
-  SlicePlan plan(std::int64_t batch) const {
+  SlicePlan plan(std::int64_t batch, int threads = 1) const {
     std::vector<SliceCandidate> candidates;
     for (const Entry& entry : entries_) candidates.push_back({&entry.step, &entry.buffers});
-    return plan_slices(candidates, batch, buffers_);
+    return plan_slices(candidates, batch, threads, buffers_);
   }
 
  private:
@@ -155,9 +156,10 @@ TEST(SlicePlan, NeighboursAreOneGroup) {
   ASSERT_EQ(plan.groups.size(), 1u);
   EXPECT_EQ(plan.groups[0].first, 0u);
   EXPECT_EQ(plan.groups[0].last, 2u);
-  EXPECT_EQ(plan.groups[0].slices, 16);  // 12 MiB in slices of at most 1 MiB, of 32 images
+  EXPECT_EQ(plan.groups[0].slices, 8);  // 12 MiB in slices of at most 2 MiB, of 32 images
   EXPECT_TRUE(steps.plan(7).groups[0].slices == 7);
   EXPECT_TRUE(steps.plan(1).groups.empty());
+  EXPECT_EQ(steps.plan(32, /*threads=*/4).groups[0].slices, 2);
 }
 
 TEST(SlicePlan, WhatReadsASumComesAfterTheGroup) {

@@ -108,9 +108,7 @@ class BoundSlices {
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
     MG_CHECK_MSG(status == dnnl_success, std::string("oneDNN: ") + dnnl_status2str(status));
     if (slice == 0) return;
-    for (const Sum& sum : sums_) {
-      for (std::size_t i = 0; i < sum.elements; ++i) sum.total[i] += sum.term[i];
-    }
+    for (const Sum& sum : sums_) add(sum);
   }
 
  private:
@@ -121,7 +119,15 @@ class BoundSlices {
     std::size_t elements;
   };
 
-  static std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+  static void add(const Sum& sum) {
+    constexpr std::size_t kWorthThreads = 1 << 15;
+#pragma omp parallel for if (sum.elements >= kWorthThreads)
+    for (std::size_t i = 0; i < sum.elements; ++i) sum.total[i] += sum.term[i];
+  }
+
+  static std::size_t rounded(std::size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+  }
 
   void add(int id, const Desc& desc, const SliceBuffer& place) {
     memories_.emplace_back(desc, stream_.get_engine(), place.start);
