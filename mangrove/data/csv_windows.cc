@@ -81,10 +81,14 @@ std::vector<std::string> find_classes(const CsvTable& table) {
   return names;
 }
 
-/// The part of a recording of `rows` rows that a split has: [first, last).
+/// The part of a recording of `rows` rows that a split has: [first, last). Shares are rounded up to whole windows.
 std::pair<std::int64_t, std::int64_t> part_of(Split split, std::int64_t rows, const Options& options) {
-  const auto row = [rows](double share) { return std::llround(share * static_cast<double>(rows)); };
-  const std::int64_t train_end = row(1 - options.validation - options.test), validation_end = row(1 - options.test);
+  const auto part = [&](double share) {
+    const double windows = share * static_cast<double>(rows) / static_cast<double>(options.window);
+    return static_cast<std::int64_t>(std::ceil(windows - 1e-9)) * options.window;
+  };
+  const std::int64_t validation_end = std::max<std::int64_t>(0, rows - part(options.test));
+  const std::int64_t train_end = std::max<std::int64_t>(0, validation_end - part(options.validation));
   if (split == Split::train) return {0, train_end};
   if (split == Split::validation) return {train_end, validation_end};
   return {validation_end, rows};
@@ -109,7 +113,8 @@ Result<std::vector<Window>> cut(const CsvTable& table, Split split, const Option
   }
   if (windows.empty())
     return make_error(Code::data_loss, "no recording's part in this split is as long as a window of " +
-                                           std::to_string(options.window) + " rows");
+                                           std::to_string(options.window) +
+                                           " rows: choose a shorter window, or smaller shares for other splits");
   return windows;
 }
 

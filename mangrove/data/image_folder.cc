@@ -12,6 +12,7 @@ namespace {
 struct Entry {
   fs::path path;
   std::int32_t label;
+  std::size_t rank = 0;  // among the images of its class
 };
 
 class ImageFolder final : public Dataset {
@@ -72,10 +73,12 @@ Result<std::vector<Entry>> list_images(const fs::path& folder, const std::vector
       return make_error(Code::data_loss, folder.string() + ": class '" + name + "' is not among the " +
                                              std::to_string(classes.size()) + " classes of the training split");
     MG_TRY(const auto paths, list_folder(folder / name));
+    std::size_t rank = 0;
     for (const fs::path& path : paths)
-      if (has_image_name(path)) images.push_back({path, static_cast<std::int32_t>(place - classes.begin())});
+      if (has_image_name(path)) images.push_back({path, static_cast<std::int32_t>(place - classes.begin()), rank++});
   }
   if (images.empty()) return make_error(Code::not_found, folder.string() + ": no JPEG, PNG, PPM or PGM images in it");
+  std::ranges::stable_sort(images, {}, &Entry::rank);
   return images;
 }
 

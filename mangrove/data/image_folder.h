@@ -10,7 +10,8 @@ namespace mangrove::data {
 /// out. Images are decoded when they are read, scaled so that the shorter side fits and cut to the middle.
 ///   size      SIDE or WIDTHxHEIGHT; without it, that of the first image of the training split
 ///   channels  1 or 3; without it, as the first image has
-/// Classes are the folders of the training split in the order of their names. Null where the folder has splits but not
+/// Classes are the folders of the training split in the order of their names; samples are the first image of each
+/// class, then the second of each, so that the first so many have all classes. Null where the folder has splits but not
 /// this one; where it has none, all is the training split.
 /// errors: not_found (no such folder, no images), invalid_argument (options), data_loss (another split has a class that
 /// training has not; an image that cannot be decoded: then, read() does).

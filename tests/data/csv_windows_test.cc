@@ -76,6 +76,14 @@ TEST_F(CsvWindowsTest, SplitsAreDisjointPartsOfEveryRecordingsTime) {
     for (const float start : starts(*other)) EXPECT_FALSE(of_test.contains(start + 9)) << start;
 }
 
+TEST_F(CsvWindowsTest, PartsOfShortRecordingsAreWholeWindows) {
+  write(folder_ / "walk.csv", kHeader + rows(0, 35, "walk") + rows(35, 70, "rest"));
+  const std::string options = ",window=10,validation=0.05,test=0.1";
+  EXPECT_EQ(starts(**open(options)), (std::vector<float>{0, 35}));
+  EXPECT_EQ(starts(**open(options, Split::validation)), (std::vector<float>{15, 50}));
+  EXPECT_EQ(starts(**open(options, Split::test)), (std::vector<float>{25, 60}));
+}
+
 TEST_F(CsvWindowsTest, FolderOfSplits) {
   write(folder_ / "set" / "train.csv", kHeader + rows(0, 10, "walk") + rows(10, 20, "rest"));
   write(folder_ / "set" / "test.csv", kHeader + rows(0, 5, "walk"));
