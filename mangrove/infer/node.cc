@@ -16,6 +16,7 @@
 #include "mangrove/infer/stage.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/learn/metrics.h"
+#include "mangrove/learn/preparation.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
@@ -66,6 +67,7 @@ class NodeRole {
   std::optional<Graph> graph_;
   std::shared_ptr<const data::Dataset> dataset_;
   std::int64_t samples_ = 0;
+  data::LoaderOptions loading_;  // of micro-batches, prepared as the network was trained
 
   std::unique_ptr<learn::Replica> replica_;  // the unsplit network, until stages are placed
   std::optional<SingleRun> single_;
@@ -83,6 +85,8 @@ Status NodeRole::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
   MG_TRY(dataset_, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
   samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
+  loading_ = {.batch = job_.micro_batch(), .workers = context_.threads};
+  MG_TRY(loading_.augmentation, learn::preparation_of(*graph_, job_.data(), context_.data_folder));
   return make_replica();
 }
 
@@ -91,7 +95,8 @@ Status NodeRole::make_replica() {
   MG_TRY(replica_, learn::Replica::create(*graph_, {.batch = job_.micro_batch(),
                                                     .mode = Mode::inference,
                                                     .backend = job_.backend(),
-                                                    .threads = context_.threads}));
+                                                    .threads = context_.threads,
+                                                    .fuse = !job_.unfused()}));
   return {};
 }
 
@@ -182,7 +187,7 @@ Status NodeRole::send_profile(std::uint64_t request) {
   single_.reset();
   MG_RETURN_IF_ERROR(make_replica());
   FromNode message;
-  MG_TRY(*message.mutable_profile(), profile(*replica_, *dataset_, samples_, context_.clock));
+  MG_TRY(*message.mutable_profile(), profile(*replica_, *dataset_, samples_, loading_, context_.clock));
   message.mutable_profile()->set_request(request);
   send(std::move(message));
   return {};
@@ -191,7 +196,7 @@ Status NodeRole::send_profile(std::uint64_t request) {
 Status NodeRole::start_single(std::uint64_t request) {
   single_.reset();
   MG_RETURN_IF_ERROR(make_replica());
-  single_.emplace(request, *replica_, dataset_, samples_, context_.clock);
+  single_.emplace(request, *replica_, dataset_, samples_, loading_, context_.clock);
   return {};
 }
 
@@ -235,12 +240,12 @@ Status NodeRole::compile_stages() {
       continue;
     }
     MG_TRY(held[s], Stage::create(*graph_, places_[s].first(), places_[s].last(),
-                                  {job_.micro_batch(), job_.backend(), context_.threads}));
+                                  {job_.micro_batch(), job_.backend(), context_.threads, !job_.unfused()}));
     const std::vector<float> nothing(static_cast<std::size_t>(held[s]->input_elements(job_.micro_batch())));
     MG_RETURN_IF_ERROR(held[s]->run(job_.micro_batch(), nothing));  // touches all memory before the time counts
   }
   stages_ = std::move(held);
-  if (stages_.contains(0) && !loader_) loader_.emplace(dataset_, data::LoaderOptions{.batch = job_.micro_batch()});
+  if (stages_.contains(0) && !loader_) loader_.emplace(dataset_, loading_);
   return {};
 }
 

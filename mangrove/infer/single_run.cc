@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+
+#include "mangrove/data/batch_rows.h"
 
 namespace mangrove::infer {
 namespace {
@@ -16,19 +19,14 @@ Seconds median(std::vector<Seconds> times) {
 }
 
 /// Samples [begin, begin + count) of a data set, read on this thread.
-Result<data::Batch> read_batch(const data::Dataset& dataset, std::int64_t rows, std::int64_t begin,
+Result<data::Batch> read_batch(const data::Dataset& dataset, const data::LoaderOptions& loading, std::int64_t begin,
                                std::int64_t count) {
-  std::vector<std::int64_t> dims = {rows};
-  const Shape sample = dataset.sample_shape();
-  dims.insert(dims.end(), sample.begin(), sample.end());
-  data::Batch batch{Tensor(DType::f32, Shape(dims)),
-                    std::vector<std::int32_t>(static_cast<std::size_t>(rows), data::kPadding), count};
-  const auto elements = static_cast<std::size_t>(sample.elements());
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto index = static_cast<std::uint32_t>(begin + i);
-    const auto row = batch.images.as<float>().subspan(static_cast<std::size_t>(i) * elements, elements);
-    MG_RETURN_IF_ERROR(dataset.read(index, row));
-    batch.labels[static_cast<std::size_t>(i)] = dataset.label(index);
+  std::vector<std::uint32_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(begin));
+  MG_TRY(data::Batch batch, data::empty_batch(dataset, loading, indices));
+  for (std::size_t first = 0; first < indices.size(); first += data::kRowBlock) {
+    const std::size_t last = std::min(first + data::kRowBlock, indices.size());
+    if (auto problem = data::fill_rows(dataset, loading, indices, 0, first, last, batch)) return problem->error;
   }
   return batch;
 }
@@ -36,14 +34,14 @@ Result<data::Batch> read_batch(const data::Dataset& dataset, std::int64_t rows, 
 }  // namespace
 
 Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
-                        const Clock& clock) {
+                        const data::LoaderOptions& loading, const Clock& clock) {
   const std::int64_t count = std::min(samples, replica.batch());
   std::vector<Seconds> reads;
   std::optional<data::Batch> batch;
   for (int i = 0; i < kProfileRepeats; ++i) {
     const std::int64_t begin = std::min(i * count, samples - count);
     const Instant start = clock.now();
-    MG_TRY(batch, read_batch(dataset, replica.batch(), begin, count));
+    MG_TRY(batch, read_batch(dataset, loading, begin, count));
     reads.push_back(clock.now() - start);
   }
   replica.predict(*batch);  // real samples as input, and everything warm
@@ -56,8 +54,8 @@ Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, s
 }
 
 SingleRun::SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-                     std::int64_t samples, const Clock& clock)
-    : replica_(replica), samples_(samples), clock_(clock), loader_(std::move(dataset), {.batch = replica.batch()}) {
+                     std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock)
+    : replica_(replica), samples_(samples), clock_(clock), loader_(std::move(dataset), loading) {
   replica_.execution().forward();  // touches all memory before the time counts
   chunk_.set_request(request);
   start_ = last_chunk_ = clock.now();

@@ -10,10 +10,10 @@
 
 namespace mangrove::infer {
 
-/// Time of each operator of the unsplit network on one micro-batch, and of reading one. Medians.
-/// errors: those of Dataset::read.
+/// Time of each operator of the unsplit network on one micro-batch, and of reading one, prepared as `loading` says.
+/// Medians. errors: those of Dataset::read.
 Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
-                        const Clock& clock);
+                        const data::LoaderOptions& loading, const Clock& clock);
 
 /// One pass of the unsplit network over a data set, a micro-batch at a time, so that its node can listen in between.
 /// threads: one at a time.
@@ -21,7 +21,7 @@ class SingleRun {
  public:
   /// `replica` stays the caller's.
   SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-            std::int64_t samples, const Clock& clock);
+            std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock);
 
   /// Classifies the next micro-batch. Returns a chunk to send, now and then and at the end. errors: those of
   /// Loader::next.

@@ -37,6 +37,7 @@ Result<std::unique_ptr<Stage>> Stage::create(const Graph& graph, std::size_t fir
   MG_TRY(auto program, Program::compile(slice, {.mode = Mode::inference,
                                                 .batch = options.micro_batch,
                                                 .backend = options.backend,
+                                                .fuse = options.fuse,
                                                 .threads = options.threads}));
   MG_TRY(stage->execution_, Execution::create(std::move(program), options.threads));
   return stage;

@@ -15,6 +15,7 @@ struct StageOptions {
   std::int64_t micro_batch = 32;
   std::string backend;  // "" takes the fastest
   int threads = 1;
+  bool fuse = true;  // CompileOptions::fuse
 };
 
 /// Operators [first, last) of a graph, compiled for one node.
