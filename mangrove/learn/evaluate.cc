@@ -17,7 +17,8 @@ bool differs_in_training(const Graph& graph) {
 
 }  // namespace
 
-Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop) {
+Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop,
+                            std::shared_ptr<const data::Augmentation> augmentation) {
   MG_RETURN_IF_ERROR(check_fits(replica.graph(), *dataset));
   if (replica.mode() == Mode::training && differs_in_training(replica.graph())) {
     return make_error(Code::failed_precondition, "graph '" + replica.graph().name() +
@@ -26,7 +27,7 @@ Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Datase
   }
   std::vector<std::uint32_t> samples(dataset->size());
   std::iota(samples.begin(), samples.end(), 0u);
-  data::Loader loader(dataset, {.batch = replica.batch()});
+  data::Loader loader(dataset, {.batch = replica.batch(), .augmentation = std::move(augmentation)});
   request_all(loader, samples, replica.batch());
   Evaluation evaluation{ConfusionMatrix(replica.classes()), 0};
   BatchStats stats;

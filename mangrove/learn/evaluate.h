@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/learn/replica.h"
@@ -14,9 +15,10 @@ struct Evaluation {
   double loss = 0;  // mean
 };
 
-/// Runs the whole data set through the network.
+/// Runs the whole data set through the network, its samples prepared as `augmentation` says where there is one.
 /// errors: failed_precondition (a replica in training mode of a network that does something else in training: batch
 /// normalisation, dropout); those of check_fits and Loader::next; cancelled (`stop`, looked at between batches).
-Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop = {});
+Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop = {},
+                            std::shared_ptr<const data::Augmentation> augmentation = nullptr);
 
 }  // namespace mangrove::learn

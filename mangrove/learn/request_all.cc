@@ -5,10 +5,11 @@
 
 namespace mangrove::learn {
 
-void request_all(data::Loader& loader, std::span<const std::uint32_t> samples, std::int64_t batch) {
+void request_all(data::Loader& loader, std::span<const std::uint32_t> samples, std::int64_t batch,
+                 std::uint64_t epoch) {
   while (!samples.empty()) {
     const auto part = samples.first(std::min(static_cast<std::size_t>(batch), samples.size()));
-    loader.request({part.begin(), part.end()});
+    loader.request({part.begin(), part.end()}, epoch);
     samples = samples.subspan(part.size());
   }
 }

@@ -7,7 +7,8 @@
 
 namespace mangrove::learn {
 
-/// Asks the loader for these samples, in batches of `batch`; the last one may be smaller.
-void request_all(data::Loader& loader, std::span<const std::uint32_t> samples, std::int64_t batch);
+/// Asks the loader for these samples of an epoch, in batches of `batch`; the last one may be smaller.
+void request_all(data::Loader& loader, std::span<const std::uint32_t> samples, std::int64_t batch,
+                 std::uint64_t epoch = 0);
 
 }  // namespace mangrove::learn

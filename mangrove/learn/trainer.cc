@@ -56,10 +56,13 @@ Trainer::Trainer(std::unique_ptr<Replica> replica, std::shared_ptr<const data::D
 
 void Trainer::visit(std::vector<std::uint32_t> samples) {
   // A new loader, because an old one may still hold requests that a restore has made void.
-  loader_ = std::make_unique<data::Loader>(dataset_, data::LoaderOptions{.batch = options_.replica.batch});
+  loader_ = std::make_unique<data::Loader>(dataset_, data::LoaderOptions{.batch = options_.replica.batch,
+                                                                         .augmentation = options_.augmentation,
+                                                                         .training = true,
+                                                                         .seed = options_.seed});
   order_ = std::move(samples);
   visited_ = 0;
-  request_all(*loader_, order_, options_.replica.batch);
+  request_all(*loader_, order_, options_.replica.batch, static_cast<std::uint64_t>(epochs_done_));
 }
 
 Result<BatchStats> Trainer::step() {
@@ -133,7 +136,7 @@ Result<Evaluation> Trainer::evaluate(std::shared_ptr<const data::Dataset> datase
   ReplicaOptions options = options_.replica;
   options.mode = Mode::inference;
   MG_TRY(const auto replica, Replica::create(model(), options));
-  return learn::evaluate(*replica, std::move(dataset), std::move(stop));
+  return learn::evaluate(*replica, std::move(dataset), std::move(stop), options_.augmentation);
 }
 
 Checkpoint Trainer::checkpoint() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mangrove/base/clock.h"
+#include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/learn/checkpoint.h"
@@ -28,7 +29,8 @@ class Trainer {
     ScheduleOptions schedule;
     std::int64_t total_steps = 0;  // where the schedule ends; needed by cosine and one_cycle
     float ema_decay = 0;           // of the average of the weights that model() has; 0: none, it has the weights
-    std::uint64_t seed = 1;        // of the order of the samples and of dropout
+    std::uint64_t seed = 1;        // of the order of the samples, of their augmentation and of dropout
+    std::shared_ptr<const data::Augmentation> augmentation = {};  // null: samples as they are
   };
   /// errors: those of Replica::create, Optimizer::create and Schedule::create; invalid_argument (a data set that is
   /// empty or does not fit the graph, a schedule without the total_steps that it needs, ema_decay).

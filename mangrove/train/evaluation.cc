@@ -1,6 +1,7 @@
 #include "mangrove/train/evaluation.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -40,7 +41,7 @@ class EvaluationRun {
       }
       if (const auto* answered = std::get_if<Workers::Answered>(&news)) count(*answered);
     }
-    if (task_.samples > 0) evaluation_.loss /= static_cast<double>(task_.samples);
+    for (const auto& [first, loss] : losses_) evaluation_.loss += loss / static_cast<double>(task_.samples);
     return std::move(evaluation_);
   }
 
@@ -49,14 +50,18 @@ class EvaluationRun {
     const net::RankSet ranks = workers_.ready();
     for (const net::Rank rank : ranks) {
       const std::size_t share = (work_.pending_count() + ranks.size() - 1) / ranks.size();
-      const auto parts =
-          work_.assign(std::span(&rank, 1), std::min(share, kBatches * static_cast<std::size_t>(task_.batch)));
+      // Whole batches, so that their composition, and with it the loss, does not depend on who was when ready.
+      const auto batch = static_cast<std::size_t>(task_.batch);
+      const std::size_t batches = std::min((share + batch - 1) / batch, kBatches);
+      const auto parts = work_.assign(std::span(&rank, 1), batches * batch);
       if (parts.empty()) return;
       const EpochWork::Samples& samples = parts.begin()->second;
       Work work;
       work.set_kind(Work::EVALUATE);
       work.set_version(task_.version);
       work.set_validation(task_.validation);
+      work.set_batch(task_.batch);
+      first_sample_[rank] = samples.front();
       work.mutable_samples()->Add(samples.begin(), samples.end());
       const bool knows = !up_to_date_.insert(rank).second;
       workers_.give(rank, std::move(work), knows ? std::span<const float>() : values_);
@@ -65,7 +70,11 @@ class EvaluationRun {
 
   void count(const Workers::Answered& answered) {
     work_.finish(answered.rank);
-    evaluation_.loss += answered.answer.loss();  // the sum, until all are in
+    std::uint32_t first = first_sample_.at(answered.rank);
+    for (const double loss : answered.answer.losses()) {
+      losses_[first] = loss;
+      first += static_cast<std::uint32_t>(task_.batch);
+    }
     for (int i = 0; i < answered.answer.truths_size(); ++i) {
       evaluation_.confusion.add(answered.answer.truths(i), answered.answer.predictions(i));
     }
@@ -82,6 +91,8 @@ class EvaluationRun {
   const EvaluationTask task_;
   const std::span<const float> values_;
   Evaluation evaluation_;
+  std::map<std::uint32_t, double> losses_;           // of the batches that are done, by their first sample
+  std::map<net::Rank, std::uint32_t> first_sample_;  // of what each rank was given last
   EpochWork work_;
   std::set<net::Rank> up_to_date_;  // were sent the values
   const Instant start_;

@@ -55,6 +55,7 @@ class Server {
  private:
   Status prepare();
   Status resume(const learn::Checkpoint& checkpoint);
+  EpochWork work_of_epoch(std::int64_t epoch) const;
   Status train_epoch();
   Status train_step();
   Status collect();
@@ -162,10 +163,14 @@ Status Server::resume(const learn::Checkpoint& checkpoint) {
   return {};
 }
 
+EpochWork Server::work_of_epoch(std::int64_t epoch) const {
+  return EpochWork(data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(),
+                                     static_cast<std::uint64_t>(epoch)));
+}
+
 Status Server::train_epoch() {
   if (work_.done()) {  // else it continues one from a checkpoint
-    work_ = EpochWork(data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(),
-                                        static_cast<std::uint64_t>(epoch_)));
+    work_ = work_of_epoch(epoch_);
     epoch_stats_ = {};
   }
   while (!work_.done()) {
@@ -210,7 +215,12 @@ Status Server::train_step() {
   MG_RETURN_IF_ERROR(wait_for_ready());
   const net::RankSet ranks = workers_.ready();
   const auto parts = work_.assign(ranks, batch_);
-  const auto next_parts = work_.preview(ranks, batch_);
+  // the first samples of the next epoch are loaded during the last step of this one
+  const bool last_step = work_.pending_count() == 0;
+  const std::int64_t next_epoch = epoch_ + (last_step ? 1 : 0);
+  std::map<net::Rank, EpochWork::Samples> next_parts;
+  if (!last_step || next_epoch < job_.epochs())
+    next_parts = (last_step ? work_of_epoch(next_epoch) : work_).preview(ranks, batch_);
   for (const auto& [rank, samples] : parts) {
     Work work;
     work.set_kind(Work::TRAIN);
@@ -219,6 +229,7 @@ Status Server::train_step() {
     work.mutable_samples()->Add(samples.begin(), samples.end());
     if (const auto next = next_parts.find(rank); next != next_parts.end()) {
       work.mutable_next_samples()->Add(next->second.begin(), next->second.end());
+      work.set_next_epoch(next_epoch);
     }
     workers_.give(rank, work, master_->values());
   }

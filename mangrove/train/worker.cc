@@ -6,6 +6,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/loader.h"
+#include "mangrove/data/subset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
@@ -24,14 +25,12 @@ using Samples = std::vector<std::uint32_t>;
 class Source {
  public:
   Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
-      : dataset_(std::move(dataset)),
-        size_(limit > 0 ? std::min<std::int64_t>(limit, dataset_->size()) : dataset_->size()),
-        loader_(dataset_, options) {}
+      : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options) {}
 
   const data::Dataset& dataset() const { return *dataset_; }
-  std::int64_t size() const { return size_; }
+  std::int64_t size() const { return dataset_->size(); }
   bool has(const Samples& samples) const {
-    return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size_; });
+    return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size(); });
   }
 
   /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
@@ -51,7 +50,6 @@ class Source {
 
  private:
   std::shared_ptr<const data::Dataset> dataset_;
-  std::int64_t size_;
   data::Loader loader_;
   std::optional<Samples> ahead_;
   std::int64_t ahead_epoch_ = 0;
@@ -104,7 +102,7 @@ Status Worker::open_data() {
   const auto open = [&](data::Split split) { return data::open_dataset(job_.data(), split, context_.data_folder); };
   MG_TRY(auto train, open(data::Split::train));
   MG_TRY(auto test, open(data::Split::test));
-  data::LoaderOptions options{.batch = job_.batch(), .seed = job_.seed()};
+  data::LoaderOptions options{.batch = job_.batch(), .workers = context_.threads, .seed = job_.seed()};
   if (!job_.augment().empty()) {
     MG_TRY(options.augmentation, data::Augmentation::create(job_.augment(), *train).context("augment"));
     augmentation_ = options.augmentation->text();
@@ -218,7 +216,7 @@ Status Worker::train(const Work& work) {
   MG_TRY(const data::Batch batch, train_->take({work.samples().begin(), work.samples().end()}, work.epoch()));
   const Samples next(work.next_samples().begin(), work.next_samples().end());
   if (train_->has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
-    MG_RETURN_IF_ERROR(train_->prepare(next, work.epoch()));
+    MG_RETURN_IF_ERROR(train_->prepare(next, work.next_epoch()));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
   replica_->read_gradients(std::span(flat_).first(parameters_));
@@ -239,16 +237,16 @@ Status Worker::evaluate(const Work& work) {
                    samples.begin() + static_cast<std::ptrdiff_t>(last));
   };
   Answer result;
-  learn::BatchStats stats;
   for (std::size_t first = 0; first < samples.size();) {
     MG_TRY(const data::Batch batch, source(work).take(part(first), 0));
     first += static_cast<std::size_t>(batch.count);
     if (first < samples.size()) MG_RETURN_IF_ERROR(source(work).prepare(part(first), 0));
+    learn::BatchStats stats;
     const std::vector<std::int32_t> predictions = replica_->predict(batch, &stats);
+    result.add_losses(stats.loss);
     result.mutable_predictions()->Add(predictions.begin(), predictions.end());
     result.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
   }
-  result.set_loss(stats.loss);
   result.set_count(static_cast<std::int64_t>(samples.size()));
   answer(std::move(result), work.round(), {});
   return {};

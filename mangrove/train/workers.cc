@@ -88,6 +88,9 @@ void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
   work.set_round(worker.round);
   worker.samples = work.samples_size();
   worker.predictions = work.kind() == Work::EVALUATE ? work.samples_size() : 0;
+  worker.losses = 0;
+  if (work.kind() == Work::EVALUATE)
+    worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
   worker.body_bytes = work.kind() == Work::TRAIN ? values.size_bytes() : 0;
   worker.deadline = context_.clock.after(timeout_);
   std::string payload = net::begin_payload(work.SerializeAsString(), values.size_bytes());
@@ -183,7 +186,7 @@ void Workers::leave_out(net::Rank rank, const Error& error) {
 bool Workers::fits(const Answer& answer, const Worker& worker) const {
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < reference_.classes_size(); };
   return answer.count() == worker.samples && answer.predictions_size() == worker.predictions &&
-         answer.truths_size() == worker.predictions &&
+         answer.truths_size() == worker.predictions && answer.losses_size() == worker.losses &&
          std::all_of(answer.truths().begin(), answer.truths().end(), is_class) &&
          std::all_of(answer.predictions().begin(), answer.predictions().end(), is_class);
 }

@@ -60,6 +60,7 @@ class Workers {
     std::uint64_t round = 0;  // of the work it was given last
     int samples = 0;          // in that work
     int predictions = 0;      // that the answer must hold
+    int losses = 0;           // the same
     std::size_t body_bytes = 0;
     Deadline deadline;  // of its answer
     Instant next_ping;  // while silent or starting

@@ -37,6 +37,22 @@ Graph small_graph() {
   return *graph;
 }
 
+Graph normalized_graph() {
+  GraphParts parts = small_graph().parts();
+  parts.name = "normalized";
+  parts.nodes[2].inputs = {"normal"};
+  parts.nodes.push_back(
+      {"bn", "BatchNormalization", {}, {"hidden", "bn.scale", "bn.shift", "bn.mean", "bn.var"}, {"normal"}});
+  const auto filled = [](float value) { return Tensor::of<float>({16}, std::vector<float>(16, value)); };
+  parts.initializers.emplace("bn.scale", filled(1));
+  parts.initializers.emplace("bn.shift", filled(0));
+  parts.initializers.emplace("bn.mean", filled(0));
+  parts.initializers.emplace("bn.var", filled(1));
+  Result<Graph> graph = Graph::create(std::move(parts));
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return *graph;
+}
+
 TrainJob small_job(std::int64_t samples) {
   TrainJob job;
   job.set_model(encode_onnx(small_graph()));

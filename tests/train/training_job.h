@@ -11,6 +11,9 @@ namespace mangrove::train {
 /// A network that trains fast: one small hidden layer.
 Graph small_graph();
 
+/// The same with batch normalization of the hidden layer.
+Graph normalized_graph();
+
 /// One epoch over the first `samples` glyphs with small_graph() in batches of 8.
 TrainJob small_job(std::int64_t samples);
 

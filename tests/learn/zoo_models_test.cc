@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "mangrove/engine/execution.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove {
+namespace {
+
+/// One network of each family, small enough for the portable kernels.
+struct Network {
+  const char* name;
+  Shape sample;
+};
+
+std::unique_ptr<Execution> execution_of(const Graph& graph, Mode mode, const std::string& backend) {
+  const auto program = Program::compile(graph, {.mode = mode, .batch = 2, .backend = backend});
+  MG_CHECK_MSG(program.ok(), program.error().message);
+  auto execution = Execution::create(*program).value();
+  Random random(7);
+  for (float& x : execution->input<float>("input")) x = static_cast<float>(random.normal());
+  return execution;
+}
+
+class ZooNetwork : public ::testing::TestWithParam<Network> {};
+
+TEST_P(ZooNetwork, GivesFiniteLogitsThatDifferBetweenSamplesTheSameOnEveryBackend) {
+  const auto parsed = parse_onnx(
+      encode_onnx(zoo::build_model(GetParam().name, {.sample_shape = GetParam().sample, .classes = 5}).value()));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  std::vector<float> reference;
+  for (const std::string& backend : backend_names()) {
+    const auto execution = execution_of(*parsed, Mode::inference, backend);
+    execution->forward();
+    const auto logits = execution->output<float>("logits");
+    float largest = 0;
+    for (const float x : logits) {
+      ASSERT_TRUE(std::isfinite(x)) << backend;
+      largest = std::max(largest, std::abs(x));
+    }
+    EXPECT_FALSE(std::equal(logits.begin(), logits.begin() + 5, logits.begin() + 5)) << backend;
+    if (reference.empty()) reference.assign(logits.begin(), logits.end());
+    for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], reference[i], 2e-4f * largest) << backend;
+  }
+}
+
+TEST_P(ZooNetwork, GradientsReachEveryParameter) {
+  const Graph graph = zoo::build_model(GetParam().name, {.sample_shape = GetParam().sample, .classes = 5}).value();
+  const auto execution = execution_of(graph, Mode::training, "");
+  execution->forward();
+  Random random(8);
+  for (float& g : execution->output_gradient<float>("logits")) g = static_cast<float>(random.normal());
+  execution->backward();
+  for (const Execution::ParameterView& view : execution->parameters()) {
+    double sum = 0;
+    for (const float g : view.gradient) sum += std::abs(static_cast<double>(g));
+    EXPECT_TRUE(std::isfinite(sum) && sum > 0) << view.name << " " << sum;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, ZooNetwork,
+    ::testing::Values(Network{"mlp-16", {1, 6, 6}}, Network{"lenet", {1, 28, 28}}, Network{"alexnet", {3, 64, 64}},
+                      Network{"vgg-11", {3, 32, 32}}, Network{"resnet-8", {3, 16, 16}},
+                      Network{"resnet-8-b", {3, 16, 16}}, Network{"resnet-18", {3, 48, 48}},
+                      Network{"resnet-50-cifar", {3, 16, 16}}, Network{"wrn-10-1", {3, 16, 16}},
+                      Network{"mobilenet-0.25-0", {3, 64, 64}}, Network{"mobilenetv2-0.35", {3, 64, 64}},
+                      Network{"shufflenet-v1-g3", {3, 64, 64}}, Network{"shufflenet-v2-0.5", {3, 64, 64}},
+                      Network{"squeezenet-1.1", {3, 64, 64}}, Network{"xception", {3, 48, 48}},
+                      Network{"densenet-bc-22-8", {3, 16, 16}}, Network{"densenet-121", {3, 64, 64}}),
+    [](const auto& instance) {
+      std::string name = instance.param.name;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
+}  // namespace
+}  // namespace mangrove
