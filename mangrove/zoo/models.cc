@@ -5,7 +5,7 @@
 namespace mangrove::zoo {
 
 std::span<const ModelEntry> models() {
-  static const Shape mnist{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224};
+  static const Shape mnist{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224}, window{9, 128};
   // tests/zoo/counts_test.cc builds every one and compares the counts
   static const std::vector<ModelEntry> table = {
       {"mlp", mnist, 10, 109'386, 109'184},
@@ -41,6 +41,8 @@ std::span<const ModelEntry> models() {
       {"xception", {3, 299, 299}, 1000, 22'855'952, 8'357'403'496},
       {"densenet-bc-100-12", cifar, 10, 769'162, 287'929'692},
       {"densenet-121", imagenet, 1000, 7'978'856, 2'834'161'664},
+      {"lstm", window, 6, 204'038, 25'756'416},
+      {"gru", window, 6, 153'222, 19'317'504},
   };
   return table;
 }

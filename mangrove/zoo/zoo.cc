@@ -72,6 +72,14 @@ constexpr Builder kBuilders[] = {
       "Huang et al., CVPR 2017"},
      Sample::image,
      &build_densenet},
+    {{"lstm", "lstm-U-L, L layers of U units", "classifier of sensor windows, 2 layers of 128 units or as named",
+      "Hochreiter & Schmidhuber, 1997; Ordonez & Roggen, Sensors 2016"},
+     Sample::window,
+     &build_lstm},
+    {{"gru", "gru-U-L, L layers of U units", "classifier of sensor windows, 2 layers of 128 units or as named",
+      "Cho et al., EMNLP 2014"},
+     Sample::window,
+     &build_gru},
 };
 
 bool has_stem(std::string_view name, std::string_view stem) {

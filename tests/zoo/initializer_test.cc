@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"shufflenet-v2-1.0", kCifar, "stage3.unit2.conv1.weight", 1.0 / 116, 0},
         Case{"squeezenet-1.1", kCifar, "fire3.expand3x3.weight", std::sqrt(1.0 / (16 * 9)), std::sqrt(3.0 / (16 * 9))},
         Case{"xception", kCifar, "block2.conv1.pointwise.weight", std::sqrt(2.0 / 384), std::sqrt(6.0 / 384)},
-        Case{"densenet-bc-22-8", kCifar, "block2.layer1.conv2.weight", std::sqrt(2.0 / (32 * 9)), 0}),
+        Case{"densenet-bc-22-8", kCifar, "block2.layer1.conv2.weight", std::sqrt(2.0 / (32 * 9)), 0},
+        Case{"lstm-64", {3, 8}, "layer2.weight", std::sqrt(2.0 / 128), std::sqrt(6.0 / 128)}),
     [](const auto& instance) {
       std::string name = instance.param.model;
       std::replace_if(
@@ -91,6 +92,9 @@ TEST(Initializer, BiasesStartAtZeroUnlessThePaperSaysOtherwise) {
     for (const float b : alexnet.initializers().at(layer + std::string(".bias")).as<float>()) EXPECT_EQ(b, 0) << layer;
   for (const char* layer : {"conv2", "conv4", "conv5", "fc6", "fc7"})
     for (const float b : alexnet.initializers().at(layer + std::string(".bias")).as<float>()) EXPECT_EQ(b, 1) << layer;
+  const Graph lstm = build_model("lstm-4-1", {.sample_shape = {3, 8}}).value();
+  const auto bias = lstm.initializers().at("layer1.bias").as<float>();  // input, output, forget, cell; then recurrent
+  for (std::size_t i = 0; i < bias.size(); ++i) EXPECT_EQ(bias[i], i >= 8 && i < 12 ? 1 : 0) << i;
 }
 
 TEST(Initializer, BatchNormalizationStartsAsTheIdentity) {

@@ -117,37 +117,37 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(model_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
 TEST(Zoo, NamesOutsideOfWhatAFamilyTakesAreRefused) {
-  for (const char* name : {
-           "mlp-0",
-           "mlp-128-",
-           "mlp-x",
-           "lenet-5",
-           "alexnet-2",
-           "vgg",
-           "vgg-12",
-           "vgg-16-bn",
-           "resnet",
-           "resnet-33",
-           "resnet-20-c",
-           "resnet-34-b",
-           "resnet-20-cifar",
-           "wrn-28",
-           "wrn-27-10",
-           "wrn-28-0",
-           "mobilenet-0",
-           "mobilenet-1e9",
-           "mobilenet-nan",
-           "mobilenet-0.5-1-1",
-           "mobilenetv2-x",
-           "shufflenet-v1-g5",
-           "shufflenet-v1-3",
-           "shufflenet-v2-0.7",
-           "squeezenet-1.1-x",
-           "densenet-bc-100",
-           "densenet-bc-99-12",
-           "densenet-122",
-
-       }) {
+  for (const char* name : {"mlp-0",
+                           "mlp-128-",
+                           "mlp-x",
+                           "lenet-5",
+                           "alexnet-2",
+                           "vgg",
+                           "vgg-12",
+                           "vgg-16-bn",
+                           "resnet",
+                           "resnet-33",
+                           "resnet-20-c",
+                           "resnet-34-b",
+                           "resnet-20-cifar",
+                           "wrn-28",
+                           "wrn-27-10",
+                           "wrn-28-0",
+                           "mobilenet-0",
+                           "mobilenet-1e9",
+                           "mobilenet-nan",
+                           "mobilenet-0.5-1-1",
+                           "mobilenetv2-x",
+                           "shufflenet-v1-g5",
+                           "shufflenet-v1-3",
+                           "shufflenet-v2-0.7",
+                           "squeezenet-1.1-x",
+                           "densenet-bc-100",
+                           "densenet-bc-99-12",
+                           "densenet-122",
+                           "lstm-0",
+                           "lstm-8-9",
+                           "gru-8-1-1"}) {
     const bool is_window = std::string_view(name).starts_with("lstm") || std::string_view(name).starts_with("gru");
     const auto graph = build_model(name, {.sample_shape = is_window ? Shape{1, 8} : Shape{1, 28, 28}});
     ASSERT_FALSE(graph.ok()) << name;
@@ -163,6 +163,8 @@ TEST(Zoo, NamesThatOnlyThePatternGivesAreBuilt) {
         "mobilenetv2-0.35", "shufflenet-v1-g8", "shufflenet-v2-2.0", "densenet-bc-22-8"}) {
     EXPECT_EQ(build(name, {.sample_shape = {3, 32, 32}, .classes = 3}).value("logits").shape, (Shape{kBatch, 3}));
   }
+  for (const char* name : {"lstm-8", "gru-8-3"})
+    EXPECT_EQ(build(name, {.sample_shape = {3, 16}, .classes = 3}).value("logits").shape, (Shape{kBatch, 3}));
 }
 
 TEST(Zoo, ModelsThatNoFileCanHoldAreRefusedBeforeTheyAreAllocated) {
