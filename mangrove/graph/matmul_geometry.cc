@@ -42,4 +42,18 @@ MatMulGeometry with_tall_a(MatMulGeometry geometry) {
   return geometry;
 }
 
+std::vector<std::int64_t> matrices_met(const Shape& input, const Shape& output) {
+  std::vector<std::int64_t> met(static_cast<std::size_t>(output.elements()), 0);
+  for (std::size_t i = 0; i < met.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), stride = 1;
+    for (std::size_t d = output.rank(); d-- > 0; rest /= output[d]) {
+      if (d + input.rank() < output.rank()) break;  // the input has no such dimension
+      const std::int64_t size = input[d + input.rank() - output.rank()];
+      if (size != 1) met[i] += rest % output[d] * stride;
+      stride *= size;
+    }
+  }
+  return met;
+}
+
 }  // namespace mangrove

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "mangrove/base/result.h"
 #include "mangrove/tensor/shape.h"
@@ -22,5 +23,9 @@ Result<MatMulGeometry> matmul_geometry(const Shape& a, const Shape& b);
 /// A matrix that meets a stack of matrices is like one tall matrix: moves the stack into m where B has none.
 /// Every dimension must be bound.
 MatMulGeometry with_tall_a(MatMulGeometry geometry);
+
+/// For each matrix of a stack `output`, which one of the stack `input`, broadcast to it, it comes from.
+/// Every dimension must be bound.
+std::vector<std::int64_t> matrices_met(const Shape& input, const Shape& output);
 
 }  // namespace mangrove
