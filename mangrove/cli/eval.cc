@@ -6,6 +6,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/evaluate.h"
+#include "mangrove/learn/preparation.h"
 
 namespace mangrove::cli {
 
@@ -13,8 +14,10 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   if (settings.model.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   MG_TRY(const Graph graph, load_onnx(settings.model));
   MG_TRY(const std::string name, ensure_data(settings.data, stop));
-  MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, data::data_folder(settings.data.data_dir)));
+  const fs::path folder = data::data_folder(settings.data.data_dir);
+  MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, folder));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset).context("model " + settings.model));
+  MG_TRY(const auto augmentation, learn::preparation_of(graph, name, folder).context("model " + settings.model));
   learn::ReplicaOptions options;
   options.batch = settings.batch;
   options.mode = Mode::inference;
@@ -24,7 +27,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   SteadyClock clock;
   const Instant start = clock.now();
   MG_TRY(const learn::Evaluation evaluation,
-         learn::evaluate(*replica, dataset, stop).context("model " + settings.model));
+         learn::evaluate(*replica, dataset, stop, augmentation).context("model " + settings.model));
   const Seconds seconds = clock.now() - start;
   const learn::ConfusionMatrix& matrix = evaluation.confusion;
   nlohmann::json rows = nlohmann::json::array();
@@ -36,6 +39,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   }
   return nlohmann::json{{"model", settings.model},
                         {"data", name},
+                        {"data_title", dataset->title()},
                         {"images", matrix.total()},
                         {"accuracy", matrix.accuracy()},
                         {"macro_f1", matrix.macro_f1()},

@@ -79,11 +79,15 @@ Status set_recipe(const RecipeSettings& settings, train::TrainJob& job) {
   return {};
 }
 
-/// The data set with so much of its training samples kept for validation, unless the person has said how much.
-Result<std::string> with_validation(const std::string& data, double validation) {
+/// The data set with so much of its training samples kept for validation, unless it has a validation split, or the
+/// person has said how much.
+Result<std::string> with_validation(const std::string& data, double validation, const fs::path& folder) {
   MG_TRY(data::DatasetSpec spec, data::DatasetSpec::parse(data));
-  if (validation > 0 && !spec.option("validation"))
-    spec.options.emplace_back("validation", fmt::format("{}", validation));
+  if (validation == 0 || spec.option("validation")) return data;
+  const auto own = data::open_dataset(data, data::Split::validation, folder);
+  if (own.ok()) return data;
+  if (own.code() != Code::not_found) return own.error();
+  spec.options.emplace_back("validation", fmt::format("{}", validation));
   return spec.text();
 }
 
@@ -192,8 +196,9 @@ Status write_report(const TrainSettings& settings, const std::string& data, cons
 Result<json> run_train(const TrainSettings& settings, JobContext& context) {
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::Job job;
-  MG_TRY(const std::string split, with_validation(data, settings.validation));
-  MG_TRY(*job.mutable_train(), make_job(settings, split, data::data_folder(settings.data.data_dir)));
+  const fs::path folder = data::data_folder(settings.data.data_dir);
+  MG_TRY(const std::string split, with_validation(data, settings.validation, folder));
+  MG_TRY(*job.mutable_train(), make_job(settings, split, folder));
   if (!settings.resume.empty()) {
     MG_TRY(*job.mutable_train()->mutable_resume_from(), read_file(context.folder.checkpoint_path()).context("resume"));
     context.folder.append_metrics();
