@@ -1,6 +1,6 @@
 // The first steps of a training of ResNet-20 on CIFAR-10, for comparison with another framework.
 //
-//   bench_loss_curve DATA_FOLDER DATA OUT_FOLDER STEPS BATCH LEARNING_RATE
+//   bench_loss_curve DATA_FOLDER DATA OUT_FOLDER STEPS BATCH LEARNING_RATE WARMUP_STEPS
 //
 // Leaves in OUT_FOLDER, as raw little-endian numbers in the order of their use: weights.f32 (the initial parameters, in
 // the order of Graph::parameters()), images.f32 (normalised) and labels.i32 of the steps' samples. Prints {"loss":
@@ -44,6 +44,7 @@ Status run(char** argv) {
   options.replica.batch = std::atoll(argv[5]);
   options.learning_rate = static_cast<float>(std::atof(argv[6]));
   options.optimizer.weight_decay = 1e-4f;
+  options.schedule.warmup_steps = std::atoll(argv[7]);
   MG_TRY(const auto dataset, data::open_dataset(argv[2], data::Split::train, argv[1]));
   MG_TRY(options.augmentation, data::Augmentation::create("normalise", *dataset));
   MG_TRY(const Graph graph, zoo::build_model("resnet-20", {.sample_shape = dataset->sample_shape()}));
@@ -62,8 +63,9 @@ Status run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
-    std::fprintf(stderr, "usage: bench_loss_curve DATA_FOLDER DATA OUT_FOLDER STEPS BATCH LEARNING_RATE\n");
+  if (argc != 8) {
+    std::fprintf(stderr,
+                 "usage: bench_loss_curve DATA_FOLDER DATA OUT_FOLDER STEPS BATCH LEARNING_RATE WARMUP_STEPS\n");
     return 2;
   }
   const Status status = run(argv);

@@ -1,6 +1,6 @@
 """The first steps of a training of ResNet-20 in PyTorch, with the weights and samples that bench_loss_curve has left.
 
-    torch_resnet20.py FOLDER STEPS BATCH LEARNING_RATE      prints {"loss": [...]}
+    torch_resnet20.py FOLDER STEPS BATCH LEARNING_RATE WARMUP_STEPS      prints {"loss": [...]}
 
 SGD with momentum 0.9 and weight decay 1e-4 that spares biases and batch normalisation.
 """
@@ -27,7 +27,7 @@ def load_weights(model, flat):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    steps, batch, rate = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    steps, batch, rate, warmup = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
     torch.set_num_threads(1)
     model = resnet_cifar(20)
     load_weights(model, numpy.fromfile(folder / "weights.f32", numpy.float32))
@@ -38,6 +38,8 @@ def main():
     optimizer = torch.optim.SGD([{"params": decayed, "weight_decay": 1e-4}, {"params": spared}], lr=rate, momentum=0.9)
     losses = []
     for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(1, (step + 1) / warmup)
         loss = F.cross_entropy(model(images[step]), labels[step])
         optimizer.zero_grad()
         loss.backward()
