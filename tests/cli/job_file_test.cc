@@ -33,13 +33,13 @@ TEST(JobFile, SavedSettingsAreReadBack) {
   const testing::TemporaryFolder folder;
   TrainSettings from, to;
   from.model = "strange: name #1";
-  from.weight_decay = 1e-7;
+  from.recipe.weight_decay = 1e-7;
   ASSERT_TRUE(write_file_atomically(folder / "job.yaml", to_yaml("train", from.keys())).ok());
   const auto file = JobFile::load(folder / "job.yaml", sections);
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
   EXPECT_EQ(to.model, from.model);
-  EXPECT_EQ(to.weight_decay, from.weight_decay);
+  EXPECT_EQ(to.recipe.weight_decay, from.recipe.weight_decay);
 }
 
 struct Bad {
