@@ -78,6 +78,7 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   compile.mode = options.mode;
   compile.backend = options.backend;
   compile.threads = options.threads;
+  compile.fuse = options.fuse;
   const bool is_training = options.mode == Mode::training;
   const Graph kept = is_training ? graph.without_weights() : graph;
   std::shared_ptr<const Program> program;
