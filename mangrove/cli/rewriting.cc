@@ -1,0 +1,34 @@
+#include "mangrove/cli/rewriting.h"
+
+#include <sstream>
+#include <vector>
+
+#include "mangrove/base/nearest.h"
+#include "mangrove/engine/optimize.h"
+
+namespace mangrove::cli {
+
+std::string disable_pass_help() {
+  std::vector<std::string> names;
+  for (const PassName& pass : pass_names()) names.emplace_back(pass.name);
+  return "rewriting passes to leave out, separated by commas: " + join_words(names);
+}
+
+Result<std::set<std::string>> parse_pass_names(const std::string& list) {
+  std::set<std::string> names;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+    if (!part.empty()) names.insert(part);
+  }
+  MG_RETURN_IF_ERROR(check_pass_names(names).context("disable_pass"));
+  return names;
+}
+
+Result<Graph> rewritten_for_inference(const Graph& graph, const std::set<std::string>& disabled) {
+  MG_TRY(Optimized optimized, optimize(graph, {.mode = Mode::inference, .disabled = disabled}));
+  return std::move(optimized.graph);
+}
+
+}  // namespace mangrove::cli
