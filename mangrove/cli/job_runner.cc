@@ -10,8 +10,10 @@
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/cli/report_page.h"
+#include "mangrove/cli/rewriting.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
+#include "mangrove/engine/optimize.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/learn/schedule.h"
@@ -116,7 +118,12 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
 Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data) {
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
   infer::InferJob job;
-  MG_TRY(*job.mutable_model(), read_model(settings.model));
+  MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
+  MG_TRY(const std::string bytes, read_model(settings.model));
+  MG_TRY(const Graph graph, parse_onnx(bytes).context("model " + settings.model));
+  MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context("model " + settings.model));
+  job.set_model(encode_onnx(rewritten));
+  job.set_unfused(disabled.contains(std::string(kFusePass)));
   job.set_data(data);
   job.set_strategy(settings.strategy);
   job.set_stages(static_cast<std::int32_t>(settings.stages));

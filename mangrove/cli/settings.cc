@@ -1,6 +1,7 @@
 #include "mangrove/cli/settings.h"
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/cli/rewriting.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
 
@@ -98,6 +99,7 @@ Keys InferSettings::keys() {
   keys.add("window", window, "micro-batches in flight; 0: chosen from the number of stages", 0, 1'000'000);
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest each node has");
+  keys.add("disable_pass", disable_pass, disable_pass_help());
   keys.add_seconds("answer_timeout", answer_timeout, "a micro-batch unanswered for longer is sent again");
   keys.add("run_dir", run_dir, "folder for summary.json and metrics.jsonl; default: runs/infer-TIME");
   return keys;
@@ -110,6 +112,7 @@ Keys EvalSettings::keys() {
   keys.add("batch", batch, "images per forward pass", 1, 1'000'000);
   keys.add("threads", threads, "threads for the kernels", 1, 1024);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.add("disable_pass", disable_pass, disable_pass_help());
   return keys;
 }
 

@@ -74,6 +74,7 @@ struct InferSettings {
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen
   std::int64_t limit = 0;   // samples of the test split; 0: all
   std::string backend;
+  std::string disable_pass;  // rewriting passes to leave out, separated by commas
   Seconds answer_timeout = 10;
   std::string run_dir;
   Keys keys();
@@ -85,6 +86,7 @@ struct EvalSettings {
   std::int64_t batch = 100;
   std::int64_t threads = 1;
   std::string backend;
+  std::string disable_pass;
   Keys keys();
 };
 
