@@ -103,6 +103,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
   job.set_micro_batch(settings.micro_batch);
+  job.set_memory(settings.memory);
   job.set_augment(settings.augment);
   job.set_patience(settings.patience);
   MG_RETURN_IF_ERROR(set_recipe(settings.recipe, job));

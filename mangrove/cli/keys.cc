@@ -72,6 +72,15 @@ void Keys::add_seconds(std::string name, Seconds& target, std::string help) {
                    [&target] { return fmt::format("{}s", target); }});
 }
 
+void Keys::add_bytes(std::string name, Bytes& target, std::string help) {
+  keys_.push_back({std::move(name), std::move(help),
+                   [&target](const std::string& text) -> Status {
+                     MG_TRY(target, parse_bytes(text));
+                     return {};
+                   },
+                   [&target] { return std::to_string(target); }});
+}
+
 const Key* Keys::find(std::string_view name) const {
   const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const Key& key) { return key.name == name; });
   return found == keys_.end() ? nullptr : &*found;

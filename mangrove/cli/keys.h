@@ -32,6 +32,8 @@ class Keys {
            double high = std::numeric_limits<double>::max());
   /// "30s", "500ms": see parse_seconds.
   void add_seconds(std::string name, Seconds& target, std::string help);
+  /// "256MB": see parse_bytes.
+  void add_bytes(std::string name, Bytes& target, std::string help);
 
   const std::vector<Key>& all() const { return keys_; }
   const Key* find(std::string_view name) const;

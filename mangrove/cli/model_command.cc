@@ -6,6 +6,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/model_report.h"
 #include "mangrove/cli/model_source.h"
+#include "mangrove/cli/training_report.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -19,6 +20,8 @@ struct State {
   ModelSettings settings;
   std::int64_t batch = 1;
   bool dot = false;
+  bool train = false;
+  Bytes memory = 0;
   std::string output;
   Keys shape_keys, batch_keys;  // of export; of show
   Overrides overrides;
@@ -49,8 +52,13 @@ Status list(const OutputOptions& output) {
 Status show(const State& state, const OutputOptions& output) {
   MG_TRY(const Graph graph, open_model(state.model, state.settings));
   if (state.dot) return print_result(json{{"dot", to_dot(graph)}}, to_dot(graph), output);
-  const json report = model_report(graph, state.batch);
-  return print_result(report, model_table(report), output);
+  json report = model_report(graph, state.batch);
+  std::string text = model_table(report);
+  if (state.train) {
+    MG_TRY(report["training"], training_report(graph, state.batch, state.memory));
+    text += training_text(report["training"]);
+  }
+  return print_result(report, text, output);
 }
 
 Status export_model(const State& state, const OutputOptions& output) {
@@ -84,6 +92,8 @@ void add_model_command(CLI::App& app, CommandContext& context) {
   state->settings.declare(state->shape_keys);
   state->settings.declare(state->batch_keys);
   state->batch_keys.add("batch", state->batch, "samples that shapes, work and memory are counted for", 1, 1'000'000);
+  state->batch_keys.add_bytes("memory", state->memory,
+                              "with --train: memory of the process (256MB); 0: what the system allows");
   auto* command = app.add_subcommand("model", "networks: which there are, what they consist of, writing one to a file");
   command->require_subcommand(1);
   auto* all = command->add_subcommand("list", "the networks that Mangrove can build");
@@ -92,6 +102,7 @@ void add_model_command(CLI::App& app, CommandContext& context) {
   auto* table = add_action(*command, context, state, "show",
                            "a network's operators with shapes, parameters, work and memory", &show);
   add_flags(*table, state->batch_keys, state->overrides);
+  table->add_flag("--train", state->train, "also how it would be trained at this batch within --memory");
   table->add_flag("--dot", state->dot, "write the graph in Graphviz' language instead");
   add_output_flags(*table, context.output);
   auto* file = add_action(*command, context, state, "export",
@@ -104,6 +115,7 @@ void add_model_command(CLI::App& app, CommandContext& context) {
       "  mangrove model list\n"
       "  mangrove model show resnet-20\n"
       "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10 --batch 32\n"
+      "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
       "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg\n"
       "  mangrove model export wrn-16-4 --output wrn.onnx");
 }

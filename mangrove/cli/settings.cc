@@ -62,14 +62,18 @@ void RecipeSettings::declare(Keys& keys) {
 
 Keys TrainSettings::keys() {
   Keys keys;
-  keys.add("model", model, "a model of the zoo (lenet, mlp), or an ONNX file");
+  keys.add("model", model, "a model of the zoo (`mangrove model list` shows them), or an ONNX file");
   data.declare(keys);
   cluster.declare(keys);
   keys.add("strategy", strategy, "how the nodes train together: parameter_server (synchronous, data parallel)");
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
-  keys.add("micro_batch", micro_batch, "samples that go through the network at once; 0: the batch; fewer: less memory",
-           0, 1'000'000);
+  keys.add("micro_batch", micro_batch,
+           "samples that go through the network at once; 0: as many of the batch as the memory allows", 0, 1'000'000);
+  keys.add_bytes(
+      "memory", memory,
+      "memory that a worker's process may take (256MB): micro-batch and recomputation are chosen for it; 0: what "
+      "its system allows");
   recipe.declare(keys);
   keys.add("validation", validation,
            "share of the training samples (or, from 1 on, number) kept for validation after each epoch; 0: none", 0,

@@ -49,7 +49,8 @@ struct TrainSettings {
   std::string strategy = "parameter_server";
   std::int64_t epochs = 1;
   std::int64_t batch = 64;       // per worker
-  std::int64_t micro_batch = 0;  // 0: the batch
+  std::int64_t micro_batch = 0;  // 0: chosen by `memory`
+  Bytes memory = 0;              // of each worker's process; 0: most of what its system allows
   RecipeSettings recipe;
   double validation = 0.05;  // share of the training samples
   std::string augment;

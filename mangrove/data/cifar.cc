@@ -46,18 +46,28 @@ class Cifar final : public Dataset {
   const std::vector<std::string>& class_names() const override { return class_names_; }
   const CoarseLabels* coarse() const override { return coarse_.names.empty() ? nullptr : &coarse_; }
   std::string title() const override { return std::string(variant_.title); }
-  std::int32_t label(std::uint32_t index) const override { return record(index)[variant_.label_at]; }
+  std::int32_t label(std::uint32_t index) const override {
+    const auto sample = record(index);
+    const std::int32_t label = sample[variant_.label_at];
+    files_[file_of(index)].release(sample);
+    return label;
+  }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
     MG_CHECK(out.size() == kPixels);
-    std::ranges::transform(record(index).subspan(variant_.label_bytes), out.begin(),
-                           [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
+    const auto pixels = record(index).subspan(variant_.label_bytes);
+    std::ranges::transform(pixels, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
+    files_[file_of(index)].release(pixels);
     return {};
+  }
+
+  std::size_t file_of(std::uint32_t index) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
   }
 
   std::span<const std::uint8_t> record(std::uint32_t index) const {
     MG_CHECK(index < size_);
-    const auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
+    const std::size_t file = file_of(index);
     const std::uint32_t first = file == 0 ? 0 : ends_[file - 1];
     return files_[file].bytes().subspan((index - first) * variant_.record_bytes(), variant_.record_bytes());
   }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -33,12 +34,23 @@ Result<FileBytes> FileBytes::map(const fs::path& path) {
   void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   if (start == MAP_FAILED) return map_error(path, std::strerror(errno), errno);
   std::shared_ptr<const void> owner(start, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  return FileBytes(std::move(owner), {static_cast<const std::uint8_t*>(start), size});
+  return FileBytes(std::move(owner), {static_cast<const std::uint8_t*>(start), size}, true);
 }
 
 FileBytes FileBytes::of(std::string content) {
   const auto owner = std::make_shared<const std::string>(std::move(content));
-  return FileBytes(owner, {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()});
+  return FileBytes(owner, {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()}, false);
+}
+
+void FileBytes::release(std::span<const std::uint8_t> part) const {
+  // Linux maps the pages around one that is touched too, 16 of them.
+  constexpr std::uintptr_t kAround = 64 << 10;
+  if (!is_mapped_ || part.empty()) return;
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes_.data());
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()), end = begin + part.size();
+  const std::uintptr_t from = std::max(first, begin / kAround * kAround);
+  const std::uintptr_t to = std::min(first + bytes_.size(), (end + kAround - 1) / kAround * kAround);
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // a hint: its failure changes nothing
 }
 
 }  // namespace mangrove::data

@@ -22,6 +22,8 @@ class IdxFile {
   const std::vector<std::uint32_t>& sizes() const { return sizes_; }
   /// As many as the product of sizes().
   std::span<const std::uint8_t> elements() const { return file_.bytes().subspan(header_bytes_); }
+  /// See FileBytes::release.
+  void release(std::span<const std::uint8_t> part) const { file_.release(part); }
 
  private:
   IdxFile(FileBytes file, std::vector<std::uint32_t> sizes)

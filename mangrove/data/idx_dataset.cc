@@ -26,6 +26,7 @@ class IdxDataset final : public Dataset {
     MG_CHECK(out.size() == pixels);
     const auto image = images_.elements().subspan(index * pixels, pixels);
     std::ranges::transform(image, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
+    images_.release(image);
     return {};
   }
 

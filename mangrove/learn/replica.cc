@@ -83,7 +83,11 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   const Graph kept = is_training ? graph.without_weights() : graph;
   std::shared_ptr<const Program> program;
   std::optional<ProcessPlan> plan;
-  if (is_training && options.memory && options.micro_batch == 0) {
+  if (is_training && options.plan) {
+    plan = options.plan;
+    checked.micro_batch = plan->training.micro_batch;
+    program = plan->training.program;
+  } else if (is_training && options.memory && options.micro_batch == 0) {
     compile.batch = options.batch;
     MG_TRY(plan, plan_process(kept, compile, *options.memory));
     checked.micro_batch = plan->training.micro_batch;

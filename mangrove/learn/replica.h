@@ -21,6 +21,7 @@ struct ReplicaOptions {
   /// Training, with micro_batch 0: the process shall stay within this much memory, and micro-batch and recomputation
   /// are chosen for it. Nothing: the whole batch at once, whatever it takes.
   std::optional<MemoryBudget> memory = {};
+  std::optional<ProcessPlan> plan = {};  // training: one that Replica::plan gave, to be used again
   Mode mode = Mode::training;
   std::string backend{};  // "" takes the fastest
   int threads = 1;

@@ -65,6 +65,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check("micro_batch", job.micro_batch(), job.micro_batch() >= 0 && job.micro_batch() <= job.batch(),
                            "from 0 to the batch"));
+  MG_RETURN_IF_ERROR(check("memory", job.memory(), job.memory() >= 0, "0 or more"));
   const auto valid_seconds = [](double s) { return std::isfinite(s) && s >= 0; };
   MG_RETURN_IF_ERROR(
       check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
@@ -94,6 +95,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("epochs", std::to_string(job.epochs()));
   add("batch", std::to_string(job.batch()));
   add("micro_batch", std::to_string(job.micro_batch()));
+  add("memory", std::to_string(job.memory()));
   add("learning_rate", exact(job.learning_rate()));
   add("seed", std::to_string(job.seed()));
   add("patience", std::to_string(recipe.patience));

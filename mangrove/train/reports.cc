@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace mangrove::train {
 namespace {
@@ -106,6 +107,18 @@ void Reports::worker_back(net::Rank rank) {
   event(dump(Json{{"event", "worker_back"}, {"node", node(rank)}}));
 }
 
+void Reports::memory_plan(net::Rank rank, const MemoryPlan& plan) {
+  const Json json = {{"event", "memory_plan"},
+                     {"node", node(rank)},
+                     {"micro_batch", plan.micro_batch()},
+                     {"micro_batches", plan.micro_batches()},
+                     {"recomputed_share", plan.recomputed_share()},
+                     {"predicted_peak", plan.predicted_peak()},
+                     {"unlimited", plan.unlimited()}};
+  std::string text = dump(json);
+  if (std::exchange(plans_[rank], text) != text) event(std::move(text));
+}
+
 void Reports::resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step) {
   event(dump(Json{{"event", "resumed_with_other_workers"},
                   {"samples_per_step_before", samples_per_step_before},
@@ -136,6 +149,13 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
     json["best_epoch"] = r.best.epoch;
     json["best_validation_accuracy"] = r.best.accuracy;
     json["best_validation_loss"] = r.best.loss;
+  }
+  json["memory"] = Json::array();
+  for (const auto& [rank, text] : plans_) {
+    Json of_worker = Json::parse(text);
+    of_worker.erase("event");
+    if (const auto peak = peaks_.find(rank); peak != peaks_.end()) of_worker["measured_peak"] = peak->second;
+    json["memory"].push_back(std::move(of_worker));
   }
   context_.report({"result", dump(json), std::move(model)});
 }

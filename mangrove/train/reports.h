@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/role.h"
+#include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
 
@@ -46,6 +48,10 @@ class Reports {
   void work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step);
   void worker_left_out(net::Rank rank, const std::string& reason);
   void worker_back(net::Rank rank);
+  /// Of one worker; told once, and again where it changes.
+  void memory_plan(net::Rank rank, const MemoryPlan& plan);
+  /// The most memory that a worker's process has had, bytes.
+  void peak_resident(net::Rank rank, Bytes bytes) { peaks_[rank] = bytes; }
 
   /// The run goes on, but not bit for bit as it would have.
   void resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step);
@@ -68,6 +74,8 @@ class Reports {
  private:
   void event(std::string json);
   net::RoleContext& context_;
+  std::map<net::Rank, std::string> plans_;  // JSON
+  std::map<net::Rank, Bytes> peaks_;
 };
 
 /// ["a", "b"]: a list of names as one text.

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/data/subset.h"
@@ -17,6 +18,7 @@
 namespace mangrove::train {
 namespace {
 
+constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 constexpr Seconds kWait = 5;  // for work; then it is waited for again, as long as the server is alive
 
 using Samples = std::vector<std::uint32_t>;
@@ -64,6 +66,7 @@ class Worker {
   Status prepare();
   Status open_data();
   Status make_replica(const Graph& graph, Mode mode);
+  learn::MemoryBudget memory_budget(const Graph& graph) const;
   Status take_values(std::string_view body, Mode mode);
   Source& source(const Work& work);
   void say_hello();
@@ -82,10 +85,19 @@ class Worker {
   std::string augmentation_;                         // see Hello
   std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
   std::unique_ptr<learn::Replica> replica_;
-  std::int64_t version_ = -1;   // of the replica's values
-  std::size_t parameters_ = 0;  // elements
-  std::vector<float> flat_;     // values (see Master) on their way in; gradient and states on their way out
+  std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
+  std::int64_t version_ = -1;               // of the replica's values
+  std::size_t parameters_ = 0;              // elements
+  std::vector<float> flat_;                 // values (see Master) on their way in; gradient and states on their way out
 };
+
+void describe(const learn::ProcessPlan& plan, MemoryPlan& message) {
+  message.set_micro_batch(plan.training.micro_batch);
+  message.set_micro_batches(plan.training.micro_batches());
+  message.set_recomputed_share(plan.training.recomputed_share);
+  message.set_predicted_peak(plan.predicted_peak());
+  message.set_unlimited(plan.training.unlimited);
+}
 
 Status Worker::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
@@ -93,6 +105,7 @@ Status Worker::prepare() {
   loss_ = recipe.loss;
   MG_RETURN_IF_ERROR(open_data());
   MG_RETURN_IF_ERROR(make_replica(*graph_, Mode::training));
+  graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
   flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
   return {};
@@ -119,13 +132,26 @@ Status Worker::open_data() {
 Status Worker::make_replica(const Graph& graph, Mode mode) {
   replica_.reset();
   version_ = -1;
-  MG_TRY(replica_, learn::Replica::create(graph, {.batch = job_.batch(),
-                                                  .micro_batch = job_.micro_batch(),
-                                                  .mode = mode,
-                                                  .backend = job_.backend(),
-                                                  .threads = context_.threads,
-                                                  .loss = loss_}));
+  learn::ReplicaOptions options{.batch = job_.batch(),
+                                .micro_batch = job_.micro_batch(),
+                                .plan = plan_,
+                                .mode = mode,
+                                .backend = job_.backend(),
+                                .threads = context_.threads,
+                                .loss = loss_};
+  if (!plan_) options.memory = memory_budget(graph);
+  MG_TRY(replica_, learn::Replica::create(graph, options));
+  if (mode == Mode::training) plan_ = replica_->plan();
   return {};
+}
+
+/// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
+/// travel: in its own vector, in the message that brings them and in the one that takes gradients away.
+learn::MemoryBudget Worker::memory_budget(const Graph& graph) const {
+  constexpr Bytes kFloat = sizeof(float);
+  const Bytes weights = graph.parameter_elements() * kFloat;
+  const Bytes batch = job_.batch() * train_->dataset().sample_shape().elements() * kFloat;
+  return {.limit = job_.memory(), .reserved = kConnection + 4 * weights + 5 * batch, .released = weights};
 }
 
 Source& Worker::source(const Work& work) {
@@ -176,6 +202,7 @@ void Worker::say_hello() {
   Hello hello;
   if (failure_.ok()) {
     const data::Dataset& dataset = train_->dataset();
+    if (plan_) describe(*plan_, *hello.mutable_memory());
     hello.set_train_samples(train_->size());
     hello.set_test_samples(test_->size());
     hello.set_validation_samples(validation_ ? validation_->size() : 0);
@@ -254,6 +281,7 @@ Status Worker::evaluate(const Work& work) {
 
 void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> gradient) {
   answer.set_round(round);
+  answer.set_peak_resident(peak_resident_memory());
   std::string payload = net::begin_payload(answer.SerializeAsString(), gradient.size_bytes());
   net::append_floats(payload, gradient);
   context_.endpoint.send(0, kAnswerTag, std::move(payload));

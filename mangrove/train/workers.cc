@@ -152,6 +152,8 @@ void Workers::take_hello(net::Rank rank, const std::string& payload) {
     leave_out(rank, make_error(code, reports_.node(rank) + ": " + hello.message()));
     return;
   }
+  if (hello.has_memory()) reports_.memory_plan(rank, hello.memory());
+  hello.clear_memory();  // a matter of each worker
   worker.hello = std::move(hello);
   worker.said_hello = true;
   if (has_reference_ && worker.state != State::busy) admit(rank);
@@ -212,6 +214,7 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   }
   worker.state = State::ready;
   worker.misses = 0;
+  reports_.peak_resident(rank, answered.answer.peak_resident());
   return answered;
 }
 
