@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "mangrove/base/random.h"
+#include "mangrove/base/random.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/zoo/zoo.h"
@@ -71,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Network{"mobilenet-0.25-0", {3, 64, 64}}, Network{"mobilenetv2-0.35", {3, 64, 64}},
                       Network{"shufflenet-v1-g3", {3, 64, 64}}, Network{"shufflenet-v2-0.5", {3, 64, 64}},
                       Network{"squeezenet-1.1", {3, 64, 64}}, Network{"xception", {3, 48, 48}},
-                      Network{"densenet-bc-22-8", {3, 16, 16}}, Network{"densenet-121", {3, 64, 64}}),
+                      Network{"densenet-bc-22-8", {3, 16, 16}}, Network{"densenet-121", {3, 64, 64}},
+                      Network{"lstm-16", {3, 12}}, Network{"gru-16-1", {3, 12}}),
     [](const auto& instance) {
       std::string name = instance.param.name;
       std::replace_if(
