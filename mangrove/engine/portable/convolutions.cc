@@ -26,19 +26,31 @@ struct Convolution {
   }
 
   template <class T>
-  void forward(const T* src, const T* weights, T* dst) const {
-    transposed ? convolve_transposed(geometry, src, weights, dst) : convolve(geometry, src, weights, dst);
+  void forward(const T* src, const T* weights, T* columns, T* dst) const {
+    transposed ? convolve_transposed(geometry, src, weights, columns, dst)
+               : convolve(geometry, src, weights, columns, dst);
   }
   template <class T>
-  void backward_data(const T* diff_dst, const T* weights, T* diff_src) const {
-    transposed ? convolve(geometry, diff_dst, weights, diff_src)
-               : convolve_transposed(geometry, diff_dst, weights, diff_src);
+  void backward_data(const T* diff_dst, const T* weights, T* columns, T* diff_src) const {
+    transposed ? convolve(geometry, diff_dst, weights, columns, diff_src)
+               : convolve_transposed(geometry, diff_dst, weights, columns, diff_src);
   }
   template <class T>
-  void backward_weights(const T* src, const T* diff_dst, T* diff_weights) const {
-    transposed ? correlate(geometry, diff_dst, src, diff_weights) : correlate(geometry, src, diff_dst, diff_weights);
+  void backward_weights(const T* src, const T* diff_dst, T* columns, T* diff_weights) const {
+    transposed ? correlate(geometry, diff_dst, src, columns, diff_weights)
+               : correlate(geometry, src, diff_dst, columns, diff_weights);
   }
 };
+
+/// A step with the scratch space of the convolution's maps: work(const Buffers&, T* columns).
+template <class T, class Work>
+Step make_map_step(const KernelRequest& request, const std::string& what, std::vector<Operand> operands,
+                   const Convolution& conv, Work work) {
+  const Bytes bytes = column_elements(conv.geometry) * static_cast<Bytes>(sizeof(T));
+  return make_step_with_workspace(
+      request, what, std::move(operands), bytes,
+      [work](const Buffers& buffers, std::byte* workspace) { work(buffers, reinterpret_cast<T*>(workspace)); });
+}
 
 template <class T>
 Step forward_step(const KernelRequest& request, const Convolution& conv) {
@@ -48,13 +60,13 @@ Step forward_step(const KernelRequest& request, const Convolution& conv) {
   operands.add(read_value(in[1]));
   operands.add(write_value(request.output_names[0]));
   const std::size_t bias_at = operands.add_if(has_input(request, 2), [&] { return read_value(in[2]); });
-  return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
+  return make_map_step<T>(request, "forward", operands.take(), conv, [=](const Buffers& buffers, T* columns) {
     const T* bias = buffers.as<const T>(bias_at);
     T* dst = buffers.as<T>(2);
     for (std::int64_t i = 0; i < conv.batch() * conv.channels(); ++i) {
       std::fill_n(dst + i * conv.plane(), conv.plane(), bias == nullptr ? T(0) : bias[i % conv.channels()]);
     }
-    conv.forward(buffers.as<const T>(0), buffers.as<const T>(1), dst);
+    conv.forward(buffers.as<const T>(0), buffers.as<const T>(1), columns, dst);
   });
 }
 
@@ -74,23 +86,23 @@ Step backward_bias_step(const KernelRequest& request, const Convolution& conv) {
 template <class T>
 Step backward_weights_step(const KernelRequest& request, const Convolution& conv) {
   const std::vector<std::string>& in = request.node.inputs;
-  return make_step(request, "backward weights",
-                   {read_value(in[0]), read_gradient(request.output_names[0]), write_gradient(in[1])},
-                   [conv](const Buffers& buffers) {
-                     std::fill_n(buffers.as<T>(2), conv.weight_elements(), T(0));
-                     conv.backward_weights(buffers.as<const T>(0), buffers.as<const T>(1), buffers.as<T>(2));
-                   });
+  return make_map_step<T>(
+      request, "backward weights", {read_value(in[0]), read_gradient(request.output_names[0]), write_gradient(in[1])},
+      conv, [conv](const Buffers& buffers, T* columns) {
+        std::fill_n(buffers.as<T>(2), conv.weight_elements(), T(0));
+        conv.backward_weights(buffers.as<const T>(0), buffers.as<const T>(1), columns, buffers.as<T>(2));
+      });
 }
 
 template <class T>
 Step backward_data_step(const KernelRequest& request, const Convolution& conv) {
   const std::vector<std::string>& in = request.node.inputs;
-  return make_step(request, "backward data",
-                   {read_gradient(request.output_names[0]), read_value(in[1]), write_gradient(in[0])},
-                   [conv](const Buffers& buffers) {
-                     std::fill_n(buffers.as<T>(2), conv.source_elements(), T(0));
-                     conv.backward_data(buffers.as<const T>(0), buffers.as<const T>(1), buffers.as<T>(2));
-                   });
+  return make_map_step<T>(
+      request, "backward data", {read_gradient(request.output_names[0]), read_value(in[1]), write_gradient(in[0])},
+      conv, [conv](const Buffers& buffers, T* columns) {
+        std::fill_n(buffers.as<T>(2), conv.source_elements(), T(0));
+        conv.backward_data(buffers.as<const T>(0), buffers.as<const T>(1), columns, buffers.as<T>(2));
+      });
 }
 
 template <class T>
