@@ -12,6 +12,20 @@ namespace mangrove::onednn {
 bool conv_supported(const KernelRequest& request);
 NodeKernels make_conv(const dnnl::engine& engine, const KernelRequest& request);
 
+/// ConvTranspose.
+bool deconv_supported(const KernelRequest& request);
+NodeKernels make_deconv(const dnnl::engine& engine, const KernelRequest& request);
+
+bool layer_norm_supported(const KernelRequest& request);
+NodeKernels make_layer_norm(const dnnl::engine& engine, const KernelRequest& request);
+
+bool lrn_supported(const KernelRequest& request);
+NodeKernels make_lrn(const dnnl::engine& engine, const KernelRequest& request);
+
+/// MatMul, of matrices by way of the inner product.
+bool matmul_supported(const KernelRequest& request);
+NodeKernels make_matmul(const dnnl::engine& engine, const KernelRequest& request);
+
 /// Gemm and MatMul of matrices.
 bool inner_product_supported(const KernelRequest& request);
 NodeKernels make_inner_product(const dnnl::engine& engine, const KernelRequest& request);

@@ -69,6 +69,7 @@ Operator recurrent_operator(std::string_view type, std::size_t max_inputs, std::
                          {"hidden_size", integer},
                          {"layout", integer}},
           .parameters = {1, 2, 3},
+          .constants = {kLengths},
           .infer = infer,
           .cost = cost};
 }

@@ -1,0 +1,41 @@
+// Which layers run on oneDNN's own kernels: their samples must not fall back to portable ones.
+#ifdef MANGROVE_WITH_ONEDNN
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "gradient_check.h"
+#include "operator_samples.h"
+
+namespace mangrove {
+namespace {
+
+// What oneDNN has no kernel for.
+const std::set<std::string> kPortable{
+    "AveragePool_rounded_up_padding_counted",  // it counts what sticks out of the padding
+    "LRN_even",                                // its window leans to the other side
+    "MatMul_broadcast_stacks",
+    "MatMul_broadcast_a",
+    "MatMul_row",
+    "MatMul_integers",
+    "MaxPool_indices",
+    "MaxPool_bytes",
+    "LayerNormalization_statistics",
+};
+
+TEST(OnednnLayers, RunWithoutPortableKernels) {
+  const std::set<std::string> ops{"Conv",        "ConvTranspose",      "MaxPool",
+                                  "AveragePool", "GlobalMaxPool",      "GlobalAveragePool",
+                                  "LRN",         "LayerNormalization", "MatMul"};
+  for (const OperatorSample& sample : operator_samples()) {
+    if (!ops.contains(sample.op)) continue;
+    const auto execution = training_execution(sample_graph(sample, DType::f32), "onednn", 3);
+    const std::string trace = execution->program().describe();
+    EXPECT_EQ(trace.find("is portable") != std::string::npos, kPortable.contains(sample.name)) << sample.name << "\n"
+                                                                                               << trace;
+  }
+}
+
+}  // namespace
+}  // namespace mangrove
+#endif  // MANGROVE_WITH_ONEDNN
