@@ -121,7 +121,7 @@ Trainer::Options everything_on(const std::string& backend, const std::string& op
   return options;
 }
 
-TEST_P(TrainerOn, ContinuesBitEqualWithEveryOptimizerStatesDropoutAndAverage) {
+TEST_P(TrainerOn, ContinuesBitEqualWithEveryOptimizerStatesAndAverage) {
   const auto dataset = std::make_shared<Patterns>(44);
   const Graph graph = normalized_network();
   for (const OptimizerRow& row : optimizers()) {
