@@ -162,9 +162,15 @@ Status decode_node(const onnx::NodeProto& proto, NodeNames& names, Decoded& file
     return {};
   }
   MG_TRY(Tensor constant, constant_of(node.attributes).context(where + " (Constant)"));
-  if (node.outputs.size() != 1 || !parts.initializers.emplace(node.outputs[0], std::move(constant)).second) {
+  if (node.outputs.size() != 1 || parts.initializers.contains(node.outputs[0])) {
     return make_error(Code::invalid_argument, where + " (Constant): expected one output, not defined elsewhere");
   }
+  const bool is_output = std::find(parts.outputs.begin(), parts.outputs.end(), node.outputs[0]) != parts.outputs.end();
+  if (is_output) {  // which an initializer cannot be
+    parts.nodes.push_back(std::move(node));
+    return {};
+  }
+  parts.initializers.emplace(node.outputs[0], std::move(constant));
   file.constants.insert(node.outputs[0]);
   return {};
 }

@@ -187,6 +187,7 @@ Status upgrade_opset(GraphParts& parts, std::int64_t from) {
     if (const Operator* known = find_operator(node.op); known != nullptr) {
       MG_RETURN_IF_ERROR(keep_outputs(upgrade, node, known->max_outputs));
       if (node.op == "Split") continue;  // into as many parts as it has outputs
+      // An output that nobody reads, e.g. the mask of a Dropout, would cost memory and time.
       const std::size_t least = std::max<std::size_t>(known->min_outputs, 1);
       while (node.outputs.size() > least && !upgrade.is_read(node.outputs.back())) node.outputs.pop_back();
     }

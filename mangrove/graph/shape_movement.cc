@@ -124,7 +124,6 @@ Result<Cut> cut_of(std::int64_t start, std::int64_t end, std::int64_t step, std:
 
 Result<ShapeValue> slice(const Node&, Inputs inputs) {
   const ShapeValue& data = *inputs[0];
-  MG_RETURN_IF_ERROR(check_fixed(data));
   MG_TRY(const Ints starts, integers_of(*inputs[1]));
   MG_TRY(const Ints ends, integers_of(*inputs[2]));
   Ints axes(starts.size()), steps(starts.size(), 1);
@@ -143,11 +142,13 @@ Result<ShapeValue> slice(const Node&, Inputs inputs) {
   std::int64_t first = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     MG_TRY(const std::size_t axis, axis_of(axes[i], shape.rank()));
+    if (data.shape[axis] == kBatch) return unknown("a part of the batch");
     MG_TRY(const Cut cut, cut_of(starts[i], ends[i], steps[i], data.shape[axis]));
     first += cut.start * strides[axis];
     strides[axis] *= cut.step;
     shape[axis] = cut.count;
   }
+  if (data.shape.is_symbolic()) return ShapeValue{.dtype = data.dtype, .shape = shape, .elements = data.elements};
   return strided(data, shape, strides, first);
 }
 

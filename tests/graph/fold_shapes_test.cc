@@ -208,6 +208,25 @@ TEST(FoldShapes, FillOverTheBatchBecomesANodeWithItsShape) {
   EXPECT_EQ(graph->value("y").shape, (Shape{kBatch, 3}));
 }
 
+// The zero states of an LSTM of several layers, one of which each node takes.
+TEST(FoldShapes, PartOfAFillOverTheBatchIsKnown) {
+  const auto graph = File()
+                         .input("x", {kBatch, 3})
+                         .constant("layers", vector_of({4}))
+                         .constant("one", vector_of({1}))
+                         .constant("three", vector_of({3}))
+                         .constant("zero", vector_of({0}))
+                         .node("Shape", {"x"}, "shape")
+                         .node("Concat", {"layers", "shape"}, "sizes", {{"axis", std::int64_t{0}}})
+                         .node("ConstantOfShape", {"sizes"}, "zeros")
+                         .node("Slice", {"zeros", "one", "three", "zero"}, "part")
+                         .node("Add", {"x", "part"}, "y")
+                         .load("y");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_EQ(graph->nodes().size(), 2u);
+  EXPECT_EQ(graph->value("part").shape, (Shape{2, kBatch, 3}));
+}
+
 TEST(FoldShapes, SliceUpToTheBatchReachesItsEnd) {
   const auto graph = File()
                          .input("x", {kBatch, 3})

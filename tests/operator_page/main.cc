@@ -1,0 +1,177 @@
+// operator_page: writes docs/operators.md from the operator table and from the ONNX project's own operator tests, run
+// on every backend.
+//
+//   operator_page FILE           writes the page
+//   operator_page --check FILE   exit status 1 where the file is not what would be written
+//
+// Exit status 77 where the tests (Debian package libonnx-testdata) or oneDNN are absent.
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../engine/onnx_node_cases.h"
+
+#include "mangrove/engine/backend.h"
+#include "mangrove/graph/operator.h"
+
+namespace mangrove {
+namespace {
+
+using Outcome = NodeCaseResult::Outcome;
+
+constexpr int kCannotRun = 77;
+
+// The opset that brought an operator, where that is not one of the oldest that are read.
+const std::map<std::string, int> kFirstOpset{
+    {"ConstantOfShape", 9},
+    {"ConvInteger", 10},
+    {"DequantizeLinear", 10},
+    {"DynamicQuantizeLinear", 11},
+    {"Erf", 9},
+    {"Expand", 8},
+    {"HardSwish", 14},
+    {"LayerNormalization", 17},
+    {"MatMulInteger", 10},
+    {"Mod", 10},
+    {"QLinearConv", 10},
+    {"QLinearMatMul", 10},
+    {"QuantizeLinear", 10},
+    {"Range", 11},
+    {"Where", 9},
+};
+
+std::string opsets(const std::string& op) {
+  if (op == "GroupNormalization") return "as its parts";
+  if (op == "Resize") return "7-17 (7-9: Upsample)";
+  const auto found = kFirstOpset.find(op);
+  const int first = found == kFirstOpset.end() ? 7 : found->second;
+  return first == 17 ? "17" : std::to_string(first) + "-17";
+}
+
+/// What the tests of one operator came to.
+struct Tally {
+  int passed = 0;
+  int refused = 0;
+  int failed = 0;
+  std::set<std::string> backends;  // whose own kernels ran in one of them
+};
+
+struct Outcomes {
+  std::map<std::string, Tally> of;                           // by operator
+  std::vector<std::pair<std::string, std::string>> refused;  // test, reason
+  std::vector<std::pair<std::string, std::string>> failed;
+  int passed = 0;
+};
+
+Outcomes run_all() {
+  Outcomes outcomes;
+  for (const NodeCase& test : node_cases()) {
+    Tally& tally = outcomes.of[test.op];
+    bool passed = true;
+    for (const std::string& backend : backend_names()) {
+      NodeCaseResult result = run_node_case(test, backend);
+      tally.backends.merge(result.backends);
+      if (result.outcome == Outcome::passed) continue;
+      passed = false;
+      auto& list = result.outcome == Outcome::refused ? outcomes.refused : outcomes.failed;
+      if (list.empty() || list.back().first != test.name) list.emplace_back(test.name, result.reason);
+    }
+    const bool failed = !outcomes.failed.empty() && outcomes.failed.back().first == test.name;
+    ++(passed ? tally.passed : failed ? tally.failed : tally.refused);
+    outcomes.passed += passed;
+  }
+  return outcomes;
+}
+
+// Text for a cell of a table.
+std::string in_table(std::string text) {
+  for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, "\\");
+  return text;
+}
+
+std::string operator_rows(const Outcomes& outcomes) {
+  std::string text =
+      "| operator | opsets | backward | kernels | tests passed | refused | failed |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const Operator& row : operators()) {
+    const std::string op(row.type);
+    const auto found = outcomes.of.find(op);
+    const Tally tally = found == outcomes.of.end() ? Tally{} : found->second;
+    text += "| " + op + " | " + opsets(op) + " | " + (row.differentiable ? "yes" : "no") + " | " +
+            (tally.backends.contains("onednn") ? "onednn, portable" : "portable") + " | " +
+            std::to_string(tally.passed) + " | " + std::to_string(tally.refused) + " | " +
+            std::to_string(tally.failed) + " |\n";
+  }
+  return text;
+}
+
+constexpr const char* kIntroduction = R"(# Operators
+
+<!-- written by build/release/tests/operator_page docs/operators.md -->
+
+The ONNX operators that Mangrove loads, runs and, where a gradient exists, trains. Opsets 7 to 17 are read (older forms are rewritten while
+loading), 17 is written. Every operator has portable kernels for f32 and f64, and for the integer types that ONNX gives it. The table names the
+kernels that ran in the tests; `Program::describe` says which ones run in a network, where oneDNN's layouts allow more.
+)";
+
+constexpr const char* kRemarks = R"(
+Mod and ReduceProd are also read, in computations of shapes, which are carried out while a file is loaded: a shape that depends on data, or on
+arithmetic on the batch, is an error that says so. GroupNormalization is an operator of opset 18; in files of opset 17 it is Reshape,
+InstanceNormalization, Reshape, Mul and Add, which loading makes one node of and saving writes. Control flow (If, Loop, Scan), sequences,
+strings, sparse tensors and tensors in separate files are refused. See [onnx.md](onnx.md).
+
+## What is refused
+
+| test | reason |
+| --- | --- |
+)";
+
+std::string page(const Outcomes& outcomes) {
+  std::string text = std::string(kIntroduction) +
+                     "\nThe tests are the ONNX project's own (`libonnx-testdata`, ONNX 1.12), with its tolerances, on "
+                     "every backend: " +
+                     std::to_string(outcomes.passed) + " pass, " + std::to_string(outcomes.refused.size()) +
+                     " are refused\nfor the reasons below, " + std::to_string(outcomes.failed.size()) + " fail; " +
+                     std::to_string(node_cases_left_out()) + " others are of operators that are not in the table.\n\n" +
+                     operator_rows(outcomes) + kRemarks;
+  for (const auto& [test, reason] : outcomes.refused) text += "| " + test + " | " + in_table(reason) + " |\n";
+  if (!outcomes.failed.empty()) text += "\n## What fails\n\n| test | difference |\n| --- | --- |\n";
+  for (const auto& [test, reason] : outcomes.failed) text += "| " + test + " | " + in_table(reason) + " |\n";
+  return text;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const bool check = arguments.size() == 2 && arguments[0] == "--check";
+  if (!check && arguments.size() != 1) {
+    std::cerr << "usage: operator_page [--check] FILE\n";
+    return 2;
+  }
+  if (!fs::exists(node_case_folder())) {
+    std::cerr << node_case_folder().string() << " is absent: install libonnx-testdata\n";
+    return kCannotRun;
+  }
+  if (backend_names().size() < 2) {
+    std::cerr << "this build lacks oneDNN, which the page is about too\n";
+    return kCannotRun;
+  }
+  const fs::path path = arguments.back();
+  const std::string text = page(run_all());
+  if (!check) {
+    const Status written = write_file_atomically(path, text);
+    if (!written.ok()) std::cerr << written.error().message << "\n";
+    return written.ok() ? 0 : 1;
+  }
+  const Result<std::string> found = read_file(path);
+  if (found.ok() && *found == text) return 0;
+  std::cerr << path.string() << " is out of date: write it with operator_page " << path.string() << "\n";
+  return 1;
+}
+
+}  // namespace
+}  // namespace mangrove
+
+int main(int argc, char** argv) {
+  return mangrove::run(std::vector<std::string>(argv + 1, argv + argc));
+}
