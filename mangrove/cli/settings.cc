@@ -28,7 +28,7 @@ void ClusterSettings::declare(Keys& keys) {
 }
 
 void DataSettings::declare(Keys& keys) {
-  keys.add("data", data, "data set: mnist, or glyphs (rendered by the program itself)");
+  keys.add("data", data, "what to read: mnist, cifar10, folder:PATH, csv:PATH, ...; 'mangrove data list' explains all");
   keys.add("data_fallback", data_fallback, "data set to use where `data` is neither here nor can be downloaded");
   keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
 }
