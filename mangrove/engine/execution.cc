@@ -138,6 +138,10 @@ const Program::PlacedValue& find(const Program& program, const std::string& name
   return value->second;
 }
 
+void check_can_be_read(const Program::PlacedValue& placed, const std::string& name) {
+  MG_CHECK_MSG(!placed.layout || !placed.layout->is_one_way(), "weights transformed for inference: " + name);
+}
+
 }  // namespace
 
 Execution::Execution(std::shared_ptr<const Program> program, int threads)
@@ -227,6 +231,7 @@ Status Execution::set_input(const std::string& name, const Tensor& value) {
 
 Tensor Execution::output_tensor(const std::string& name) {
   const Program::PlacedValue& placed = find(*program_, name);
+  check_can_be_read(placed, name);
   Tensor tensor(placed.info.dtype, placed.info.shape);
   copy_laid_out(placed.to_plain.get(), impl_->at(placed.value), tensor.data(), plain_bytes(placed));
   return tensor;
@@ -271,6 +276,7 @@ Tensor Execution::gradient(const std::string& name) {
 
 void Execution::to_plain(const std::string& name, std::span<const float> laid_out, std::span<float> plain) {
   const Program::PlacedValue& placed = find(*program_, name);
+  check_can_be_read(placed, name);
   MG_CHECK_MSG(laid_out.size_bytes() == static_cast<std::size_t>(placed.bytes), name);
   MG_CHECK_MSG(plain.size_bytes() == plain_bytes(placed), name);
   copy_laid_out(placed.to_plain.get(), reinterpret_cast<const std::byte*>(laid_out.data()),

@@ -107,11 +107,12 @@ struct KernelRequest {
   std::vector<std::string> output_names = {};  // of the last node of the epilogue, else of the node
   std::vector<const Tensor*> constants = {};   // per input: its value where it is an untrained initializer, else null
   std::vector<LayoutPtr> layouts = {};         // per input: how it lies now
-  std::vector<bool> free_layout = {};     // per input: a parameter no kernel has laid out yet: the layout that this
-                                          // node's forward step asks for becomes its layout
+  std::vector<bool> own_parameter = {};   // per input: a parameter that no other node reads: it lies as this node's
+                                          // forward step asks, and need not be reordered to any other layout
   std::vector<bool> wants_gradient = {};  // per input: backward must write its gradient (training only)
   Mode mode = Mode::inference;
-  int threads = 1;  // kernel threads that will run the steps; some kernels split work by it
+  bool fast_convolution = true;  // CompileOptions
+  int threads = 1;               // kernel threads that will run the steps; some kernels split work by it
 };
 
 /// A node's steps. Convention: a value lies as its producer's forward step wrote it (a parameter: as its first consumer

@@ -41,9 +41,9 @@ KernelRequest KernelRequests::make(const Node& node, std::span<const Node* const
   request.mode = options_.mode;
   request.threads = options_.threads;
   describe_inputs(node, request);
+  request.fast_convolution = options_.fast_convolution;
   for (const std::string& name : node.inputs) {
-    const bool lies = !name.empty() && !steps_.value(name).copies.empty();
-    request.free_layout.push_back(!lies && parameters_.contains(name));
+    request.own_parameter.push_back(parameters_.contains(name) && reads_.at(name) == 1);
   }
   const Node* last = &node;
   for (const Node* next : epilogue) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -17,7 +18,11 @@ class KernelRequests {
   /// needs_gradient: values whose gradient backward computes. All arguments must outlive this.
   KernelRequests(const Graph& graph, const CompileOptions& options, const StepList& steps,
                  const std::set<std::string>& parameters, const std::set<std::string>& needs_gradient)
-      : graph_(graph), options_(options), steps_(steps), parameters_(parameters), needs_gradient_(needs_gradient) {}
+      : graph_(graph), options_(options), steps_(steps), parameters_(parameters), needs_gradient_(needs_gradient) {
+    for (const Node& node : graph.nodes()) {
+      for (const std::string& input : node.inputs) ++reads_[input];
+    }
+  }
 
   /// epilogue: the nodes fused into `node`, each using the output of the one before.
   KernelRequest make(const Node& node, std::span<const Node* const> epilogue) const;
@@ -37,6 +42,7 @@ class KernelRequests {
   const StepList& steps_;
   const std::set<std::string>& parameters_;
   const std::set<std::string>& needs_gradient_;
+  std::map<std::string, int> reads_;  // of every value, as an input of nodes
 };
 
 }  // namespace mangrove

@@ -14,6 +14,9 @@ class Layout {
   virtual ~Layout() = default;
   virtual Bytes bytes() const = 0;
   virtual bool equals(const Layout& other) const = 0;
+  /// Whether a plain value can be brought into this layout, but not back or into another (weights transformed for
+  /// Winograd's convolution).
+  virtual bool is_one_way() const { return false; }
   virtual std::string describe() const = 0;  // "nChw16c", for traces
 };
 

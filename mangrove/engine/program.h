@@ -24,7 +24,9 @@ struct CompileOptions {
                                             // made again in it, where that is possible (see recomputation.h)
   bool fuse = true;                         // activations into the node before them, where the backend can
   bool slice = true;  // run neighbouring steps on one slice of the batch after another, where that saves memory traffic
-  int threads = 1;    // kernel threads that the steps are made for; an Execution should use as many
+  bool fast_convolution = true;  // inference: convolutions by whichever algorithm is expected to be the fastest; else
+                                 // all by their definition. The results differ by rounding
+  int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many
 };
 
 /// Bytes, known before the first step.
@@ -69,7 +71,7 @@ class Program {
     BufferRef gradient;  // in training: parameters, outputs, and inputs with input_gradients
     bool has_gradient = false;
     Bytes bytes = 0;                                   // in its layout
-    std::shared_ptr<const Step> to_plain, from_plain;  // null where it lies plain
+    std::shared_ptr<const Step> to_plain, from_plain;  // null where it lies plain; to_plain in a one-way layout too
   };
 
   const Graph& graph() const { return graph_; }

@@ -225,10 +225,12 @@ Result<Program::PlacedValue> ProgramBuilder::placed(const StepList::Value& value
   result.value = place_of(lies.buffer);
   result.bytes = bytes_in(value.info, lies.layout);
   if (lies.layout) {
-    MG_TRY(Step to_plain, backend_->make_reorder(value.info, lies.layout, nullptr));
     MG_TRY(Step from_plain, backend_->make_reorder(value.info, nullptr, lies.layout));
-    result.to_plain = std::make_shared<const Step>(std::move(to_plain));
     result.from_plain = std::make_shared<const Step>(std::move(from_plain));
+  }
+  if (lies.layout && !lies.layout->is_one_way()) {
+    MG_TRY(Step to_plain, backend_->make_reorder(value.info, lies.layout, nullptr));
+    result.to_plain = std::make_shared<const Step>(std::move(to_plain));
   }
   BufferId gradient = value.given_gradient;
   if (gradient == kNoBuffer && !value.gradient_copies.empty()) gradient = value.gradient_copies[0].buffer;

@@ -19,6 +19,7 @@ class BlockedLayout final : public Layout {
 
   Bytes bytes() const override { return static_cast<Bytes>(desc_.get_size()); }
   bool equals(const Layout& other) const override;
+  bool is_one_way() const override { return desc_.data.format_kind != dnnl_blocked; }
   /// As oneDNN's format tags: "aBcd16b" is nChw16c.
   std::string describe() const override;
 
