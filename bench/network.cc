@@ -120,7 +120,7 @@ Status train(const Settings& settings) {
       [&](std::size_t i) {
         const data::Batch& batch = batches[i % batches.size()];
         stats = replica->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
-        optimizer.step(0.01f, ++steps);
+        optimizer.step(0.01f, ++steps, settings.threads);
       },
       settings.seconds);
   nlohmann::json more{{"loss", stats.loss / static_cast<double>(stats.count)}};

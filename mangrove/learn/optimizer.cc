@@ -13,21 +13,21 @@ namespace {
 
 // g: gradient plus weight_decay * w; t: step, from 1
 constexpr OptimizerRow kOptimizers[] = {
-    {"sgd", "w -= rate g (Robbins & Monro 1951)", 0, 0.05f, true, &rules::sgd},
-    {"momentum", "v = momentum v + g; w -= rate v (Polyak 1964)", 1, 0.05f, true, &rules::momentum},
-    {"nesterov", "v = momentum v + g; w -= rate (g + momentum v) (Sutskever et al. 2013)", 1, 0.05f, true,
+    {"sgd", "w -= rate g (Robbins & Monro 1951)", 0, 0.05f, true, false, &rules::sgd},
+    {"momentum", "v = momentum v + g; w -= rate v (Polyak 1964)", 1, 0.05f, true, false, &rules::momentum},
+    {"nesterov", "v = momentum v + g; w -= rate (g + momentum v) (Sutskever et al. 2013)", 1, 0.05f, true, false,
      &rules::nesterov},
     {"adam",
      "m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= rate m/(1 - beta1^t) / (sqrt(v/(1 - beta2^t)) + "
      "epsilon) (Kingma & Ba 2015)",
-     2, 1e-3f, false, &rules::adam},
-    {"adamw", "w -= rate weight_decay w, then adam without decay (Loshchilov & Hutter 2019)", 2, 1e-3f, false,
+     2, 1e-3f, false, false, &rules::adam},
+    {"adamw", "w -= rate weight_decay w, then adam without decay (Loshchilov & Hutter 2019)", 2, 1e-3f, false, false,
      &rules::adamw},
     {"rmsprop", "s = alpha s + (1 - alpha) g^2; w -= rate g / (sqrt(s) + epsilon) (Tieleman & Hinton 2012)", 1, 1e-3f,
-     false, &rules::rmsprop},
+     false, false, &rules::rmsprop},
     {"lars",
      "per parameter: v = momentum v + rate trust |w| / (|gradient| + weight_decay |w|) g; w -= v (You et al. 2017)", 1,
-     2, true, &rules::lars},
+     2, true, true, &rules::lars},
 };
 
 /// Whether the value is a weight at this input of the operator.
@@ -105,8 +105,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const OptimizerRow& row, s
   }
 }
 
-void Optimizer::step(float learning_rate, std::int64_t step) {
-  MG_CHECK(step >= 1);
+void Optimizer::step(float learning_rate, std::int64_t step, int threads) {
+  MG_CHECK(step >= 1 && threads >= 1);
   clip();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
@@ -118,7 +118,24 @@ void Optimizer::step(float learning_rate, std::int64_t step) {
                   .spared = parameter.spared,
                   .step = step};
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) update.slots[slot] = slots_[slot][i];
-    row_->update(update, options_);
+    apply(update, threads);
+  }
+}
+
+/// Large parameters in as many parts as there are threads, which the kernels' threads run.
+void Optimizer::apply(const Update& update, [[maybe_unused]] int threads) const {
+  constexpr std::size_t kWorthThreads = 1 << 14;
+  const std::size_t size = update.weight.size();
+  const int parts = row_->is_layer_wise || size < kWorthThreads ? 1 : threads;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+  for (int i = 0; i < parts; ++i) {
+    const auto count = static_cast<std::size_t>(parts), part = static_cast<std::size_t>(i);
+    const std::size_t first = size * part / count, length = size * (part + 1) / count - first;
+    Update some = update;
+    some.weight = update.weight.subspan(first, length);
+    some.gradient = update.gradient.subspan(first, length);
+    for (std::size_t slot = 0; slot < row_->slots; ++slot) some.slots[slot] = update.slots[slot].subspan(first, length);
+    row_->update(some, options_);
   }
 }
 

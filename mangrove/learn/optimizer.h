@@ -46,6 +46,7 @@ struct OptimizerRow {
   std::size_t slots;         // vectors kept per parameter, 0 to 2
   float default_rate;        // learning rate where the user gives none, for one worker's batch
   bool scales;               // the default rate grows with the number of workers
+  bool is_layer_wise;        // an element's update depends on its whole parameter
   void (*update)(const Update& update, const OptimizerOptions& options);
 };
 std::span<const OptimizerRow> optimizers();
@@ -73,8 +74,8 @@ class Optimizer {
   /// The spans must outlive the optimiser. errors: those of check_options.
   static Result<Optimizer> create(const OptimizerOptions& options, std::vector<Parameter> parameters);
 
-  /// One update of all parameters. step: counts from 1.
-  void step(float learning_rate, std::int64_t step);
+  /// One update of all parameters. step: counts from 1. threads: of the kernels; the result does not depend on them.
+  void step(float learning_rate, std::int64_t step, int threads = 1);
 
   std::size_t slots() const { return slots_.size(); }
   /// State vector `slot` of a parameter, laid out like it.
@@ -82,6 +83,7 @@ class Optimizer {
 
  private:
   Optimizer(const OptimizerOptions& options, const OptimizerRow& row, std::vector<Parameter> parameters);
+  void apply(const Update& update, int threads) const;
   void clip();
 
   OptimizerOptions options_;

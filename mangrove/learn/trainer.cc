@@ -93,7 +93,7 @@ float Trainer::learning_rate() const {
 void Trainer::update_parameters() {
   const float rate = learning_rate();
   ++steps_done_;
-  optimizer_.step(rate, steps_done_);
+  optimizer_.step(rate, steps_done_, replica_->execution().program().options().threads);
   for (std::size_t i = 0; i < average_.size(); ++i)
     ema_update(average_[i], views_[i].value, options_.ema_decay, steps_done_);
 }

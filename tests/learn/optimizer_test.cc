@@ -167,5 +167,26 @@ TEST(Optimizer, RefusesWhatMakesNoSense) {
   }
 }
 
+TEST(Optimizer, IsTheSameForAnyNumberOfThreads) {
+  constexpr std::size_t kElements = 40'001;  // so many that threads are worth it, in uneven parts
+  for (const OptimizerRow& row : optimizers()) {
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      std::vector<float> weights(kElements), gradient(kElements);
+      for (std::size_t i = 0; i < kElements; ++i) {
+        weights[i] = std::sin(static_cast<float>(i));
+        gradient[i] = std::cos(static_cast<float>(3 * i));
+      }
+      OptimizerOptions options;
+      options.name = row.name;
+      auto optimizer = Optimizer::create(options, {{weights, gradient}}).value();
+      for (std::int64_t step = 1; step <= 3; ++step) optimizer.step(0.1f, step, threads);
+      results.push_back(weights);
+    }
+    EXPECT_EQ(results[1], results[0]) << row.name;
+    EXPECT_EQ(results[2], results[0]) << row.name;
+  }
+}
+
 }  // namespace
 }  // namespace mangrove::learn
