@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
+#include "operator_samples.h"
 #include "sample_graphs.h"
 
 #include "mangrove/base/random.h"
@@ -43,6 +45,22 @@ std::map<std::string, Tensor> run(const Graph& graph, std::int64_t batch) {
   for (const auto& [name, info] : graph.inputs()) {
     const Tensor value = uniform_tensor(info.dtype, info.shape.with_batch(batch), seed++);
     EXPECT_TRUE(execution->set_input(name, value).ok());
+  }
+  execution->forward();
+  std::map<std::string, Tensor> outputs;
+  for (const std::string& name : graph.outputs()) outputs.emplace(name, execution->output_tensor(name));
+  return outputs;
+}
+
+std::map<std::string, Tensor> run_sample(const OperatorSample& sample, const Graph& graph) {
+  CompileOptions options;
+  options.backend = "portable";
+  options.batch = 2;
+  auto program = Program::compile(graph, options);
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  auto execution = Execution::create(std::move(program).value()).value();
+  for (const auto& [name, info] : graph.inputs()) {
+    EXPECT_TRUE(execution->set_input(name, sample_input(sample, graph, name, 2, 9)).ok());
   }
   execution->forward();
   std::map<std::string, Tensor> outputs;
@@ -89,6 +107,13 @@ Graph conv_norm(const Attributes& attributes, const Shape& weights, std::int64_t
   }
   graph.node("Conv", inputs, "conv", attributes);
   return add_norm(graph, "conv", "y", channels).create({"y"});
+}
+
+Graph transposed_conv_norm() {
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 4, 3, 3}).parameter("w", {4, 3, 2, 2}).parameter("b", {6});
+  graph.node("ConvTranspose", {"x", "w", "b"}, "conv", {{"group", std::int64_t{2}}, {"strides", Ints{2, 1}}});
+  return add_norm(graph, "conv", "y", 6).create({"y"});
 }
 
 Graph gemm_norm(const Shape& weights, const Attributes& attributes, std::optional<Shape> bias) {
@@ -138,6 +163,7 @@ const Case kCases[] = {
        return conv_norm({{"group", std::int64_t{2}}}, {6, 2, 2, 2}, 6, true);
      },
      1, 1},
+    {"GroupedConvTranspose", "fold_batch_norm", transposed_conv_norm, 1, 1},
     {"Gemm", "fold_batch_norm",
      [] {
        return gemm_norm({3, 5}, {}, Shape{5});
@@ -355,6 +381,69 @@ TEST(Optimize, TrainingKeepsParametersAndTheirOrder) {
   const Optimized result = optimized(graph, {}, Mode::training);
   EXPECT_EQ(result.graph.parameters(), graph.parameters());
   EXPECT_EQ(result.graph.states(), graph.states());
+}
+
+// Gradients of the parameters after one step on inputs and output gradients of ones.
+std::map<std::string, Tensor> gradients(const Graph& graph) {
+  CompileOptions options;
+  options.backend = "portable";
+  options.mode = Mode::training;
+  options.batch = 2;
+  auto execution = Execution::create(Program::compile(graph, options).value()).value();
+  for (const auto& [name, info] : graph.inputs()) {
+    EXPECT_TRUE(execution->set_input(name, uniform_tensor(info.dtype, info.shape.with_batch(2), 5)).ok());
+  }
+  execution->forward();
+  for (const std::string& name : graph.outputs()) std::ranges::fill(execution->output_gradient<double>(name), 1.0);
+  execution->backward();
+  std::map<std::string, Tensor> found;
+  for (const std::string& name : graph.parameters()) found.emplace(name, execution->gradient(name));
+  return found;
+}
+
+TEST(Optimize, TrainingKeepsGradients) {
+  GraphSketch sketched = sketch();
+  sketched.input("x", {kBatch, 4}).parameter("v", {4, 4}).parameter("w", {4, 3}).parameter("unused", {3});
+  const Graph graph = sketched.node("Gemm", {"x", "v"}, "a")
+                          .node("Identity", {"a"}, "same")
+                          .node("Tanh", {"a"}, "b")
+                          .node("Tanh", {"same"}, "c")
+                          .node("Mul", {"b", "c"}, "d")
+                          .node("Tanh", {"d"}, "nobody")
+                          .node("Gemm", {"d", "w"}, "y")
+                          .create({"y"});
+  const Optimized result = optimized(graph, {}, Mode::training);
+  EXPECT_EQ(result.graph.nodes().size(), 4u);
+  const auto expected = gradients(graph), found = gradients(result.graph);
+  ASSERT_EQ(found.size(), 2u);
+  for (const auto& [name, gradient] : found) {
+    for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      EXPECT_NEAR(gradient.as<double>()[at], expected.at(name).as<double>()[at], 1e-12) << name;
+    }
+  }
+}
+
+// What people feed to each operator, with constants of which some fold.
+TEST(Optimize, EveryOperatorSampleKeepsItsResults) {
+  for (const OperatorSample& sample : operator_samples()) {
+    SCOPED_TRACE(sample.op);
+    const Graph graph = sample_graph(sample, DType::f64);
+    const Graph other = optimized(graph).graph;
+    ASSERT_EQ(graph.outputs(), other.outputs());
+    const auto expected = run_sample(sample, graph), found = run_sample(sample, other);
+    for (const std::string& name : graph.outputs()) {
+      ASSERT_EQ(found.at(name).shape(), expected.at(name).shape());
+      if (graph.value(name).dtype != DType::f64) {
+        EXPECT_EQ(std::memcmp(found.at(name).data(), expected.at(name).data(),
+                              static_cast<std::size_t>(expected.at(name).bytes())),
+                  0);
+        continue;
+      }
+      const auto a = expected.at(name).as<double>(), b = found.at(name).as<double>();
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6 * std::max(1.0, std::abs(a[i])));
+    }
+  }
 }
 
 TEST(Optimize, UnknownPassIsAnErrorWithTheNearestName) {
