@@ -45,6 +45,7 @@ std::vector<std::string> initializers_at(const Graph& graph, std::vector<std::si
       const std::string& input = node.inputs[position];
       const auto found = graph.initializers().find(input);
       if (found == graph.initializers().end() || !is_floating(found->second.dtype())) continue;
+      if (found->second.shape().rank() == 0) continue;  // a number in a formula: x * 0.5
       if (seen.insert(input).second) names.push_back(input);
     }
   }

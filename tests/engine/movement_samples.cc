@@ -63,11 +63,37 @@ std::vector<OperatorSample> gathering() {
   };
 }
 
+OperatorSample resize(const std::string& name, const std::string& mode, const std::string& transformation,
+                      std::vector<SampleInput> inputs) {
+  return {"Resize_" + name,
+          "Resize",
+          std::move(inputs),
+          {{"mode", mode}, {"coordinate_transformation_mode", transformation}}};
+}
+
+std::vector<OperatorSample> resizing() {
+  const SampleInput x = fed({kBatch, 2, 3, 4});
+  const SampleInput twice = constant(Tensor::of<float>(Shape{4}, {1, 1, 2, 2}));
+  const SampleInput odd = constant(Tensor::of<float>(Shape{4}, {1, 1, 1.7f, 0.6f}));
+  const SampleInput roi = constant(Tensor::of<float>(Shape{8}, {0, 0, 0.2f, -0.3f, 1, 1, 0.9f, 0.8f}));
+  return {
+      resize("nearest_twice", "nearest", "asymmetric", {x, absent(), twice}),
+      resize("nearest_odd", "nearest", "half_pixel", {x, absent(), odd}),
+      resize("linear_twice", "linear", "half_pixel", {x, absent(), twice}),
+      resize("linear_odd", "linear", "pytorch_half_pixel", {x, absent(), odd}),
+      resize("linear_sizes", "linear", "align_corners", {x, absent(), absent(), integers({-1, 2, 5, 7})}),
+      resize("linear_vector", "linear", "asymmetric",
+             {fed({5, kBatch}), absent(), constant(Tensor::of<float>(Shape{2}, {2.5f, 1}))}),
+      resize("linear_crop", "linear", "tf_crop_and_resize", {x, roi, absent(), integers({-1, 2, 5, 7})}),
+      resize("cubic", "cubic", "half_pixel", {x, absent(), odd}),
+  };
+}
+
 }  // namespace
 
 std::vector<OperatorSample> movement() {
   std::vector<OperatorSample> all;
-  for (const auto part : {joining, cutting, turning, gathering}) {
+  for (const auto part : {joining, cutting, turning, gathering, resizing}) {
     for (OperatorSample& sample : part()) all.push_back(std::move(sample));
   }
   return all;

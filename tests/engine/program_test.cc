@@ -338,20 +338,6 @@ TEST(Program, RefusesWhatCannotBeCompiled) {
   }
 }
 
-TEST(Program, RefusesToTrainDropoutButServesIt) {
-  const Graph graph = GraphSketch(DType::f32)
-                          .input("x", {kBatch, 4})
-                          .parameter("p", {4})
-                          .node("Add", {"x", "p"}, "a")
-                          .node("Dropout", {"a"}, "drop")
-                          .create({"drop"});
-  const auto trained = Program::compile(graph, training("", 2));
-  ASSERT_FALSE(trained.ok());
-  EXPECT_EQ(trained.code(), Code::unimplemented);
-  EXPECT_NE(trained.error().message.find("node 'drop' (Dropout)"), std::string::npos) << trained.error().message;
-  EXPECT_TRUE(Program::compile(graph, {.batch = 2}).ok());
-}
-
 TEST(Program, RefusesAnInitializerAsOutput) {
   const Graph graph = GraphSketch(DType::f32)
                           .input("x", {kBatch, 4})

@@ -5,10 +5,9 @@
 namespace mangrove::portable {
 
 std::vector<KernelRow> movement() {
-  return {{"Concat", make_concat},       {"Split", make_split},
-          {"Slice", make_slice},         {"Pad", make_pad},
-          {"Transpose", make_transpose}, {"Gather", make_gather},
-          {"DepthToSpace", make_blocks}, {"SpaceToDepth", make_blocks}};
+  return {{"Concat", make_concat}, {"Split", make_split},         {"Slice", make_slice},
+          {"Pad", make_pad},       {"Transpose", make_transpose}, {"Gather", make_gather},
+          {"Resize", make_resize}, {"DepthToSpace", make_blocks}, {"SpaceToDepth", make_blocks}};
 }
 
 }  // namespace mangrove::portable

@@ -31,4 +31,19 @@ StridedCopy coalesced(const StridedCopy& copy);
 /// Elements of `element_bytes` (1, 4 or 8) from `from` to `to`, which do not overlap. `copy` coalesced runs faster.
 void run(const StridedCopy& copy, std::size_t element_bytes, const std::byte* from, std::byte* to);
 
+/// to += from. Where the copy's strides in `to` are 0, elements of `from` are added up.
+template <class T>
+void add(const StridedCopy& copy, const T* from, T* to) {
+  const auto visit = [&](const auto& self, std::size_t axis, const T* src, T* dst) -> void {
+    if (axis == copy.dims.size()) {
+      *dst += *src;
+      return;
+    }
+    for (std::int64_t i = 0; i < copy.dims[axis]; ++i) {
+      self(self, axis + 1, src + i * copy.from_strides[axis], dst + i * copy.to_strides[axis]);
+    }
+  };
+  visit(visit, 0, from + copy.from_offset, to + copy.to_offset);
+}
+
 }  // namespace mangrove::portable

@@ -5,6 +5,7 @@
 #include "mangrove/graph/movement_geometry.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
+#include "mangrove/graph/resize_geometry.h"
 
 namespace mangrove::rows {
 namespace {
@@ -186,10 +187,43 @@ Operator space_to_depth() {
   return row;
 }
 
+Result<Infos> infer_resize(const Node& node, const OperatorInputs& inputs) {
+  MG_TRY(ResizeGeometry geometry, resize_geometry(node, inputs.values[0]->shape, inputs.constants));
+  if (!geometry.is_nearest) MG_RETURN_IF_ERROR(check_floating(inputs, {0}));
+  return Infos{{inputs.values[0]->dtype, std::move(geometry.output)}};
+}
+
+// A multiply-add for each pair of elements that one dimension after the other weights.
+OperatorCost resize_cost(const Node& node, const OperatorInputs& inputs, std::span<const ValueInfo> outputs) {
+  const int taps = node.string_or("mode", "nearest") == "nearest" ? 0 : node.string_or("mode", "") == "linear" ? 2 : 4;
+  const Shape &from = inputs.values[0]->shape, &to = outputs[0].shape;
+  double flops = taps == 0 ? 0 : 2;
+  for (std::size_t i = 0; i < to.rank(); ++i) flops *= from[i] == to[i] ? 1 : taps;
+  OperatorCost cost = traffic(inputs, outputs);
+  cost.flops = flops * static_cast<double>(to.elements());
+  return cost;
+}
+
+/// Resize: nearest, linear or cubic interpolation along each dimension, by constant scales (input 2) or to constant
+/// sizes (input 3).
+Operator resize() {
+  Operator row = movement_operator("Resize", 1, 4,
+                                   {{"coordinate_transformation_mode", Kind::string},
+                                    {"cubic_coeff_a", Kind::real},
+                                    {"exclude_outside", Kind::integer},
+                                    {"extrapolation_value", Kind::real},
+                                    {"mode", Kind::string},
+                                    {"nearest_mode", Kind::string}});
+  row.constants = {1, 2, 3};
+  row.infer = infer_resize;
+  row.cost = resize_cost;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Operator> movement() {
-  return {concat(), split(), slice(), pad(), transpose(), gather(), depth_to_space(), space_to_depth()};
+  return {concat(), split(), slice(), pad(), transpose(), gather(), resize(), depth_to_space(), space_to_depth()};
 }
 
 }  // namespace mangrove::rows

@@ -2,6 +2,10 @@
 #include <span>
 #include <vector>
 
+#include "mangrove/graph/axis.h"
+#include "mangrove/graph/broadcast.h"
+#include "mangrove/graph/constant_values.h"
+#include "mangrove/graph/movement_geometry.h"
 #include "mangrove/graph/operators/rows.h"
 #include "mangrove/graph/operators/rules.h"
 
@@ -98,6 +102,57 @@ Result<std::vector<ValueInfo>> infer_reshape(const Node& node, const OperatorInp
                                                 (input.is_symbolic() ? " with the batch kept a dimension" : ""));
 }
 
+// The dimensions that constant input 1 lists, in ascending order; negative ones count from the end of `counted_in`.
+Result<std::vector<std::size_t>> listed_axes(const OperatorInputs& inputs, const Shape& counted_in) {
+  MG_TRY(const Dims given, constant_integers(inputs.constants[1], "axes (input 1)"));
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : given) {
+    MG_TRY(const std::size_t position, resolve_axis(axis, counted_in));
+    axes.push_back(position);
+  }
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
+    return make_error(Code::invalid_argument, "axes (input 1) are " + to_string(Shape(given)) + ", one of them twice");
+  }
+  return axes;
+}
+
+Result<std::vector<ValueInfo>> infer_squeeze(const Node& node, const OperatorInputs& inputs) {
+  const Shape& input = inputs.values[0]->shape;
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < input.rank(); ++i) {
+    if (input[i] == 1) axes.push_back(i);
+  }
+  if (has_input(node, 1)) {
+    MG_TRY(axes, listed_axes(inputs, input));
+  }
+  Dims dims = input.dims();
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (input[*axis] != 1) {
+      return make_error(Code::invalid_argument, "dimension " + std::to_string(*axis) + " of input " + to_string(input) +
+                                                    " is to be left out, but its size is not 1");
+    }
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(*axis));
+  }
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
+}
+
+Result<std::vector<ValueInfo>> infer_unsqueeze(const Node&, const OperatorInputs& inputs) {
+  const Shape& input = inputs.values[0]->shape;
+  const std::int64_t more = inputs.constants[1] == nullptr ? 0 : inputs.constants[1]->elements();
+  const Shape result(Dims(input.rank() + static_cast<std::size_t>(more), 1));  // what the axes count in
+  MG_TRY(const std::vector<std::size_t> axes, listed_axes(inputs, result));
+  Dims dims = input.dims();
+  for (const std::size_t axis : axes) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, Shape(std::move(dims))}};
+}
+
+Result<std::vector<ValueInfo>> infer_expand(const Node&, const OperatorInputs& inputs) {
+  MG_TRY(const Shape wanted, constant_shape(inputs.constants[1], "the shape (input 1)"));
+  MG_TRY(Shape shape, broadcast(inputs.values[0]->shape, wanted));
+  return std::vector<ValueInfo>{{inputs.values[0]->dtype, std::move(shape)}};
+}
+
 Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size_t max_inputs) {
   return {.type = type,
           .min_inputs = min_inputs,
@@ -105,7 +160,7 @@ Operator shape_operator(std::string_view type, std::size_t min_inputs, std::size
           .min_outputs = 1,
           .max_outputs = 1,
           .attributes = {},
-          .parameters = {},
+          .parameters = {0},
           .infer = {},
           .cost = copy_cost};
 }
@@ -122,14 +177,39 @@ Operator flatten() {
 Operator reshape() {
   Operator row = shape_operator("Reshape", 2, 2);
   row.attributes = {{"allowzero", Operator::AttributeKind::integer}};
+  row.constants = {1};
   row.infer = infer_reshape;
+  return row;
+}
+
+/// Squeeze: dimensions of size 1 left out, those of constant input 1 or all.
+Operator squeeze() {
+  Operator row = shape_operator("Squeeze", 1, 2);
+  row.constants = {1};
+  row.infer = infer_squeeze;
+  return row;
+}
+
+/// Unsqueeze: dimensions of size 1 put in; constant input 1 says where they are in the result.
+Operator unsqueeze() {
+  Operator row = shape_operator("Unsqueeze", 2, 2);
+  row.constants = {1};
+  row.infer = infer_unsqueeze;
+  return row;
+}
+
+/// Expand: the input broadcast with the constant shape of input 1, in which -1 is the batch.
+Operator expand() {
+  Operator row = shape_operator("Expand", 2, 2);
+  row.constants = {1};
+  row.infer = infer_expand;
   return row;
 }
 
 }  // namespace
 
 std::vector<Operator> shapes() {
-  return {flatten(), reshape()};
+  return {expand(), flatten(), reshape(), squeeze(), unsqueeze()};
 }
 
 }  // namespace mangrove::rows

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "mangrove/base/result.h"
+#include "mangrove/graph/graph.h"
+
+/// What the nodes compute that need no input at run time: Constant, ConstantOfShape, Shape, Range.
+namespace mangrove {
+
+/// The value of a Constant node. errors: invalid_argument (not exactly one attribute).
+Result<Tensor> constant_value(const Node& node);
+
+/// The one element that ConstantOfShape fills with. errors: invalid_argument (another number of elements).
+Result<Tensor> fill_value(const Node& node);
+
+/// A shape given as a constant i64 vector; -1 is the symbolic batch. `what`: "the shape (input 0)".
+/// errors: unimplemented (null: not a constant), invalid_argument (no i64 vector, a size below -1).
+Result<Shape> constant_shape(const Tensor* constant, const std::string& what);
+
+/// The dimensions [first, last) of `input` that a Shape node gives.
+std::pair<std::size_t, std::size_t> shape_range(const Node& node, const Shape& input);
+
+/// The values of a Range node with these constant inputs: start, limit, delta, of one type.
+/// errors: unimplemented (not constant, too many values), invalid_argument (types, no scalar, delta 0).
+Result<Tensor> range_values(std::span<const Tensor* const> inputs);
+
+}  // namespace mangrove
