@@ -12,13 +12,23 @@ namespace mangrove::onednn {
 /// An elementwise operator whose derivative is computed from its output.
 struct Activation {
   dnnl::algorithm forward;
-  dnnl::algorithm backward;
+  dnnl::algorithm backward;  // the same, as it is called where the derivative is computed from the output
   float alpha = 0;
   float beta = 0;
 };
 
 /// Nullopt for a node that is not one. constants: as in KernelRequest.
 std::optional<Activation> find_activation(const Node& node, std::span<const Tensor* const> constants);
+
+/// An elementwise operator of one value, whose derivative may be computed from its input: 3 - x, say.
+struct Eltwise {
+  Activation function;
+  bool from_output = false;  // the derivative
+  std::size_t input = 0;     // of the node: the value; the others are constants
+};
+
+/// Also every activation, and operators of two values of which one is a constant with one element.
+std::optional<Eltwise> find_eltwise(const KernelRequest& request);
 
 /// The step  dz = dy * activation'(z), from y = activation(z); all lie as `desc`. It may work in place.
 Step activation_backward(const dnnl::engine& engine, const Activation& activation, const std::string& node,

@@ -34,19 +34,27 @@ NodeKernels make_inner_product(const dnnl::engine& engine, const KernelRequest& 
 bool pool_supported(const KernelRequest& request);
 NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request);
 
-/// The activations, where they are not fused.
+/// Functions of one value: activations where they are not fused, Exp, Log, Mul by a constant with one element ...
 bool eltwise_supported(const KernelRequest& request);
 NodeKernels make_eltwise(const dnnl::engine& engine, const KernelRequest& request);
 
-/// Add of two values of one shape.
-bool add_supported(const KernelRequest& request);
-NodeKernels make_add(const dnnl::engine& engine, const KernelRequest& request);
+/// Add, Sub, Mul, Div, Min, Max of two values, of which one may be broadcast.
+bool binary_supported(const KernelRequest& request);
+NodeKernels make_binary(const dnnl::engine& engine, const KernelRequest& request);
 
 /// BatchNormalization, with a residual and a Relu or Clip behind it.
 bool batch_norm_fuses(const KernelRequest& request);
 bool batch_norm_supported(const KernelRequest& request);
 NodeKernels make_batch_norm(const dnnl::engine& engine, const KernelRequest& request);
 
+bool concat_supported(const KernelRequest& request);
+NodeKernels make_concat(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Resize where it is nearest or linear interpolation of pixels, with half-pixel coordinates.
+bool resampling_supported(const KernelRequest& request);
+NodeKernels make_resampling(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Softmax and LogSoftmax.
 bool softmax_supported(const KernelRequest& request);
 NodeKernels make_softmax(const dnnl::engine& engine, const KernelRequest& request);
 

@@ -23,22 +23,40 @@ struct Family {
 };
 
 constexpr std::array kFamilies{
-    Family{"Add", add_supported, make_add, nullptr},
+    Family{"Abs", eltwise_supported, make_eltwise, nullptr},
+    Family{"Add", binary_supported, make_binary, nullptr},
     Family{"AveragePool", pool_supported, make_pool, nullptr},
     Family{"BatchNormalization", batch_norm_supported, make_batch_norm, batch_norm_fuses},
     Family{"Clip", eltwise_supported, make_eltwise, nullptr},
+    Family{"Concat", concat_supported, make_concat, nullptr},
     Family{"Conv", conv_supported, make_conv, fuses_residual_and_activation},
     Family{"ConvTranspose", deconv_supported, make_deconv, nullptr},
+    Family{"Div", binary_supported, make_binary, nullptr},
+    Family{"Elu", eltwise_supported, make_eltwise, nullptr},
+    Family{"Exp", eltwise_supported, make_eltwise, nullptr},
     Family{"Gemm", inner_product_supported, make_inner_product, fuses_activation},
     Family{"GlobalAveragePool", pool_supported, make_pool, nullptr},
     Family{"GlobalMaxPool", pool_supported, make_pool, nullptr},
+    Family{"HardSwish", eltwise_supported, make_eltwise, nullptr},
+    Family{"LeakyRelu", eltwise_supported, make_eltwise, nullptr},
+    Family{"LogSoftmax", softmax_supported, make_softmax, nullptr},
     Family{"LRN", lrn_supported, make_lrn, nullptr},
     Family{"LayerNormalization", layer_norm_supported, make_layer_norm, nullptr},
     Family{"MatMul", matmul_supported, make_matmul, fuses_activation},
+    Family{"Max", binary_supported, make_binary, nullptr},
     Family{"MaxPool", pool_supported, make_pool, nullptr},
+    Family{"Min", binary_supported, make_binary, nullptr},
+    Family{"Mul", binary_supported, make_binary, nullptr},
+    Family{"Neg", eltwise_supported, make_eltwise, nullptr},
+    Family{"Pow", eltwise_supported, make_eltwise, nullptr},
+    Family{"Reciprocal", eltwise_supported, make_eltwise, nullptr},
     Family{"Relu", eltwise_supported, make_eltwise, nullptr},
+    Family{"Resize", resampling_supported, make_resampling, nullptr},
     Family{"Sigmoid", eltwise_supported, make_eltwise, nullptr},
     Family{"Softmax", softmax_supported, make_softmax, nullptr},
+    Family{"Softplus", eltwise_supported, make_eltwise, nullptr},
+    Family{"Sqrt", eltwise_supported, make_eltwise, nullptr},
+    Family{"Sub", binary_supported, make_binary, nullptr},
     Family{"Tanh", eltwise_supported, make_eltwise, nullptr},
 };
 
@@ -92,8 +110,10 @@ class OnednnBackend final : public Backend {
   bool supports(const KernelRequest& request) const override {
     const Family* family = find_family(request.node.op);
     if (family == nullptr || (!request.epilogue.empty() && !fuses(request))) return false;
-    for (std::size_t i = 0; i < request.inputs.size(); ++i)
-      if (has_input(request, i) && !is_f32(request.inputs[i])) return false;
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      const bool is_known = request.constants[i] != nullptr;  // sizes or axes, say, that no step reads
+      if (has_input(request, i) && !is_known && !is_f32(request.inputs[i])) return false;
+    }
     if (!std::all_of(request.outputs.begin(), request.outputs.end(), is_f32)) return false;
     // Asking oneDNN itself is the only sure way; it keeps what it made, so that making it again costs little.
     return family->supported(request) && make_kernels(request).ok();
