@@ -1,5 +1,7 @@
 #include "mangrove/engine/execution.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -27,6 +29,19 @@ struct Execution::Region {
     void* aligned = block.get();
     memory = static_cast<std::byte*>(std::align(kBufferAlignment, static_cast<std::size_t>(bytes), aligned, space));
     return {};
+  }
+
+  /// Asks the system for large pages, where it has them: reading much memory once each run, as weights at batch 1,
+  /// costs few page table walks then. A wish; what becomes of it does not matter.
+  void prefer_large_pages(Bytes bytes) const {
+#ifdef MADV_HUGEPAGE
+    constexpr Bytes kWorthIt = 32 << 20;
+    constexpr std::size_t kPage = 4096;
+    if (bytes < kWorthIt) return;
+    void* first_page = memory;
+    auto space = static_cast<std::size_t>(bytes);
+    if (std::align(kPage, kPage, first_page, space) != nullptr) madvise(first_page, space, MADV_HUGEPAGE);
+#endif
   }
 
   std::unique_ptr<void, Free> block;
@@ -157,6 +172,7 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
       "graph '" + made.graph().name() + "' needs " + format_bytes(made.memory().total()) + " of memory";
   MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
   MG_RETURN_IF_ERROR(impl.parameters.allocate(made.parameter_bytes()).context(needs));
+  impl.parameters.prefer_large_pages(made.parameter_bytes());
   for (const auto& [name, tensor] : made.graph().initializers()) {
     const auto placed = made.placed_values().find(name);
     if (placed == made.placed_values().end()) continue;  // a constant that no step reads
