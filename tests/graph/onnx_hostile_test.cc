@@ -55,6 +55,24 @@ TEST_P(OnnxFlips, NeverCrash) {
   }
 }
 
+// Files of PyTorch, with old opsets and computations of shapes to get wrong.
+TEST(OnnxHostile, FlipsInExportedFilesNeverCrash) {
+  Random random(11);
+  for (const auto& entry : fs::directory_iterator(fs::path(MANGROVE_EXAMPLES).parent_path() / "tests/data/onnx")) {
+    if (entry.path().extension() != ".onnx") continue;
+    SCOPED_TRACE(entry.path().string());
+    const std::string whole = read_file(entry.path()).value();
+    for (int trial = 0; trial < 150; ++trial) {
+      std::string bytes = whole;
+      for (std::uint64_t flips = 1 + random.below(4); flips > 0; --flips) {
+        bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+      }
+      const auto parsed = parse_onnx(bytes);
+      if (parsed.ok()) use(*parsed);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, OnnxFlips, ::testing::Range<std::uint64_t>(1, 11));
 
 TEST(OnnxHostile, RandomBytesAreAnError) {
