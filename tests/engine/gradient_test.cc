@@ -12,10 +12,9 @@
 namespace mangrove {
 namespace {
 
-class EveryOperator : public testing::TestWithParam<std::string> {};
+class EveryDifferentiableOperator : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryOperator, GradientsMatchCentralDifferences) {
-  if (!find_operator(GetParam())->differentiable) GTEST_SKIP() << "has no gradient";
+TEST_P(EveryDifferentiableOperator, GradientsMatchCentralDifferences) {
   int samples = 0;
   for (const OperatorSample& sample : operator_samples()) {
     if (sample.op != GetParam() || !sample.differentiable) continue;
@@ -32,13 +31,15 @@ TEST_P(EveryOperator, GradientsMatchCentralDifferences) {
   EXPECT_GT(samples, 0) << "no sample of operator " << GetParam() << " in *_samples.cc";
 }
 
-std::vector<std::string> table_types() {
+std::vector<std::string> differentiable_types() {
   std::vector<std::string> types;
-  for (const Operator& row : operators()) types.emplace_back(row.type);
+  for (const Operator& row : operators()) {
+    if (row.differentiable) types.emplace_back(row.type);
+  }
   return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryOperator, testing::ValuesIn(table_types()),
+INSTANTIATE_TEST_SUITE_P(Table, EveryDifferentiableOperator, testing::ValuesIn(differentiable_types()),
                          [](const auto& test) { return test.param; });
 
 class EveryBackend : public testing::TestWithParam<std::string> {};
