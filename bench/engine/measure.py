@@ -29,9 +29,9 @@ class Case:
 TRAIN = [
     Case("mlp", "mlp-128-64", "1,28,28", 10, 64, 2.7, 20, "mlp"),
     Case("lenet", "lenet", "1,28,28", 10, 64, 1.4, 36, "lenet"),
-    Case("resnet-32", "resnet-32", "3,32,32", 10, 32, 1.4, 80, "resnet32"),
-    Case("resnet-32", "resnet-32", "3,32,32", 10, 128, 1.4, 250, "resnet32"),
-    Case("resnet-110", "resnet-110", "3,32,32", 10, 32, 1.35, 220, "resnet110"),
+    Case("resnet-32-b", "resnet-32-b", "3,32,32", 10, 32, 1.4, 80, "resnet32"),
+    Case("resnet-32-b", "resnet-32-b", "3,32,32", 10, 128, 1.4, 250, "resnet32"),
+    Case("resnet-110-b", "resnet-110-b", "3,32,32", 10, 32, 1.35, 220, "resnet110"),
     Case("mobilenetv2-96", "mobilenetv2", "3,96,96", 10, 32, 1.7, 300, "mbv2_96"),
     Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 8, 2.1, None, "mbv2_224"),
 ]
@@ -85,9 +85,10 @@ def main():
     parser.add_argument("--bare-onednn", type=pathlib.Path, metavar="PROGRAM",
                         help="also compare with a program of bare oneDNN calls that takes --what --model --batch --threads --seconds")
     parser.add_argument("--only", default="", help="cases whose name contains this, e.g. train_resnet")
+    parser.add_argument("--threads", type=int, nargs="+", default=None, help="default: 1 2; with --quick: 1")
     args = parser.parse_args()
     figures = []
-    for threads in (1,) if args.quick else (1, 2):
+    for threads in args.threads or ([1] if args.quick else [1, 2]):
         for what, cases in (("train", TRAIN), ("infer", INFER)):
             for case in cases:
                 if args.only in case.name(what, threads):

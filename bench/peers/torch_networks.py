@@ -60,9 +60,9 @@ def residual(stem, groups, channels, projected, classes):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
 
 
-def resnet_cifar(depth):
+def resnet_cifar(depth, projected):
     n = (depth - 2) // 6
-    return residual([conv_norm(3, 16, 3, activation=nn.ReLU)], [(16, n), (32, n), (64, n)], 16, False, 10)
+    return residual([conv_norm(3, 16, 3, activation=nn.ReLU)], [(16, n), (32, n), (64, n)], 16, projected, 10)
 
 
 def resnet34(small_stem):
@@ -137,8 +137,8 @@ def mobilenetv2():
 NETWORKS = {
     "mlp": (mlp, (1, 28, 28), 10),
     "lenet": (lenet, (1, 28, 28), 10),
-    "resnet-32": (lambda: resnet_cifar(32), (3, 32, 32), 10),
-    "resnet-110": (lambda: resnet_cifar(110), (3, 32, 32), 10),
+    "resnet-32-b": (lambda: resnet_cifar(32, True), (3, 32, 32), 10),
+    "resnet-110-b": (lambda: resnet_cifar(110, True), (3, 32, 32), 10),
     "resnet-34-cifar": (lambda: resnet34(True), (3, 32, 32), 10),
     "resnet-34": (lambda: resnet34(False), (3, 32, 32), 10),
     "wrn-28-10": (lambda: wide_resnet(28, 10), (3, 32, 32), 10),

@@ -29,7 +29,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     steps, batch, rate, warmup = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
     torch.set_num_threads(1)
-    model = resnet_cifar(20)
+    model = resnet_cifar(20, False)
     load_weights(model, numpy.fromfile(folder / "weights.f32", numpy.float32))
     images = torch.from_numpy(numpy.fromfile(folder / "images.f32", numpy.float32)).view(steps, batch, 3, 32, 32)
     labels = torch.from_numpy(numpy.fromfile(folder / "labels.i32", numpy.int32)).long().view(steps, batch)
