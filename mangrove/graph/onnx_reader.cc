@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/graph/constant_values.h"
 #include "mangrove/graph/fold_shapes.h"
 #include "mangrove/graph/group_norm_pattern.h"
+#include "mangrove/graph/node_check.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/onnx_inputs.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/onnx_upgrade.h"
-#include "mangrove/graph/operator.h"
 
 namespace mangrove {
 namespace {
@@ -71,27 +72,6 @@ Result<Attribute> decode_attribute(const onnx::AttributeProto& proto) {
       return make_error(Code::unimplemented,
                         "has type " + Proto::AttributeType_Name(proto.type()) + ", which is not supported");
   }
-}
-
-// The values of a Constant node, whose only attribute says how they are written.
-Result<Tensor> constant_of(const std::map<std::string, Attribute>& attributes) {
-  if (attributes.size() == 1) {
-    const auto& [key, value] = *attributes.begin();
-    if (const auto* tensor = std::get_if<Tensor>(&value); tensor && key == "value") return *tensor;
-    if (const auto* real = std::get_if<float>(&value); real && key == "value_float") {
-      return Tensor::of<float>(Shape{}, {*real});
-    }
-    if (const auto* integer = std::get_if<std::int64_t>(&value); integer && key == "value_int") {
-      return Tensor::of<std::int64_t>(Shape{}, {*integer});
-    }
-    if (const auto* reals = std::get_if<std::vector<float>>(&value); reals && key == "value_floats") {
-      return Tensor::of<float>(Shape{static_cast<std::int64_t>(reals->size())}, *reals);
-    }
-    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value); integers && key == "value_ints") {
-      return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(integers->size())}, *integers);
-    }
-  }
-  return make_error(Code::unimplemented, "expected one attribute of value, value_float(s) and value_int(s)");
 }
 
 // The names of nodes are optional in ONNX and not always unique.
@@ -161,7 +141,8 @@ Status decode_node(const onnx::NodeProto& proto, NodeNames& names, Decoded& file
     parts.nodes.push_back(std::move(node));
     return {};
   }
-  MG_TRY(Tensor constant, constant_of(node.attributes).context(where + " (Constant)"));
+  MG_RETURN_IF_ERROR(check_node(node));
+  MG_TRY(Tensor constant, constant_value(node).context(describe(node)));
   if (node.outputs.size() != 1 || parts.initializers.contains(node.outputs[0])) {
     return make_error(Code::invalid_argument, where + " (Constant): expected one output, not defined elsewhere");
   }

@@ -397,7 +397,7 @@ const Refused kRefused[] = {
        m.mutable_graph()->mutable_node(1)->set_op_type("Constant");
        *m.mutable_graph()->mutable_node(1)->add_attribute() = integer_attribute("sparse", 1);
      },
-     Code::unimplemented, "(Constant)"},
+     Code::invalid_argument, "(Constant)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cases, OnnxReaderRefuses, ::testing::ValuesIn(kRefused),
