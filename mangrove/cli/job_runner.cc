@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/progress.h"
@@ -103,7 +104,9 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
   job.set_micro_batch(settings.micro_batch);
-  job.set_memory(settings.memory);
+  // Embedded nodes share this machine, so what each may take by default is its part.
+  const bool is_shared = settings.memory == 0 && settings.cluster.coordinator.empty() && settings.cluster.local > 1;
+  job.set_memory(is_shared ? memory_limit() / 10 * 9 / settings.cluster.local : settings.memory);
   job.set_augment(settings.augment);
   job.set_patience(settings.patience);
   MG_RETURN_IF_ERROR(set_recipe(settings.recipe, job));
@@ -155,7 +158,8 @@ class ReportKeeper {
       json line = {{"kind", report.kind}};
       const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
       if (body.is_object()) line.update(body);
-      problem_ = context_.folder.add_metrics(to_text(line));
+      const Status added = context_.folder.add_metrics(to_text(line));
+      if (problem_.ok()) problem_ = added;
     }
   }
 

@@ -10,6 +10,7 @@
 #include "mangrove/cli/predict_report.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/learn/preparation.h"
 #include "mangrove/tensor/npy.h"
 
 namespace mangrove::cli {
@@ -40,6 +41,14 @@ Result<Normalization> normalization(const State& state, const Graph& graph) {
                         .context(typed.empty() ? "model metadata " + std::string(key) : std::string(flag)));
     return {};
   };
+  const auto trained_with = graph.metadata().find(learn::kAugmentationKey);
+  if (trained_with != graph.metadata().end() && (state.mean.empty() || state.deviation.empty()) &&
+      (trained_with->second.find("normalise") != std::string::npos ||
+       trained_with->second.find("zca") != std::string::npos)) {
+    return make_error(Code::failed_precondition, "the model was trained on samples prepared by '" +
+                                                     trained_with->second +
+                                                     "': give the --mean and --std that its images need");
+  }
   MG_RETURN_IF_ERROR(choose(state.mean, "--mean", "mangrove.mean", result.mean));
   MG_RETURN_IF_ERROR(choose(state.deviation, "--std", "mangrove.std", result.deviation));
   return result;

@@ -45,9 +45,15 @@ void Recomputation::drop(const NodeKernels& kernels, const std::string& node, co
 }
 
 Status Recomputation::restore_for(const Step& step) {
-  for (const Operand& operand : step.operands) {
-    if (operand.access == Access::write || steps_.is_made(operand, step.node)) continue;
-    MG_RETURN_IF_ERROR(restore(operand.kind == Kind::saved ? step.node : producers_.at(operand.name)));
+  // What makes one operand may drop another that is cheap, so it is looked at them until all are there: those that are
+  // not cheap are made only once, and what makes a cheap one comes before it in the chain.
+  for (bool all_made = false; !all_made;) {
+    all_made = true;
+    for (const Operand& operand : step.operands) {
+      if (operand.access == Access::write || steps_.is_made(operand, step.node)) continue;
+      MG_RETURN_IF_ERROR(restore(operand.kind == Kind::saved ? step.node : producers_.at(operand.name)));
+      all_made = false;
+    }
   }
   return {};
 }

@@ -33,6 +33,11 @@ std::vector<int> count_writes(const std::vector<StepList::DraftStep>& steps, std
   return writes;
 }
 
+// A node's saved buffers are found by its name and theirs; no name of one is the beginning of another's key.
+std::string saved_key(const std::string& node, const std::string& name) {
+  return node + '\0' + name;
+}
+
 }  // namespace
 
 Bytes bytes_in(const ValueInfo& info, const LayoutPtr& layout) {
@@ -60,11 +65,11 @@ void StepList::drop(const std::string& value) {
 }
 
 void StepList::drop_saved(const std::string& node) {
-  std::erase_if(saved_, [&](const auto& saved) { return saved.first.starts_with(node + "/"); });
+  std::erase_if(saved_, [&](const auto& saved) { return saved.first.starts_with(saved_key(node, "")); });
 }
 
 bool StepList::is_made(const Operand& operand, const std::string& node) const {
-  if (operand.kind == Kind::saved) return saved_.contains(node + "/" + operand.name);
+  if (operand.kind == Kind::saved) return saved_.contains(saved_key(node, operand.name));
   if (operand.kind != Kind::value) return true;
   const Value& value = values_.at(operand.name);
   return value.role != Role::activation || !value.copies.empty();
@@ -102,7 +107,7 @@ Result<BufferId> StepList::read(const Operand& operand, const std::string& node)
     return random_;
   }
   if (operand.kind == Kind::saved) {
-    const auto saved = saved_.find(node + "/" + operand.name);
+    const auto saved = saved_.find(saved_key(node, operand.name));
     MG_CHECK_MSG(saved != saved_.end(), node + " reads saved '" + operand.name + "' before it is written");
     return saved->second;
   }
@@ -152,7 +157,7 @@ Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, const Operand& o
 
 BufferId StepList::write(const Operand& operand, const std::string& node, std::vector<Follow>& follows) {
   if (operand.kind == Kind::saved) {
-    const auto [entry, is_new] = saved_.emplace(node + "/" + operand.name, kNoBuffer);
+    const auto [entry, is_new] = saved_.emplace(saved_key(node, operand.name), kNoBuffer);
     MG_CHECK_MSG(is_new, node + " writes saved '" + operand.name + "' twice");
     return entry->second = buffers_.add(operand.saved_bytes, Life::uses);
   }

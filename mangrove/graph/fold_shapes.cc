@@ -149,8 +149,10 @@ class ShapeFolder {
     if (find_operator(node.op) != nullptr) return {};
     const std::string where = "node '" + node.name + "': operator '" + node.op + "' is not supported";
     if (is_shape_operator(node.op)) {
-      return make_error(Code::unimplemented, where + " except in computations of shapes, but here it depends on " +
-                                                 depends_on_.at(node.outputs[0]));
+      const auto cause = node.outputs.empty() ? depends_on_.end() : depends_on_.find(node.outputs[0]);
+      return make_error(Code::unimplemented,
+                        where + " except in computations of shapes" +
+                            (cause == depends_on_.end() ? "" : ", but here it depends on " + cause->second));
     }
     std::vector<std::string> table;
     for (const Operator& row : operators()) table.emplace_back(row.type);

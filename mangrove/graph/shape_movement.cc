@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "mangrove/graph/broadcast.h"
@@ -140,9 +141,11 @@ Result<ShapeValue> slice(const Node&, Inputs inputs) {
   Shape shape = data.shape;
   Ints strides = row_major_strides(shape);
   std::int64_t first = 0;
+  std::set<std::size_t> cut_axes;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     MG_TRY(const std::size_t axis, axis_of(axes[i], shape.rank()));
     if (data.shape[axis] == kBatch) return unknown("a part of the batch");
+    if (!cut_axes.insert(axis).second) return unknown("an axis that is sliced twice");
     MG_TRY(const Cut cut, cut_of(starts[i], ends[i], steps[i], data.shape[axis]));
     first += cut.start * strides[axis];
     strides[axis] *= cut.step;

@@ -95,7 +95,6 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("epochs", std::to_string(job.epochs()));
   add("batch", std::to_string(job.batch()));
   add("micro_batch", std::to_string(job.micro_batch()));
-  add("memory", std::to_string(job.memory()));
   add("learning_rate", exact(job.learning_rate()));
   add("seed", std::to_string(job.seed()));
   add("patience", std::to_string(recipe.patience));

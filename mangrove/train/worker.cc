@@ -133,7 +133,7 @@ Status Worker::make_replica(const Graph& graph, Mode mode) {
   replica_.reset();
   version_ = -1;
   learn::ReplicaOptions options{.batch = job_.batch(),
-                                .micro_batch = job_.micro_batch(),
+                                .micro_batch = plan_ ? plan_->training.micro_batch : job_.micro_batch(),
                                 .plan = plan_,
                                 .mode = mode,
                                 .backend = job_.backend(),

@@ -71,6 +71,29 @@ Graph deep_graph() {
   return sketch.node("GlobalAveragePool", {last}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
 }
 
+/// A gate that is computed from the very value that it scales: squeeze-and-excitation.
+Graph gated_graph() {
+  GraphSketch sketch(DType::f32);
+  sketch.input("x", {kBatch, 4, 8, 8});
+  std::string last = "x";
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    sketch.parameter("w" + n, {4, 4, 3, 3}, -0.5, 0.5).parameter("scale" + n, {4}, 0.5, 1.5).parameter("bias" + n, {4});
+    sketch.parameter("gate_w" + n, {4, 4, 1, 1});
+    sketch.constant("mean" + n, Tensor(DType::f32, Shape{4}));
+    sketch.constant("variance" + n, Tensor::of<float>(Shape{4}, {1, 1, 1, 1}));
+    sketch.node("Conv", {last, "w" + n}, "conv" + n, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+    sketch.node("BatchNormalization", {"conv" + n, "scale" + n, "bias" + n, "mean" + n, "variance" + n}, "norm" + n);
+    sketch.node("Relu", {"norm" + n}, "relu" + n);
+    sketch.node("GlobalAveragePool", {"relu" + n}, "squeezed" + n);
+    sketch.node("Conv", {"squeezed" + n, "gate_w" + n}, "excited" + n);
+    sketch.node("Sigmoid", {"excited" + n}, "gate" + n);
+    sketch.node("Mul", {"relu" + n, "gate" + n}, "gated" + n);
+    last = "gated" + n;
+  }
+  return sketch.node("GlobalAveragePool", {last}, "pool").node("Flatten", {"pool"}, "y").create({"y"});
+}
+
 class Recomputation : public testing::TestWithParam<std::string> {};
 
 void expect_same_gradients(const Graph& graph, const std::string& backend, const std::vector<std::string>& recompute) {
@@ -92,7 +115,7 @@ void expect_same_gradients(const Graph& graph, const std::string& backend, const
 }
 
 TEST_P(Recomputation, OfEveryNodeGivesTheSameBits) {
-  for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32), deep_graph()}) {
+  for (const Graph& graph : {tiny_lenet(DType::f32), branching_graph(DType::f32), deep_graph(), gated_graph()}) {
     expect_same_gradients(graph, GetParam(), all_nodes(graph));
   }
 }
