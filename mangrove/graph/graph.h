@@ -70,7 +70,8 @@ class Graph {
   bool has_value(const std::string& name) const { return values_.contains(name); }
 
   /// Names of the initializers that training changes: floating point, used by a node as a parameter (as the operator
-  /// table says), in node order; not those of rank 0, which are numbers in formulas (x * 0.5). This order is the order of a model's flat parameter vector everywhere.
+  /// table says), in node order; not those of rank 0, which are numbers in formulas (x * 0.5). This order is the order
+  /// of a model's flat parameter vector everywhere.
   std::vector<std::string> parameters() const;
   /// Names of the floating-point initializers that training forward passes update (batch normalization's running mean
   /// and variance), in node order.
