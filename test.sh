@@ -25,7 +25,7 @@ run_asan() {
 }
 run_tsan() {  # the modules with threads
   export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1"
-  build_and_test tsan "base_test data_test net_test train_test infer_test cluster_test" -L '^(base|data|net|train|infer|cluster)$'
+  build_and_test tsan "base_test data_test net_test train_test infer_test cluster_test testbed_test" -L '^(base|data|net|train|infer|cluster|testbed)$'
 }
 
 for preset in "${@:-release asan tsan}"; do

@@ -21,15 +21,16 @@ def row(f):
     return f"| `{f['name']}` | {number(f['value'])} {f['unit']} | {number(f['low'])} – {number(f['high'])} | {goal} | {peer} |"
 
 
-def section(result):
+def section(name, result):
     quick = ", quick" if result["quick"] else ""
-    head = f"\n## {result['area']}\n\n{result['machine']}; {result['date']}; commit {result['commit']}{quick}\n\n"
+    head = f"\n## {name}\n\n{result['machine']}; {result['date']}; commit {result['commit']}{quick}\n\n"
     return head + "\n".join(["| figure | median | range | goal | peer |", "| --- | --- | --- | --- | --- |"] + [row(f) for f in result["figures"]]) + "\n"
 
 
 def main():
-    results = [json.loads(path.read_text()) for path in sorted((fig.ROOT / "bench" / "results").glob("*.json"))]
-    (fig.ROOT / "docs" / "figures.md").write_text(HEAD + "".join(section(result) for result in results))
+    results = sorted((fig.ROOT / "bench" / "results").glob("*.json"))
+    (fig.ROOT / "docs" / "figures.md").write_text(
+        HEAD + "".join(section(path.stem, json.loads(path.read_text())) for path in results))
 
 
 main()

@@ -2,7 +2,9 @@
 //
 //   bench_network train|infer MODEL [--sample-shape 1,28,28] [--classes 10] [--batch 64] [--threads 1] [--seconds 5]
 //                 [--memory 256MB] [--backend NAME]
+//   bench_network save MODEL --out FILE.onnx [--sample-shape 1,28,28] [--classes 10]
 //
+// MODEL is a name of the zoo, for inference also an ONNX file. `save` writes the network with its initial weights.
 // Training is what users get: learn::Replica (compiled program, loss, gradients) and SGD with momentum. Inference is
 // the optimized graph's program. Data is random, in memory, the same batches again and again. Prints one line of JSON.
 #include <CLI/CLI.hpp>
@@ -17,7 +19,9 @@
 
 #include "mangrove/base/process_memory.h"
 #include "mangrove/base/random.h"
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/engine/optimize.h"
+#include "mangrove/graph/onnx.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/zoo/zoo.h"
@@ -28,7 +32,7 @@ namespace {
 constexpr Seconds kWarmUp = 0.5;
 
 struct Settings {
-  std::string what, model, backend, memory;
+  std::string what, model, backend, memory, out;
   std::vector<std::int64_t> sample{1, 28, 28};
   std::int64_t classes = 10;
   std::int64_t batch = 64;
@@ -134,17 +138,27 @@ Status train(const Settings& settings) {
   return {};
 }
 
+Result<Graph> network(const Settings& settings) {
+  if (settings.model.ends_with(".onnx")) return load_onnx(settings.model);
+  return zoo::build_model(settings.model, {Shape(settings.sample), settings.classes});
+}
+
 Status infer(const Settings& settings) {
-  MG_TRY(Graph graph, zoo::build_model(settings.model, {Shape(settings.sample), settings.classes}));
-  MG_TRY(auto optimized, optimize(graph, {}));
+  std::optional<Graph> graph;
+  MG_TRY(graph, network(settings));
+  const std::string input = graph->inputs()[0].first;
+  MG_TRY(auto optimized, optimize(*graph, {}));
+  graph.reset();
+  std::optional<Graph> rewritten = std::move(optimized.graph);
   CompileOptions options;
   options.batch = settings.batch;
   options.backend = settings.backend;
   options.threads = settings.threads;
-  MG_TRY(auto program, Program::compile(optimized.graph, options));
+  MG_TRY(auto program, Program::compile(rewritten->without_weights(), options));
   MG_TRY(const auto execution, Execution::create(program, settings.threads));
+  MG_RETURN_IF_ERROR(load_parameters(*execution, *rewritten));
+  rewritten.reset();
   const auto batches = random_batches(settings, 4);
-  const std::string input = graph.inputs()[0].first;
   const auto times = measure(
       [&](std::size_t i) {
         const auto images = batches[i % batches.size()].images.as<float>();
@@ -156,13 +170,23 @@ Status infer(const Settings& settings) {
   return {};
 }
 
+Status save(const Settings& settings) {
+  MG_TRY(const Graph graph, network(settings));
+  return save_onnx(graph, settings.out);
+}
+
+Status run(const Settings& settings) {
+  if (settings.what == "save") return save(settings);
+  return settings.what == "train" ? train(settings) : infer(settings);
+}
+
 }  // namespace
 }  // namespace mangrove
 
 int main(int argc, char** argv) {
   CLI::App app("Speed and memory of one network");
   mangrove::Settings settings;
-  app.add_option("what", settings.what)->required()->check(CLI::IsMember({"train", "infer"}));
+  app.add_option("what", settings.what)->required()->check(CLI::IsMember({"train", "infer", "save"}));
   app.add_option("model", settings.model)->required();
   app.add_option("--sample-shape", settings.sample)->delimiter(',');
   app.add_option("--classes", settings.classes);
@@ -171,8 +195,9 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", settings.seconds);
   app.add_option("--memory", settings.memory);
   app.add_option("--backend", settings.backend);
+  app.add_option("--out", settings.out);
   CLI11_PARSE(app, argc, argv);
-  const mangrove::Status status = settings.what == "train" ? mangrove::train(settings) : mangrove::infer(settings);
+  const mangrove::Status status = mangrove::run(settings);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", argv[0], status.error().message.c_str());
   return 1;

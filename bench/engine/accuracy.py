@@ -11,17 +11,17 @@ import figures  # noqa: E402
 PEERS = figures.ROOT / "bench" / "peers"
 
 
-def train(program, data_dir, arguments):
+def train(program, options, arguments):
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, "train", "--data-dir", data_dir, "--local", "1", "--threads", "2", "--run-dir", folder,
-                   "--json", "--quiet", *arguments]
+        command = [program, "train", "--data-dir", options.data_dir, "--local", "1", "--threads", options.threads,
+                   "--run-dir", folder, "--json", "--quiet", *arguments]
         done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout)
 
 
 def lenet(program, options):
     epochs = 1 if options.quick else 5
-    result = train(program, options.data_dir, ["--model", "lenet", "--data", "mnist", "--epochs", epochs,
+    result = train(program, options, ["--model", "lenet", "--data", "mnist", "--epochs", epochs,
                                                "--validation", "0"])
     return figures.figure(f"LeNet on MNIST, {epochs} epoch(s): test accuracy", [100 * result["accuracy"]], "%",
                           goal=None if options.quick else 99.0)
@@ -33,7 +33,7 @@ def resnet20(program, options):
                  "--schedule", "cosine", "--warmup-steps", "200"]
     if options.quick:
         arguments += ["--limit", "2000"]
-    result = train(program, options.data_dir, arguments)
+    result = train(program, options, arguments)
     samples = ", 2,000 samples" if options.quick else ""
     return figures.figure(f"ResNet-20 on {options.cifar10}, {options.epochs} epoch(s){samples}: test accuracy",
                           [100 * result["accuracy"]], "%")
@@ -61,6 +61,7 @@ def main():
     parser.add_argument("--data-dir", required=True)
     parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
     parser.add_argument("--epochs", type=int, default=10, help="of ResNet-20")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=["lenet", "resnet20", "curve"])
     options = parser.parse_args()
     parts = {"lenet": lambda: lenet(options.program, options), "curve": lambda: loss_curve(options.curve_program, options),

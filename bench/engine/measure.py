@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Training and inference of the zoo's networks: ours against PyTorch in turn. Started by run.sh, which builds and installs."""
 import dataclasses
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
@@ -35,14 +38,38 @@ TRAIN = [
     Case("mobilenetv2-96", "mobilenetv2", "3,96,96", 10, 32, 1.7, 300, "mbv2_96"),
     Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 8, 2.1, None, "mbv2_224"),
 ]
-INFER = [case for network, model, sample, classes, single, fifty, bare in [
-    ("mobilenet-0.5", "mobilenet-0.5", "3,32,32", 20, 4.5, 1.55, "mbv1_05_32"),
-    ("resnet-34-cifar", "resnet-34-cifar", "3,32,32", 10, 1.15, 1.0, "resnet34"),
-    ("resnet-34", "resnet-34", "3,32,32", 10, 1.9, 1.0, "resnet34_7x7"),
-    ("wrn-28-10", "wrn-28-10", "3,32,32", 10, 1.05, 1.0, "wrn28_10"),
-    ("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1.4, 2.1, "mbv2_224"),
+INFER = [case for network, model, sample, classes, single, batch, batched, bare in [
+    ("mobilenet-0.5", "mobilenet-0.5", "3,32,32", 20, 4.5, 50, 1.55, "mbv1_05_32"),
+    ("resnet-34-cifar", "resnet-34-cifar", "3,32,32", 10, 1.15, 50, 1.0, "resnet34"),
+    ("resnet-34", "resnet-34", "3,32,32", 10, 1.9, 50, 1.0, "resnet34_7x7"),
+    ("wrn-28-10", "wrn-28-10", "3,32,32", 10, 1.05, 8, 1.0, "wrn28_10"),
+    ("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1.4, 50, 2.1, "mbv2_224"),
 ] for case in (Case(network, model, sample, classes, 1, single, None, bare),
-               Case(network, model, sample, classes, 50, fifty, None, bare))]
+               Case(network, model, sample, classes, batch, batched, None, bare))]
+
+
+# Training within a budget, beside the same without one, on as many threads as the machine has cores.
+BUDGETS = [("resnet-110", "3,32,32", 10, 128, "256MB", 244), ("resnet-152", "3,224,224", 1000, 16, "1000MB", 953)]
+
+
+def measure_budget(args, model, sample, classes, batch, budget, resident):
+    name = f"budget_{model}_b{batch}_{budget}"
+    command = [args.program, "train", model, "--sample-shape", sample, "--classes", classes, "--batch", batch,
+               "--threads", os.cpu_count(), "--seconds", 0.3 if args.quick else 10]
+    runs = fig.in_turn({"budget": [*command, "--memory", budget], "unlimited": command}, 1 if args.quick else 3)
+    within, unlimited = runs["budget"], runs["unlimited"]
+    peer = "without a budget"
+    return [fig.figure(f"{name}_speed_over_unlimited", fig.ratios(speeds(within), speeds(unlimited)), "times", peer=peer,
+                       peer_values=[1]),
+            fig.figure(f"{name}_peak_resident", fig.column(within, "peak_resident_mib"), "MiB", goal=resident,
+                       better="lower", peer=peer, peer_values=fig.column(unlimited, "peak_resident_mib")),
+            fig.figure(f"{name}_peak_over_predicted",
+                       fig.ratios(fig.column(within, "peak_resident_mib"), fig.column(within, "predicted_peak_mib")),
+                       "times", goal=1.05, better="lower")]
+
+# In int8, beside itself in float32.
+QUANTIZED = [Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1), Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 8),
+             Case("resnet-34", "resnet-34", "3,32,32", 10, 1), Case("resnet-34", "resnet-34", "3,32,32", 10, 50)]
 
 
 def commands(args, case, what, threads, seconds):
@@ -79,9 +106,37 @@ def measure(args, case, what, threads):
     return figures
 
 
+def quantized(args, case, folder):
+    """The network as `mangrove quantize` makes it of the initial weights and random samples: speed does not depend on them."""
+    made = folder / f"{case.network}-int8.onnx"
+    if made.exists():
+        return made
+    import numpy
+    shape = [int(size) for size in case.sample.split(",")]
+    samples, original = folder / f"{case.network}.npy", folder / f"{case.network}.onnx"
+    numpy.save(samples, numpy.random.default_rng(1).standard_normal([24, *shape]).astype("float32"))
+    for command in ([args.program, "save", case.model, "--sample-shape", case.sample, "--classes", case.classes, "--out", original],
+                    [args.mangrove, "quantize", original, "--calibrate", samples, "--samples", 16, "-o", made, "--quiet"]):
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+    return made
+
+
+def measure_quantized(args, case, threads, folder):
+    rounds, seconds = (1, 0.3) if args.quick else (3, 3)
+    more = ["--sample-shape", case.sample, "--classes", case.classes, "--batch", case.batch, "--threads", threads, "--seconds", seconds]
+    models = {"int8": quantized(args, case, folder), "float32": case.model}
+    runs = fig.in_turn({name: [args.program, "infer", model, *more] for name, model in models.items()}, rounds)
+    name, ours, floats = case.name("int8", threads), speeds(runs["int8"]), speeds(runs["float32"])
+    return [fig.figure(f"{name}_images_per_s", ours, "images/s", peer="float32", peer_values=floats),
+            fig.figure(f"{name}_speed_over_float32", fig.ratios(ours, floats), "times", goal=1.0, peer="float32", peer_values=[1]),
+            fig.figure(f"{name}_planned", fig.column(runs["int8"], "planned_mib"), "MiB", better="lower", peer="float32",
+                       peer_values=fig.column(runs["float32"], "planned_mib"))]
+
+
 def main():
     parser = fig.arguments(AREA, __doc__)
     parser.add_argument("program", help="bench_network")
+    parser.add_argument("mangrove", help="makes int8 networks")
     parser.add_argument("--bare-onednn", type=pathlib.Path, metavar="PROGRAM",
                         help="also compare with a program of bare oneDNN calls that takes --what --model --batch --threads --seconds")
     parser.add_argument("--only", default="", help="cases whose name contains this, e.g. train_resnet")
@@ -93,6 +148,13 @@ def main():
             for case in cases:
                 if args.only in case.name(what, threads):
                     figures += measure(args, case, what, threads)
+        with tempfile.TemporaryDirectory() as folder:
+            for case in QUANTIZED:
+                if args.only in case.name("int8", threads):
+                    figures += measure_quantized(args, case, threads, pathlib.Path(folder))
+    for budget in BUDGETS:
+        if args.only in f"budget_{budget[0]}":
+            figures += measure_budget(args, *budget)
     fig.publish(AREA, args.quick, figures, args.out)
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Speed and memory of training and inference beside PyTorch (from Debian's package).
+# Speed and memory of training and inference beside PyTorch (from Debian's package), and of int8 beside float32.
 #
-#   bench/engine/run.sh [--quick] [--out FILE]      # default bench/results/engine.json
+#   bench/engine/run.sh [--quick] [--only train|infer|int8|budget] [--threads N ...] [--out FILE]   # default bench/results/engine.json
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 "$root/bench/engine/measure.py" --help ;; esac
 "$root/scripts/install-packages.sh" build bench
-"$root/scripts/build.sh" release bench_network
-exec /usr/bin/python3 "$root/bench/engine/measure.py" "$root/build/release/bench/bench_network" "$@"
+"$root/scripts/build.sh" release bench_network mangrove
+exec /usr/bin/python3 "$root/bench/engine/measure.py" "$root/build/release/bench/bench_network" \
+  "$root/build/release/bin/mangrove" "$@"

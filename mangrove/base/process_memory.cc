@@ -1,5 +1,11 @@
 #include "mangrove/base/process_memory.h"
 
+// A sanitizer brings an allocator of its own; trimming glibc's, which nobody set up then, from two threads at once crashes.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define MG_TRIMS_MALLOC 1
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -58,6 +64,12 @@ Bytes resident_memory() {
 
 Bytes peak_resident_memory() {
   return kilobytes_after(text_of("/proc/self/status"), "VmHWM:");
+}
+
+void release_freed_memory() {
+#if defined(MG_TRIMS_MALLOC)
+  malloc_trim(0);
+#endif
 }
 
 Bytes memory_limit(const fs::path& root) {

@@ -9,6 +9,8 @@ namespace mangrove {
 Bytes resident_memory();
 /// The most that it was since the process began.
 Bytes peak_resident_memory();
+/// Gives the system back what was allocated and freed since, where the C library can do so. cost: a millisecond or so.
+void release_freed_memory();
 
 /// How much memory this process may use: the least of the machine's RAM and the limits of its control groups (v1 and
 /// v2, of every level above it). 0 where the system does not say.

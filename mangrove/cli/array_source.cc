@@ -26,7 +26,7 @@ class ArraySource : public SampleSource {
   }
   bool has_images() const override { return false; }
 
-  Result<std::vector<Status>> fill(Execution& execution, std::int64_t first, std::int64_t n) const override {
+  Result<std::vector<Status>> fill(Execution& execution, std::span<const std::int64_t> samples) const override {
     for (const auto& [input, array] : arrays_) {
       if (!array.axis) {
         MG_RETURN_IF_ERROR(execution.set_input(input, array.tensor));
@@ -34,10 +34,12 @@ class ArraySource : public SampleSource {
       }
       const ValueInfo& info = execution.program().placed_values().at(input).info;
       Tensor batch(info.dtype, info.shape);
-      copy_samples(array.tensor, {first, n}, batch, 0, *array.axis);
+      for (std::size_t row = 0; row < samples.size(); ++row) {
+        copy_samples(array.tensor, {samples[row], 1}, batch, static_cast<std::int64_t>(row), *array.axis);
+      }
       MG_RETURN_IF_ERROR(execution.set_input(input, batch));
     }
-    return std::vector<Status>(static_cast<std::size_t>(n));
+    return std::vector<Status>(samples.size());
   }
 
  private:

@@ -6,26 +6,41 @@ namespace mangrove::cli {
 
 Result<cluster::Client*> ClusterSession::connect(const ClusterSettings& settings, const fs::path& data_folder,
                                                  const fs::path& log_folder) {
-  const bool embedded = settings.coordinator.empty();
-  const std::string key = embedded
-                              ? fmt::format("local {} x {} {}", settings.local, settings.threads, data_folder.string())
-                              : "remote " + settings.coordinator;
+  if (!settings.coordinator.empty() && !settings.testbed.empty())
+    return make_error(Code::invalid_argument, "a job runs on one cluster: give coordinator or testbed, not both");
+  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}", settings.coordinator, settings.testbed, settings.nodes,
+                                      settings.no_limits, settings.local, settings.threads, data_folder.string());
   if (client_ && key == key_) return client_.get();
   client_.reset();
   local_.reset();
-  std::string address = settings.coordinator;
-  if (embedded) {
-    cluster::LocalClusterOptions options;
-    options.nodes = static_cast<int>(settings.local);
-    options.threads = static_cast<int>(settings.threads);
-    options.data_folder = data_folder;
-    options.log_folder = log_folder;
-    MG_TRY(local_, cluster::LocalCluster::start(options).context("embedded cluster"));
-    address = local_->coordinator();
-  }
+  testbed_.reset();
+  MG_TRY(const std::string address, start(settings, data_folder, log_folder));
   MG_TRY(client_, cluster::Client::connect(address));
   key_ = key;
   return client_.get();
+}
+
+Result<std::string> ClusterSession::start(const ClusterSettings& settings, const fs::path& data_folder,
+                                          const fs::path& log_folder) {
+  if (!settings.coordinator.empty()) return settings.coordinator;
+  if (!settings.testbed.empty()) {
+    testbed::TestbedOptions options;
+    options.file = settings.testbed;
+    options.boards = static_cast<std::size_t>(settings.nodes);
+    options.limits_or_fail = !settings.no_limits;
+    options.threads = static_cast<int>(settings.threads);
+    options.data_folder = data_folder;
+    options.log_folder = log_folder;
+    MG_TRY(testbed_, testbed::Testbed::start(options).context("testbed"));
+    return testbed_->record().coordinator;
+  }
+  cluster::LocalClusterOptions options;
+  options.nodes = cluster::local_nodes(static_cast<int>(settings.local));
+  options.threads = static_cast<int>(settings.threads);
+  options.data_folder = data_folder;
+  options.log_folder = log_folder;
+  MG_TRY(local_, cluster::LocalCluster::start(options).context("embedded cluster"));
+  return local_->coordinator();
 }
 
 }  // namespace mangrove::cli

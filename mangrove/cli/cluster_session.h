@@ -8,20 +8,26 @@
 #include "mangrove/cli/settings.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/local_cluster.h"
+#include "mangrove/testbed/testbed.h"
 
 namespace mangrove::cli {
 
 /// The cluster that a command's jobs run on. Jobs with the same settings, one after the other, share one embedded
-/// cluster. threads: the main thread only (embedded processes end with the thread that started them).
+/// cluster or testbed. threads: the main thread only (embedded processes end with the thread that started them).
 class ClusterSession {
  public:
-  /// Connects, starting the embedded cluster if there is none that fits. The client belongs to the session.
+  /// Connects, starting the embedded cluster or the testbed if there is none that fits. The client belongs to the
+  /// session.
   Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
                                    const fs::path& log_folder);
 
  private:
+  /// The address of the coordinator that the settings name or ask to be started.
+  Result<std::string> start(const ClusterSettings& settings, const fs::path& data_folder, const fs::path& log_folder);
+
   std::string key_;  // what the cluster was started or connected with
   std::unique_ptr<cluster::LocalCluster> local_;
+  std::unique_ptr<testbed::Testbed> testbed_;
   std::unique_ptr<cluster::Client> client_;
 };
 

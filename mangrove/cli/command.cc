@@ -8,6 +8,11 @@ namespace mangrove::cli {
 void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides, const std::function<bool(const Key&)>& is_flag) {
   for (const Key& key : keys.all()) {
     if (!is_flag(key) || app.get_option_no_throw(key.flag()) != nullptr) continue;
+    if (key.is_switch) {
+      app.add_flag_callback(
+          key.flag(), [&overrides, name = key.name] { overrides.emplace_back(name, "true"); }, key.help);
+      continue;
+    }
     auto* option = app.add_option_function<std::string>(
         key.flag(), [&overrides, name = key.name](const std::string& value) { overrides.emplace_back(name, value); },
         key.help);

@@ -18,6 +18,7 @@ struct CommandContext {
   std::stop_token stop;
   OutputOptions output;
   std::function<Status()> action;
+  bool failed = false;  // the action has printed its result, which says that a part could not be done
 };
 
 /// Values of flags as they were typed, to be set over defaults and job files.
@@ -50,8 +51,10 @@ void add_run_command(CLI::App& app, CommandContext& context);
 void add_node_command(CLI::App& app, CommandContext& context);
 void add_coordinator_command(CLI::App& app, CommandContext& context);
 void add_nodes_command(CLI::App& app, CommandContext& context);
+void add_testbed_command(CLI::App& app, CommandContext& context);
 void add_data_command(CLI::App& app, CommandContext& context);
 void add_model_command(CLI::App& app, CommandContext& context);
 void add_predict_command(CLI::App& app, CommandContext& context);
+void add_quantize_command(CLI::App& app, CommandContext& context);
 
 }  // namespace mangrove::cli

@@ -3,10 +3,10 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/model_source.h"
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/engine/optimize.h"
-#include "mangrove/graph/onnx.h"
 #include "mangrove/learn/evaluate.h"
 #include "mangrove/learn/preparation.h"
 
@@ -15,13 +15,13 @@ namespace mangrove::cli {
 Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token stop) {
   if (settings.model.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
-  MG_TRY(const Graph loaded, load_onnx(settings.model));
+  MG_TRY(const Graph loaded, load_model(settings.model, settings.input_shape));
   MG_TRY(const Graph graph, rewritten_for_inference(loaded, disabled).context("model " + settings.model));
   MG_TRY(const std::string name, ensure_data(settings.data, stop));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, folder));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset).context("model " + settings.model));
-  MG_TRY(const auto augmentation, learn::preparation_of(graph, name, folder).context("model " + settings.model));
+  MG_TRY(const auto augmentation, learn::preparation_of(graph, folder).context("model " + settings.model));
   learn::ReplicaOptions options;
   options.batch = settings.batch;
   options.mode = Mode::inference;

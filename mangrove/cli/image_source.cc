@@ -3,32 +3,33 @@
 
 #include "mangrove/cli/sample_source.h"
 #include "mangrove/data/image.h"
+#include "mangrove/learn/preparation.h"
 
 namespace mangrove::cli {
 namespace {
 
 class ImageSource : public SampleSource {
  public:
-  ImageSource(std::string input, Shape sample, std::vector<fs::path> paths, bool is_folder, Normalization normalization)
+  ImageSource(std::string input, Shape sample, std::vector<fs::path> paths, bool is_folder, Preparation preparation)
       : input_(std::move(input)),
         sample_(std::move(sample)),
         paths_(std::move(paths)),
         is_folder_(is_folder),
-        normalization_(std::move(normalization)) {}
+        preparation_(std::move(preparation)) {}
 
   std::int64_t count() const override { return static_cast<std::int64_t>(paths_.size()); }
   std::string name(std::int64_t sample) const override { return path(sample).string(); }
   bool has_images() const override { return true; }
 
-  Result<std::vector<Status>> fill(Execution& execution, std::int64_t first, std::int64_t n) const override {
+  Result<std::vector<Status>> fill(Execution& execution, std::span<const std::int64_t> samples) const override {
     const auto elements = static_cast<std::size_t>(sample_.elements());
     std::vector<Status> read;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::span<float> out =
-          execution.input<float>(input_).subspan(static_cast<std::size_t>(i) * elements, elements);
-      read.push_back(load(path(first + i), out));
+    for (const std::int64_t sample : samples) {
+      const std::span<float> out = execution.input<float>(input_).subspan(read.size() * elements, elements);
+      read.push_back(load(path(sample), out));
       // one bad file among many of a folder is told beside the answers; a file that was named must be there
       if (!read.back().ok() && !is_folder_) return read.back().error();
+      if (!read.back().ok()) std::ranges::fill(out, 0.0f);
     }
     return read;
   }
@@ -43,10 +44,12 @@ class ImageSource : public SampleSource {
     data::to_planar(image, out);
     const std::size_t plane = out.size() / static_cast<std::size_t>(sample_[0]);
     for (std::size_t c = 0; c * plane < out.size(); ++c) {
-      const float mean = normalization_.mean[std::min(c, normalization_.mean.size() - 1)];
-      const float deviation = normalization_.deviation[std::min(c, normalization_.deviation.size() - 1)];
+      const float mean = preparation_.mean[std::min(c, preparation_.mean.size() - 1)];
+      const float deviation = preparation_.deviation[std::min(c, preparation_.deviation.size() - 1)];
       for (float& pixel : out.subspan(c * plane, plane)) pixel = (pixel - mean) / deviation;
     }
+    Random unused(0);  // nothing is random outside training
+    if (preparation_.as_trained != nullptr) preparation_.as_trained->apply(out, {&unused, 1}, /*training=*/false);
     return {};
   }
 
@@ -54,10 +57,10 @@ class ImageSource : public SampleSource {
   Shape sample_;  // [C, H, W]
   std::vector<fs::path> paths_;
   bool is_folder_;
-  Normalization normalization_;
+  Preparation preparation_;
 };
 
-Status check(const Graph& graph, const Normalization& normalization) {
+Status check(const Graph& graph, const Preparation& preparation) {
   const bool single = graph.inputs().size() == 1;
   const Shape shape = graph.inputs().empty() ? Shape{} : graph.inputs()[0].second.shape;
   const bool batch_first = !shape.is_symbolic() || shape.batch_axis() == 0;
@@ -67,13 +70,13 @@ Status check(const Graph& graph, const Normalization& normalization) {
                       "the model takes no images: it has " + std::to_string(graph.inputs().size()) + " input(s)" +
                           (single ? " of shape " + to_string(shape) : "") + ", expected f32 [N, 1 or 3, H, W]");
   }
-  for (const auto& [what, numbers] : {std::pair("--mean", &normalization.mean), {"--std", &normalization.deviation}}) {
+  for (const auto& [what, numbers] : {std::pair("--mean", &preparation.mean), {"--std", &preparation.deviation}}) {
     if (numbers->size() == 1 || static_cast<std::int64_t>(numbers->size()) == shape[1]) continue;
     return make_error(Code::invalid_argument, std::string(what) + " has " + std::to_string(numbers->size()) +
                                                   " numbers, the model takes " + std::to_string(shape[1]) +
                                                   " channels");
   }
-  if (std::ranges::any_of(normalization.deviation, [](float d) { return !(d > 0); })) {
+  if (std::ranges::any_of(preparation.deviation, [](float d) { return !(d > 0); })) {
     return make_error(Code::invalid_argument, "--std: a number is not above 0");
   }
   return {};
@@ -110,9 +113,33 @@ Result<std::vector<float>> parse_numbers(const std::string& text) {
   }
 }
 
+Result<Preparation> preparation_for(const Graph& graph, const std::string& mean, const std::string& deviation,
+                                    const std::string& data_dir) {
+  Preparation result;
+  if (mean.empty() && deviation.empty()) {
+    MG_TRY(result.as_trained, learn::preparation_of(graph, data::data_folder(data_dir)));
+    if (result.as_trained != nullptr) return result;
+  } else if (mean.empty() || deviation.empty()) {
+    if (const auto recipe = graph.metadata().find(learn::kAugmentationKey); recipe != graph.metadata().end())
+      return make_error(Code::invalid_argument, "--mean and --std: give both or none: the model has its own '" +
+                                                    recipe->second + "' in place of which they come");
+  }
+  const auto choose = [&](const std::string& typed, const char* flag, const char* key,
+                          std::vector<float>& numbers) -> Status {
+    const auto stored = graph.metadata().find(key);
+    if (typed.empty() && stored == graph.metadata().end()) return {};
+    MG_TRY(numbers, parse_numbers(typed.empty() ? stored->second : typed)
+                        .context(typed.empty() ? "model metadata " + std::string(key) : std::string(flag)));
+    return {};
+  };
+  MG_RETURN_IF_ERROR(choose(mean, "--mean", "mangrove.mean", result.mean));
+  MG_RETURN_IF_ERROR(choose(deviation, "--std", "mangrove.std", result.deviation));
+  return result;
+}
+
 Result<std::unique_ptr<SampleSource>> open_images(const Graph& graph, const std::vector<std::string>& paths,
-                                                  const Normalization& normalization) {
-  MG_RETURN_IF_ERROR(check(graph, normalization));
+                                                  const Preparation& preparation) {
+  MG_RETURN_IF_ERROR(check(graph, preparation));
   std::vector<fs::path> files;
   bool is_folder = false;
   for (const fs::path path : paths) {
@@ -128,7 +155,7 @@ Result<std::unique_ptr<SampleSource>> open_images(const Graph& graph, const std:
   }
   const auto& [name, info] = graph.inputs()[0];
   return std::make_unique<ImageSource>(name, Shape{info.shape[1], info.shape[2], info.shape[3]}, std::move(files),
-                                       is_folder, normalization);
+                                       is_folder, preparation);
 }
 
 }  // namespace mangrove::cli

@@ -9,6 +9,7 @@
 #include "mangrove/base/process_memory.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
+#include "mangrove/cli/model_source.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/cli/report_page.h"
 #include "mangrove/cli/rewriting.h"
@@ -37,17 +38,18 @@ Status check_strategy(const std::string& name, const Table& table) {
   return make_error(Code::invalid_argument, "unknown strategy '" + name + "'" + suggestion(name, names));
 }
 
-/// The text of an ONNX file, after a check that it is one.
-Result<std::string> read_model(const std::string& path) {
+/// An ONNX file, its open dimensions as the key input_shape says.
+Result<Graph> read_model(const std::string& path, const std::string& input_shape) {
   if (path.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
-  MG_TRY(std::string bytes, read_file(path));
-  MG_RETURN_IF_ERROR(parse_onnx(bytes).context("model " + path));
-  return bytes;
+  return load_model(path, input_shape);
 }
 
 /// A model of the zoo for this data set, or an ONNX file.
 Result<std::string> build_or_read_model(const TrainSettings& settings, const data::Dataset& dataset) {
-  if (fs::path(settings.model).extension() == ".onnx") return read_model(settings.model);
+  if (is_model_file(settings.model)) {
+    MG_TRY(const Graph graph, read_model(settings.model, settings.input_shape));
+    return encode_onnx(graph);
+  }
   zoo::ModelOptions options;
   options.sample_shape = dataset.sample_shape();
   options.classes = dataset.classes();
@@ -101,11 +103,13 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   MG_TRY(*job.mutable_model(), build_or_read_model(settings, *dataset));
   job.set_data(data);
   job.set_strategy(settings.strategy);
+  job.set_consistency(settings.consistency);
+  job.set_topology(settings.topology);
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
   job.set_micro_batch(settings.micro_batch);
   // Embedded nodes share this machine, so what each may take by default is its part.
-  const bool is_shared = settings.memory == 0 && settings.cluster.coordinator.empty() && settings.cluster.local > 1;
+  const bool is_shared = settings.memory == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
   job.set_memory(is_shared ? memory_limit() / 10 * 9 / settings.cluster.local : settings.memory);
   job.set_augment(settings.augment);
   job.set_patience(settings.patience);
@@ -123,8 +127,7 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
   infer::InferJob job;
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
-  MG_TRY(const std::string bytes, read_model(settings.model));
-  MG_TRY(const Graph graph, parse_onnx(bytes).context("model " + settings.model));
+  MG_TRY(const Graph graph, read_model(settings.model, settings.input_shape));
   MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context("model " + settings.model));
   job.set_model(encode_onnx(rewritten));
   job.set_unfused(disabled.contains(std::string(kFusePass)));
@@ -183,8 +186,8 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
                      JobContext& context) {
   const fs::path folder = data::data_folder(data.data_dir);
   MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
-  const bool embedded = cluster_settings.coordinator.empty();
-  job.set_nodes(static_cast<std::int32_t>(embedded ? cluster_settings.local : cluster_settings.nodes));
+  job.set_nodes(
+      static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
   job.set_nodes_timeout_s(10);
   ReportKeeper keeper(context);
   const Status ended = client->run(

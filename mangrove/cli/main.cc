@@ -77,10 +77,12 @@ int main(int argc, char** argv) {
   cli::add_train_command(app, context);
   cli::add_eval_command(app, context);
   cli::add_predict_command(app, context);
+  cli::add_quantize_command(app, context);
   cli::add_infer_command(app, context);
   cli::add_coordinator_command(app, context);
   cli::add_node_command(app, context);
   cli::add_nodes_command(app, context);
+  cli::add_testbed_command(app, context);
   cli::add_data_command(app, context);
   cli::add_model_command(app, context);
 
@@ -96,6 +98,6 @@ int main(int argc, char** argv) {
     return report_error({Code::invalid_argument, message}, kUsage, asks_for_json(argc, argv));
   }
   const Status status = guarded(context.action);
-  if (status.ok()) return 0;
+  if (status.ok()) return context.failed ? kFailure : 0;
   return report_error(status.error(), exit_status(status.error(), context.stop.stop_requested()), context.output.json);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "mangrove/base/file.h"
 #include "mangrove/graph/onnx.h"
@@ -27,6 +28,7 @@ void ModelSettings::declare(Keys& keys) {
   keys.add("sample_shape", sample_shape, "of one input, without the batch, e.g. 3,32,32; default: that of the paper");
   keys.add("classes", classes, "outputs of the classifier; 0: as many as in the paper", 0, 1 << 14);
   keys.add("seed", seed, "of the initial weights", 0, std::numeric_limits<std::int64_t>::max());
+  keys.add("input_shape", input_shape, kInputShapeHelp);
 }
 
 Result<Shape> parse_shape(const std::string& text) {
@@ -45,12 +47,45 @@ Result<Shape> parse_shape(const std::string& text) {
   }
 }
 
+Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text) {
+  std::map<std::string, Shape> shapes;
+  std::istringstream entries(text);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    const std::size_t equals = entry.rfind('=');
+    const std::string name = entry.substr(0, equals);
+    std::vector<std::int64_t> dims;
+    bool good = equals != std::string::npos && !name.empty() && equals + 1 < entry.size() && entry.back() != 'x';
+    std::istringstream sizes(good ? entry.substr(equals + 1) : "");
+    for (std::string size; good && std::getline(sizes, size, 'x');) {
+      std::int64_t dim = kBatch;
+      if (size != "N") {
+        const auto [stop, code] = std::from_chars(size.data(), size.data() + size.size(), dim);
+        good = code == std::errc() && stop == size.data() + size.size() && dim >= 1;
+      }
+      dims.push_back(dim);
+    }
+    good = good && std::ranges::count(dims, kBatch) <= 1;
+    if (!good)
+      return make_error(Code::invalid_argument,
+                        "input_shape: '" + entry + "' is not NAME=SHAPE like x=Nx3x224x224, with one N at most");
+    if (!shapes.emplace(name, Shape(std::move(dims))).second)
+      return make_error(Code::invalid_argument, "input_shape: '" + name + "' has two shapes");
+  }
+  return shapes;
+}
+
+Result<Graph> load_model(const std::string& path, const std::string& input_shape) {
+  LoadOptions options;
+  MG_TRY(options.input_shapes, parse_input_shapes(input_shape));
+  return load_onnx(path, options);
+}
+
 bool is_model_file(const std::string& model) {
   return fs::path(model).extension() == ".onnx";
 }
 
 Result<Graph> open_model(const std::string& model, const ModelSettings& settings) {
-  if (is_model_file(model)) return load_onnx(model);
+  if (is_model_file(model)) return load_model(model, settings.input_shape);
   zoo::ModelOptions options;
   if (const zoo::ModelEntry* entry = paper_entry(model); entry != nullptr) {
     options.sample_shape = entry->sample_shape;

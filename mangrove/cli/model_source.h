@@ -1,30 +1,42 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
+#include "mangrove/base/keys.h"
 #include "mangrove/base/result.h"
-#include "mangrove/cli/keys.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove::cli {
 
-/// What a model of the zoo is built for; an ONNX file has its own sizes.
+/// What a model of the zoo is built for; an ONNX file has its own sizes, but for open dimensions.
 struct ModelSettings {
   std::string sample_shape;  // "3,224,224"; empty: that of the model's paper
   std::int64_t classes = 0;  // 0: as many as in the model's paper
   std::int64_t seed = 1;
+  std::string input_shape;  // of an ONNX file, see load_model
   void declare(Keys& keys);
 };
 
 /// "3,224,224" as a shape. errors: invalid_argument.
 Result<Shape> parse_shape(const std::string& text);
 
+/// The help of the key input_shape.
+constexpr const char* kInputShapeHelp =
+    "of an ONNX file with open dimensions: NAME=Nx3x224x224, N for the batch; with commas between several";
+
+/// "x=Nx3x224x224,y=5": shapes of inputs by name; N is the symbolic batch. errors: invalid_argument.
+Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text);
+
+/// An ONNX file, its open dimensions as the key input_shape says. errors: those of load_onnx and parse_input_shapes.
+Result<Graph> load_model(const std::string& path, const std::string& input_shape);
+
 /// Whether `model` names an ONNX file rather than a model of the zoo.
 bool is_model_file(const std::string& model);
 
 /// A model of the zoo for these settings, or an ONNX file.
-/// errors: those of zoo::build_model and load_onnx.
+/// errors: those of zoo::build_model and load_model.
 Result<Graph> open_model(const std::string& model, const ModelSettings& settings);
 
 }  // namespace mangrove::cli

@@ -4,13 +4,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/clock.h"
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/model_source.h"
 #include "mangrove/cli/predict_report.h"
 #include "mangrove/cli/progress.h"
-#include "mangrove/graph/onnx.h"
-#include "mangrove/learn/preparation.h"
+#include "mangrove/cli/rewriting.h"
 #include "mangrove/tensor/npy.h"
 
 namespace mangrove::cli {
@@ -25,34 +24,10 @@ struct State {
   std::string mean, deviation, labels;
   std::int64_t batch = 0;
   std::int64_t threads = 1;
-  std::string backend;
+  std::string backend, disable_pass, input_shape, data_dir;
   Keys keys;
   Overrides overrides;
 };
-
-/// What was typed, else what the model's metadata says, else as it is.
-Result<Normalization> normalization(const State& state, const Graph& graph) {
-  Normalization result;
-  const auto choose = [&](const std::string& typed, const char* flag, const char* key,
-                          std::vector<float>& numbers) -> Status {
-    const auto stored = graph.metadata().find(key);
-    if (typed.empty() && stored == graph.metadata().end()) return {};
-    MG_TRY(numbers, parse_numbers(typed.empty() ? stored->second : typed)
-                        .context(typed.empty() ? "model metadata " + std::string(key) : std::string(flag)));
-    return {};
-  };
-  const auto trained_with = graph.metadata().find(learn::kAugmentationKey);
-  if (trained_with != graph.metadata().end() && (state.mean.empty() || state.deviation.empty()) &&
-      (trained_with->second.find("normalise") != std::string::npos ||
-       trained_with->second.find("zca") != std::string::npos)) {
-    return make_error(Code::failed_precondition, "the model was trained on samples prepared by '" +
-                                                     trained_with->second +
-                                                     "': give the --mean and --std that its images need");
-  }
-  MG_RETURN_IF_ERROR(choose(state.mean, "--mean", "mangrove.mean", result.mean));
-  MG_RETURN_IF_ERROR(choose(state.deviation, "--std", "mangrove.std", result.deviation));
-  return result;
-}
 
 /// A line for each class from --labels, else the names in the model's metadata, else none.
 Result<std::vector<std::string>> class_labels(const State& state, const Graph& graph) {
@@ -86,7 +61,7 @@ Result<std::unique_ptr<SampleSource>> open_source(const State& state, const Grap
   const auto arrays = std::ranges::count_if(state.inputs, is_array);
   if (arrays == static_cast<std::ptrdiff_t>(state.inputs.size())) return open_arrays(graph, state.inputs);
   if (arrays > 0) return make_error(Code::invalid_argument, "--input: either .npy files or images, not both");
-  MG_TRY(const Normalization chosen, normalization(state, graph));
+  MG_TRY(const Preparation chosen, preparation_for(graph, state.mean, state.deviation, state.data_dir));
   return open_images(graph, state.inputs, chosen);
 }
 
@@ -109,29 +84,23 @@ Status write_outputs(const State& state, const Predictions& predictions) {
 
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
-  MG_TRY(const Graph graph, load_onnx(state.model));
+  MG_TRY(const std::set<std::string> disabled, parse_pass_names(state.disable_pass));
+  MG_TRY(const Graph graph, load_model(state.model, state.input_shape));
   const std::string where = "model " + state.model;
   MG_TRY(const std::vector<std::string> labels, class_labels(state, graph).context(where));
   MG_TRY(const std::unique_ptr<SampleSource> source, open_source(state, graph).context(where));
-  PredictOptions options{.batch = state.batch, .backend = state.backend, .threads = static_cast<int>(state.threads)};
-  const std::int64_t count = source->count();
-  ProgressDisplay display(!context.output.quiet && count > options.batch);
-  const SteadyClock clock;
-  const Instant start = clock.now();
-  const auto progress = [&](std::int64_t done) {
-    const double rate = static_cast<double>(done) / std::max(clock.now() - start, 1e-9);
-    const json body = {{"phase", "predict"},
-                       {"done", done},
-                       {"total", count},
-                       {"images_per_s", rate},
-                       {"eta_s", static_cast<double>(count - done) / rate}};
-    display.show({.kind = "progress", .json = body.dump(), .attachment = {}});
-  };
+  const PredictOptions options{.batch = state.batch,
+                               .backend = state.backend,
+                               .threads = static_cast<int>(state.threads),
+                               .disabled_passes = disabled};
+  ProgressDisplay display(!context.output.quiet && source->count() > options.batch);
+  const SampleProgress progress(display, "predict", source->count());
   MG_TRY(const Predictions predictions, run_model(graph, *source, options, progress, context.stop).context(where));
   display.finish();
   MG_RETURN_IF_ERROR(write_outputs(state, predictions));
   json report = predict_report(predictions, *source, labels);
   report["model"] = state.model;
+  context.failed = report["failed"] > 0;
   return print_result(report, predict_table(report), context.output);
 }
 
@@ -142,12 +111,15 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   auto state = std::make_shared<State>();
   state->batch = 1;
   state->keys.add("mean", state->mean,
-                  "subtracted from channels of 0 to 1, e.g. 0.485,0.456,0.406; default: the model's, else 0");
-  state->keys.add("std", state->deviation, "by which they are then divided; default: the model's, else 1");
+                  "subtracted from channels of 0 to 1, e.g. 0.485,0.456,0.406; default: as in training, else 0");
+  state->keys.add("std", state->deviation, "by which they are then divided; default: as in training, else 1");
   state->keys.add("labels", state->labels, "file with a line for each class; default: the model's class names");
   state->keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
   state->keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
   state->keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  state->keys.add("disable_pass", state->disable_pass, disable_pass_help());
+  state->keys.add("input_shape", state->input_shape, kInputShapeHelp);
+  state->keys.add("data_dir", state->data_dir, "folder of the data sets, for a model trained with zca");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command
       ->add_option("--input", state->inputs,

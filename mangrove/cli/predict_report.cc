@@ -132,6 +132,7 @@ json predict_report(const Predictions& predictions, const SampleSource& source,
     }
     report["samples"].push_back(std::move(sample));
   }
+  report["failed"] = std::ranges::count_if(predictions.read, [](const Status& read) { return !read.ok(); });
   report["seconds"] = predictions.seconds;
   report["samples_per_s"] = static_cast<double>(source.count()) / std::max(predictions.seconds, 1e-9);
   return report;
@@ -151,6 +152,8 @@ std::string predict_table(const json& report) {
                           output["mean"].get<double>());
     text += "\n";
   }
+  if (report["failed"] > 0)
+    text += fmt::format("{} of {} samples could not be read\n", report["failed"].get<int>(), samples.size());
   return text + fmt::format("{} sample(s) in {}, {:.1f} a second\n", samples.size(),
                             format_seconds(report["seconds"].get<double>()), report["samples_per_s"].get<double>());
 }

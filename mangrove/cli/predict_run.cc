@@ -1,21 +1,25 @@
 #include "mangrove/cli/predict_run.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <optional>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/cli/batch_copy.h"
+#include "mangrove/cli/rewriting.h"
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/engine/optimize.h"
 
 namespace mangrove::cli {
 namespace {
 
-/// Samples of one forward pass: as the model has it, where its shapes are fixed.
-std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, std::int64_t wanted) {
-  const bool open =
-      std::ranges::any_of(graph.inputs(), [](const auto& input) { return input.second.shape.is_symbolic(); });
-  if (open) return std::min(source.count(), wanted);
-  return source.has_images() ? graph.inputs()[0].second.shape[0] : 1;
+/// A tensor like this one, of NaN, or of 0 where its type has none.
+Tensor not_a_number(const Tensor& like) {
+  Tensor tensor(like.dtype(), like.shape());
+  if (like.dtype() == DType::f32) std::ranges::fill(tensor.as<float>(), std::numeric_limits<float>::quiet_NaN());
+  if (like.dtype() == DType::f64) std::ranges::fill(tensor.as<double>(), std::numeric_limits<double>::quiet_NaN());
+  return tensor;
 }
 
 /// An output for all samples, filled pass by pass.
@@ -36,13 +40,17 @@ class Collector {
     return Collector(name, axis, Tensor(info.dtype, Shape(std::move(dims))));
   }
 
-  void take(Execution& execution, std::int64_t first, std::int64_t n) {
+  /// The outputs of samples from `first` on: as many as `read`, which says which of them there were to be computed.
+  void take(Execution& execution, std::int64_t first, std::span<const Status> read) {
     Tensor batch = execution.output_tensor(name_);
-    if (axis_) {
-      copy_samples(batch, {0, n}, all_, first, *axis_);
-    } else {
-      all_ = std::move(batch);
+    const auto is_read = [](const Status& status) { return status.ok(); };
+    if (!axis_) {
+      all_ = std::ranges::all_of(read, is_read) ? std::move(batch) : not_a_number(batch);
+      return;
     }
+    copy_samples(batch, {0, static_cast<std::int64_t>(read.size())}, all_, first, *axis_);
+    for (std::size_t i = 0; i < read.size(); ++i)
+      if (!read[i].ok()) copy_samples(not_a_number(batch), {0, 1}, all_, first + static_cast<std::int64_t>(i), *axis_);
   }
 
   std::pair<std::string, Tensor> finish() && { return {std::move(name_), std::move(all_)}; }
@@ -56,7 +64,27 @@ class Collector {
   Tensor all_;
 };
 
+/// Of the graph, rewritten for inference; keeps nothing of its weights but its own copy.
+Result<std::unique_ptr<Execution>> execution_of(const Graph& graph, std::int64_t batch, const PredictOptions& options) {
+  MG_TRY(const Graph rewritten, rewritten_for_inference(graph, options.disabled_passes));
+  MG_TRY(auto program, Program::compile(rewritten.without_weights(),
+                                        {.batch = batch,
+                                         .backend = options.backend,
+                                         .fuse = !options.disabled_passes.contains(std::string(kFusePass)),
+                                         .threads = options.threads}));
+  MG_TRY(auto execution, Execution::create(std::move(program), options.threads));
+  MG_RETURN_IF_ERROR(load_parameters(*execution, rewritten));
+  return execution;
+}
+
 }  // namespace
+
+std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, std::int64_t wanted) {
+  const bool open =
+      std::ranges::any_of(graph.inputs(), [](const auto& input) { return input.second.shape.is_symbolic(); });
+  if (open) return std::min(source.count(), wanted);
+  return source.has_images() ? graph.inputs()[0].second.shape[0] : 1;
+}
 
 Result<Predictions> run_model(const Graph& graph, const SampleSource& source, const PredictOptions& options,
                               const std::function<void(std::int64_t done)>& progress, std::stop_token stop) {
@@ -66,20 +94,18 @@ Result<Predictions> run_model(const Graph& graph, const SampleSource& source, co
     MG_TRY(Collector collector, Collector::create(graph, name, source.count(), per_pass));
     collectors.push_back(std::move(collector));
   }
-  MG_TRY(const Optimized optimized, optimize(graph, {.mode = Mode::inference}));
-  MG_TRY(
-      const auto program,
-      Program::compile(optimized.graph, {.batch = per_pass, .backend = options.backend, .threads = options.threads}));
-  MG_TRY(const auto execution, Execution::create(program, options.threads));
+  MG_TRY(const auto execution, execution_of(graph, per_pass, options));
   Predictions predictions;
   const SteadyClock clock;
   const Instant start = clock.now();
   for (std::int64_t first = 0; first < source.count(); first += per_pass) {
     if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
     const std::int64_t n = std::min(per_pass, source.count() - first);
-    MG_TRY(std::vector<Status> read, source.fill(*execution, first, n));
+    std::vector<std::int64_t> samples(static_cast<std::size_t>(n));
+    std::iota(samples.begin(), samples.end(), first);
+    MG_TRY(std::vector<Status> read, source.fill(*execution, samples));
     execution->forward();
-    for (Collector& collector : collectors) collector.take(*execution, first, n);
+    for (Collector& collector : collectors) collector.take(*execution, first, read);
     predictions.read.insert(predictions.read.end(), read.begin(), read.end());
     progress(first + n);
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -15,13 +16,17 @@ struct PredictOptions {
   std::int64_t batch = 1;  // samples per forward pass, where the model leaves the batch open
   std::string backend;
   int threads = 1;
+  std::set<std::string> disabled_passes = {};  // see OptimizeOptions, and kFusePass
 };
 
 struct Predictions {
   std::vector<std::pair<std::string, Tensor>> outputs;  // of all samples, in the order of the graph
-  std::vector<Status> read;                             // of each sample; outputs of one not read mean nothing
-  Seconds seconds = 0;                                  // reading samples and running the network, compiled before
+  std::vector<Status> read;  // of each sample; outputs of one not read are NaN, or 0 where they are integers
+  Seconds seconds = 0;       // reading samples and running the network, compiled before
 };
+
+/// Samples of one forward pass: as many as wanted and there, or as the model has it, where its shapes are fixed.
+std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, std::int64_t wanted);
 
 /// Runs a model on all samples of a source. `progress` is told after each forward pass how many are done.
 /// errors: those of optimize, Program::compile, Execution::create and SampleSource::fill; invalid_argument: an output

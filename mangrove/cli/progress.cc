@@ -126,4 +126,17 @@ void ProgressDisplay::finish() {
   bar_.clear();
 }
 
+SampleProgress::SampleProgress(ProgressDisplay& display, std::string phase, std::int64_t total)
+    : display_(display), phase_(std::move(phase)), total_(total), start_(clock_.now()) {}
+
+void SampleProgress::operator()(std::int64_t done) const {
+  const double rate = static_cast<double>(done) / std::max(clock_.now() - start_, 1e-9);
+  const json body = {{"phase", phase_},
+                     {"done", done},
+                     {"total", total_},
+                     {"images_per_s", rate},
+                     {"eta_s", static_cast<double>(total_ - done) / rate}};
+  display_.show({.kind = "progress", .json = body.dump(), .attachment = {}});
+}
+
 }  // namespace mangrove::cli

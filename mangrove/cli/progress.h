@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,21 @@ class ProgressDisplay {
   std::string bar_;      // the latest progress, rendered
   std::string phase_;
   std::vector<std::string> nodes_;  // a line each
+};
+
+/// Tells a display how far a loop over samples is, with the rate and the time left.
+class SampleProgress {
+ public:
+  /// The display must outlive this. `phase`: one word for a person.
+  SampleProgress(ProgressDisplay& display, std::string phase, std::int64_t total);
+  void operator()(std::int64_t done) const;
+
+ private:
+  ProgressDisplay& display_;
+  std::string phase_;
+  std::int64_t total_;
+  SteadyClock clock_;
+  Instant start_;
 };
 
 }  // namespace mangrove::cli

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/base/section_file.h"
 #include "mangrove/cli/command.h"
-#include "mangrove/cli/job_file.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/summary.h"
 
@@ -43,11 +43,11 @@ Overrides overrides_for(const State& state, const std::string& section, bool tra
 }
 
 /// Settings of every section: defaults, then the file, then the flags. Checked before anything runs.
-Status read_settings(State& state, const JobFile& file) {
+Status read_settings(State& state, const SectionFile& file) {
   std::vector<std::string> known;
   const bool trains = std::any_of(file.sections().begin(), file.sections().end(),
-                                  [](const JobFile::Section& section) { return section.name == "train"; });
-  for (const JobFile::Section& section : file.sections()) {
+                                  [](const SectionFile::Section& section) { return section.name == "train"; });
+  for (const SectionFile::Section& section : file.sections()) {
     const Keys keys = state.keys_of(section.name);
     MG_RETURN_IF_ERROR(file.apply(section, keys));
     MG_RETURN_IF_ERROR(apply_overrides(overrides_for(state, section.name, trains), keys));
@@ -79,14 +79,14 @@ Result<json> run_section(State& state, const std::string& section, JobContext& j
 }
 
 Status run(State& state, CommandContext& context) {
-  MG_TRY(const JobFile file, JobFile::load(state.file, known_sections()));
+  MG_TRY(const SectionFile file, SectionFile::load(state.file, {"job file", known_sections(), "train"}));
   MG_RETURN_IF_ERROR(read_settings(state, file));
   const std::string run_dir = !state.train.run_dir.empty() ? state.train.run_dir : state.infer.run_dir;
   MG_TRY(RunFolder folder, RunFolder::create(run_dir, "run"));
   ClusterSession session;
   JobContext job{session, folder, context.output, context.stop};
   json results = json::object();
-  for (const JobFile::Section& section : file.sections()) {
+  for (const SectionFile::Section& section : file.sections()) {
     MG_TRY(results[section.name], run_section(state, section.name, job).context(section.name));
     folder.append_metrics();
   }

@@ -1,6 +1,7 @@
 #include "mangrove/cli/settings.h"
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/cli/model_source.h"
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
@@ -23,7 +24,9 @@ std::string names_of(const Table& table) {
 void ClusterSettings::declare(Keys& keys) {
   keys.add("local", local, "run on an embedded cluster: a coordinator and this many nodes on this machine", 1, 1000);
   keys.add("coordinator", coordinator, "run on the cluster of this coordinator (HOST:PORT) instead of an embedded one");
-  keys.add("nodes", nodes, "nodes of that cluster to use; 0: all that have joined", 0, 1'000'000);
+  keys.add("testbed", testbed, "run on emulated boards of this machine, described by this file (docs/testbed.md)");
+  keys.add("no_limits", no_limits, "of a testbed: go on where the limits of boards cannot be set");
+  keys.add("nodes", nodes, "nodes of that cluster or testbed to use; 0: all", 0, 1'000'000);
   keys.add("threads", threads, "threads of each embedded node", 1, 1024);
 }
 
@@ -63,9 +66,14 @@ void RecipeSettings::declare(Keys& keys) {
 Keys TrainSettings::keys() {
   Keys keys;
   keys.add("model", model, "a model of the zoo (`mangrove model list` shows them), or an ONNX file");
+  keys.add("input_shape", input_shape, kInputShapeHelp);
   data.declare(keys);
   cluster.declare(keys);
-  keys.add("strategy", strategy, "how the nodes train together: parameter_server (synchronous, data parallel)");
+  keys.add("strategy", strategy, "how the nodes train together: parameter_server, all_reduce");
+  keys.add("consistency", consistency,
+           "of parameter_server: sync; async; stale(S): async, but nobody is over S updates ahead; k_of_n(K): each step "
+           "waits for the first K");
+  keys.add("topology", topology, "of all_reduce: ring; tree; two_level(G): trees in groups of G, a ring of their heads");
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
   keys.add("micro_batch", micro_batch,
@@ -95,6 +103,7 @@ Keys TrainSettings::keys() {
 Keys InferSettings::keys() {
   Keys keys;
   keys.add("model", model, "an ONNX file");
+  keys.add("input_shape", input_shape, kInputShapeHelp);
   data.declare(keys);
   cluster.declare(keys);
   keys.add("strategy", strategy, "how the nodes classify together: pipeline (one stage of the network per node)");
@@ -112,6 +121,7 @@ Keys InferSettings::keys() {
 Keys EvalSettings::keys() {
   Keys keys;
   keys.add("model", model, "an ONNX file");
+  keys.add("input_shape", input_shape, kInputShapeHelp);
   data.declare(keys);
   keys.add("batch", batch, "images per forward pass", 1, 1'000'000);
   keys.add("threads", threads, "threads for the kernels", 1, 1024);

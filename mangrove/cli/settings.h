@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "mangrove/cli/keys.h"
+#include "mangrove/base/keys.h"
 
 namespace mangrove::cli {
 
@@ -11,9 +11,13 @@ namespace mangrove::cli {
 struct ClusterSettings {
   std::int64_t local = 1;    // nodes of an embedded cluster on this machine
   std::string coordinator;   // HOST:PORT of a running cluster; then `local` is not used
-  std::int64_t nodes = 0;    // of a running cluster, for this job; 0: all
+  std::string testbed;       // a board file: the embedded cluster's nodes are emulated boards, `local` is not used
+  bool no_limits = false;    // go on where the limits of boards cannot be set
+  std::int64_t nodes = 0;    // of a running cluster or a testbed, for this job; 0: all
   std::int64_t threads = 1;  // of each embedded node
   void declare(Keys& keys);
+
+  bool is_local() const { return coordinator.empty() && testbed.empty(); }
 };
 
 struct DataSettings {
@@ -46,7 +50,10 @@ struct TrainSettings {
   DataSettings data;
   ClusterSettings cluster;
   std::string model = "lenet";  // of the zoo, or an ONNX file
+  std::string input_shape;      // of an ONNX file, see load_model
   std::string strategy = "parameter_server";
+  std::string consistency = "sync";
+  std::string topology = "ring";
   std::int64_t epochs = 1;
   std::int64_t batch = 64;       // per worker
   std::int64_t micro_batch = 0;  // 0: chosen by `memory`
@@ -69,6 +76,7 @@ struct InferSettings {
   DataSettings data;
   ClusterSettings cluster;
   std::string model;  // an ONNX file
+  std::string input_shape;
   std::string strategy = "pipeline";
   std::int64_t stages = 1;
   std::int64_t micro_batch = 50;
@@ -83,7 +91,7 @@ struct InferSettings {
 
 struct EvalSettings {
   DataSettings data;
-  std::string model;
+  std::string model, input_shape;
   std::int64_t batch = 100;
   std::int64_t threads = 1;
   std::string backend;

@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/section_file.h"
 #include "mangrove/cli/command.h"
-#include "mangrove/cli/job_file.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/summary.h"
 
@@ -16,18 +17,24 @@ struct State {
 
 /// The settings that the interrupted run was started with; where it ran and where it left its files are this run's
 /// business.
-Status load_resumed_settings(const std::string& folder, const Keys& keys) {
+Status load_resumed_settings(const std::string& folder, const Overrides& overrides, const Keys& keys) {
   const fs::path path = fs::path(folder) / "job.yaml";
-  MG_TRY(JobFile file, JobFile::load(path, {"train"}).context("resume"));
-  JobFile::Section section = file.sections().front();
+  MG_TRY(SectionFile file, SectionFile::load(path, {"job file", {"train"}, "train"}).context("resume"));
+  SectionFile::Section section = file.sections().front();
   std::erase_if(section.settings, [](const auto& s) { return s.key == "run_dir" || s.key == "resume"; });
+  // a cluster on the command line takes the place of the one that it ran on
+  const auto names_cluster = [](const std::string& key) {
+    return key == "local" || key == "coordinator" || key == "testbed";
+  };
+  if (std::any_of(overrides.begin(), overrides.end(), [&](const auto& o) { return names_cluster(o.first); }))
+    std::erase_if(section.settings, [&](const auto& s) { return names_cluster(s.key); });
   return file.apply(section, keys);
 }
 
 Status run(State& state, CommandContext& context) {
   const Keys keys = state.settings.keys();
   for (const auto& [name, value] : state.overrides)
-    if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, keys));
+    if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, state.overrides, keys));
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
   TrainSettings& settings = state.settings;
   if (!settings.resume.empty()) settings.run_dir = settings.resume;

@@ -161,8 +161,10 @@ void ChildProcess::terminate() {
 bool ChildProcess::wait(Deadline deadline) {
   SteadyClock clock;
   while (!reaped_) {
-    const pid_t done = waitpid(pid_, nullptr, WNOHANG);
+    int status = 0;
+    const pid_t done = waitpid(pid_, &status, WNOHANG);
     reaped_ = done == pid_ || (done < 0 && errno == ECHILD);
+    if (done == pid_) exit_status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (!reaped_ && clock.now() >= deadline) return false;
     if (!reaped_) clock.sleep_until(clock.after(kPollEvery));
   }

@@ -31,12 +31,15 @@ class ChildProcess {
   void terminate();
   /// Waits for its end. False: it still runs at the deadline.
   bool wait(Deadline deadline);
+  /// After wait() has seen its end: its exit status, or 128 + the signal that ended it.
+  int exit_status() const { return exit_status_; }
 
  private:
   ChildProcess(pid_t pid, int output) : pid_(pid), output_(output) {}
   pid_t pid_;
   int output_;
   bool reaped_ = false;
+  int exit_status_ = -1;
   std::string read_;  // of an unfinished line
 };
 

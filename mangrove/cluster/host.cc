@@ -6,6 +6,8 @@
 #include <fstream>
 #include <thread>
 
+#include "mangrove/base/process_memory.h"
+
 namespace mangrove::cluster {
 
 Host describe_host() {
@@ -18,7 +20,7 @@ Host describe_host() {
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   host.identity = host.name + "/" + boot;
   host.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  host.memory = Bytes{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  host.memory = memory_limit();
   return host;
 }
 

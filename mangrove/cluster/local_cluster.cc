@@ -31,6 +31,12 @@ std::string end_of_log(const fs::path& log) {
 
 }  // namespace
 
+std::vector<LocalNode> local_nodes(int count) {
+  std::vector<LocalNode> nodes;
+  for (int i = 1; i <= count; ++i) nodes.push_back({.name = "node-" + std::to_string(i)});
+  return nodes;
+}
+
 struct LocalCluster::Impl {
   explicit Impl(LocalClusterOptions given) : options(std::move(given)) {}
 
@@ -38,9 +44,8 @@ struct LocalCluster::Impl {
   Status bring_up();
   void take_down();
   fs::path log_of(const std::string& name) const;
-  Result<std::unique_ptr<ChildProcess>> launch(const std::string& name, std::vector<std::string> arguments);
   Result<std::string> await_ready(const std::string& name, ChildProcess& child, Deadline deadline);
-  Status launch_node(const std::string& name);
+  Status launch_node(const LocalNode& node);
 
   LocalClusterOptions options;
   std::string coordinator;
@@ -69,33 +74,33 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
-  MG_TRY(std::unique_ptr<ChildProcess> child, launch("coordinator", {"coordinator", "--listen", "127.0.0.1:0"}));
+  MG_TRY(std::unique_ptr<ChildProcess> child,
+         ChildProcess::start(options.program, {"coordinator", "--listen", options.host + ":0"}, log_of("coordinator"))
+             .context("coordinator"));
   children.push_back(std::move(child));
   MG_TRY(coordinator, await_ready("coordinator", *children.front(), clock.after(kUpWithin)));
-  // one after the other: node-1 is rank 1, and none measures its speed while its neighbours do
-  for (int i = 1; i <= options.nodes; ++i) MG_RETURN_IF_ERROR(launch_node("node-" + std::to_string(i)));
+  // one after the other: the first is rank 1, and none measures its speed while its neighbours do
+  for (const LocalNode& node : options.nodes) MG_RETURN_IF_ERROR(launch_node(node));
   return {};
 }
 
-Status LocalCluster::Impl::launch_node(const std::string& name) {
-  std::vector<std::string> arguments{"node",     "--coordinator", coordinator,
-                                     "--listen", "127.0.0.1:0",   "--name",
-                                     name,       "--threads",     std::to_string(options.threads)};
-  if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
-  MG_TRY(std::unique_ptr<ChildProcess> child, launch(name, std::move(arguments)));
+Status LocalCluster::Impl::launch_node(const LocalNode& node) {
+  std::vector<std::string> command = node.within;
+  command.insert(command.end(), {options.program.string(), "node", "--coordinator", coordinator, "--listen",
+                                 node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads)});
+  if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
+  const fs::path program = command.front();
+  command.erase(command.begin());
+  MG_TRY(std::unique_ptr<ChildProcess> child,
+         ChildProcess::start(program, command, log_of(node.name)).context(node.name));
   node_pids.push_back(child->pid());
   children.push_back(std::move(child));
-  MG_RETURN_IF_ERROR(await_ready(name, *children.back(), SteadyClock().after(kUpWithin)));
+  MG_RETURN_IF_ERROR(await_ready(node.name, *children.back(), SteadyClock().after(kUpWithin)));
   return {};
 }
 
 fs::path LocalCluster::Impl::log_of(const std::string& name) const {
   return options.log_folder.empty() ? fs::path() : options.log_folder / (name + ".log");
-}
-
-Result<std::unique_ptr<ChildProcess>> LocalCluster::Impl::launch(const std::string& name,
-                                                                 std::vector<std::string> arguments) {
-  return ChildProcess::start(options.program, arguments, log_of(name)).context(name);
 }
 
 /// Reads "... ready on HOST:PORT" and returns the address.
@@ -124,9 +129,8 @@ void LocalCluster::Impl::take_down() {
 LocalCluster::LocalCluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<LocalCluster>> LocalCluster::start(const LocalClusterOptions& options) {
-  if (options.nodes < 1)
-    return make_error(Code::invalid_argument, "a cluster needs at least 1 node, " + std::to_string(options.nodes) +
-                                                  (options.nodes == 1 ? " was" : " were") + " asked for");
+  if (options.nodes.empty())
+    return make_error(Code::invalid_argument, "a cluster needs at least 1 node, none was asked for");
   auto impl = std::make_unique<Impl>(options);
   if (impl->options.program.empty()) {
     std::error_code error;

@@ -11,12 +11,23 @@
 
 namespace mangrove::cluster {
 
+struct LocalNode {
+  std::string name;                   // in the cluster, and of its log
+  std::string host = "127.0.0.1";     // where it listens
+  std::vector<std::string> within{};  // a program and its arguments that run the command behind them in a special place
+                                      // (by exec: a process that they fork would outlive the cluster); empty: here
+};
+
+/// node-1 .. node-N, on the loopback address.
+std::vector<LocalNode> local_nodes(int count);
+
 struct LocalClusterOptions {
-  fs::path program;  // the mangrove program; empty: /proc/self/exe
-  int nodes = 1;
+  fs::path program;                // the mangrove program; empty: /proc/self/exe
+  std::string host = "127.0.0.1";  // where the coordinator listens
+  std::vector<LocalNode> nodes;
   int threads = 1;  // per node, for kernels
   fs::path data_folder;
-  fs::path log_folder;  // standard error of each process goes to coordinator.log, node-1.log, ...; empty: discarded
+  fs::path log_folder;  // standard error of each process goes to coordinator.log, NODE.log; empty: discarded
 };
 
 /// A coordinator and N nodes as processes on this machine: what --local N starts. They end with the LocalCluster, and,

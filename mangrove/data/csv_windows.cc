@@ -118,9 +118,21 @@ Result<std::vector<Window>> cut(const CsvTable& table, Split split, const Option
   return windows;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
+/// The file of a folder that a split has for itself; "": it has none, or is the training split.
+/// errors: invalid_argument (a share for a split that has its own file).
+Result<fs::path> own_file(const fs::path& folder, Split split, const Options& options) {
+  fs::path own;
+  const auto look = [&](Split wanted, const char* option, double share, const char* name) -> Status {
+    std::error_code ignored;
+    if (!fs::is_regular_file(folder / name, ignored)) return {};
+    if (split == wanted) own = folder / name;
+    if (share == 0) return {};
+    return make_error(Code::invalid_argument,
+                      (folder / name).string() + " is this split already: leave the option '" + option + "' out");
+  };
+  MG_RETURN_IF_ERROR(look(Split::validation, "validation", options.validation, "val.csv"));
+  MG_RETURN_IF_ERROR(look(Split::test, "test", options.test, "test.csv"));
+  return own;
 }
 
 }  // namespace
@@ -130,17 +142,15 @@ Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split s
   const fs::path path = resolve_path(spec.path, data_folder);
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
-  const double share = split == Split::validation ? options.validation : options.test;
   const fs::path training = is_folder ? path / "train.csv" : path;
-  fs::path file = training;
-  if (is_folder && split != Split::train) {
-    file = path / (split == Split::validation ? "val.csv" : "test.csv");
-    if (!is_file(file)) return std::shared_ptr<const Dataset>();
+  MG_TRY(const fs::path own, is_folder ? own_file(path, split, options) : fs::path());
+  if (!own.empty()) {
     options.validation = options.test = 0;
     split = Split::train;  // the whole file
-  } else if (split != Split::train && share == 0) {
+  } else if ((split == Split::validation && options.validation == 0) || (split == Split::test && options.test == 0)) {
     return std::shared_ptr<const Dataset>();
   }
+  const fs::path& file = own.empty() ? training : own;
   MG_TRY(CsvTable table, CsvTable::load(file, options.columns));
   std::vector<std::string> classes = find_classes(table);
   if (file != training) {

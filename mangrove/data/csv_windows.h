@@ -11,11 +11,11 @@ namespace mangrove::data {
 ///   window, stride  rows in a window, and from one window's start to the next one's; without `stride`, the window
 ///   label, group    columns; a window lies within a recording: rows in sequence with one label and one group
 ///   skip            columns to leave out
-/// Of a single file, validation=S and test=S give shares of every recording's time to these splits, rounded up to whole
-/// windows: training is first, then validation, then test, and no window is in two of them. Classes are the labels of
-/// the training file in their order (by number, if all are whole numbers). Null where there is no such split. errors:
-/// those of CsvTable::load; invalid_argument (options), data_loss (a label that training has not; no recording as long
-/// as a window).
+/// A split without a file of its own is there if validation=S or test=S gives it a share of the training file: of every
+/// recording's time, rounded up to whole windows: training is first, then validation, then test, and no window is in
+/// two of them. Classes are the labels of the training file in their order (by number, if all are whole numbers). Null
+/// where there is no such split. errors: those of CsvTable::load; invalid_argument (options; a share for a split that
+/// has a file), data_loss (a label that training has not; no recording as long as a window).
 Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split split, const fs::path& data_folder);
 
 }  // namespace mangrove::data

@@ -36,6 +36,9 @@ class Dataset {
   /// data set says it all.
   virtual std::string title() const { return {}; }
 
+  /// What messages call a sample: its file, where it has one of its own.
+  virtual std::string name(std::uint32_t index) const { return "sample " + std::to_string(index); }
+
   /// 0 <= index < size().
   virtual std::int32_t label(std::uint32_t index) const = 0;
   /// Writes the sample to `out` (sample_shape().elements() floats): images in [0, 1], sensors in their own units.

@@ -23,6 +23,7 @@ class ImageFolder final : public Dataset {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(images_.size()); }
   Shape sample_shape() const override { return shape_; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
+  std::string name(std::uint32_t index) const override { return images_[index].path.string(); }
   std::int32_t label(std::uint32_t index) const override { return images_[index].label; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <thread>
 
 #include "mangrove/base/clock.h"
+#include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/data/batch_rows.h"
 
@@ -22,9 +24,10 @@ struct Request {
 struct Slot {
   Request request;
   Batch batch;
-  std::size_t next_row = 0;   // the rows before it are done, or with a worker
-  std::size_t rows_left = 0;  // not done yet
-  bool opened = false;        // memory has been taken, or the request refused
+  std::size_t next_row = 0;                 // the rows before it are done, or with a worker
+  std::size_t rows_left = 0;                // not done yet
+  std::set<std::size_t> with_workers = {};  // first row of each block that a worker fills
+  bool opened = false;                      // memory has been taken, or the request refused
   std::optional<RowProblem> problem;
 
   bool has_work() const { return opened && next_row < request.indices.size(); }
@@ -68,6 +71,7 @@ struct Loader::Impl {
         if (!slot->has_work()) continue;
         const std::size_t first = slot->next_row;
         slot->next_row = std::min(first + kRowBlock, slot->request.indices.size());
+        slot->with_workers.insert(first);
         return Work{slot, first, slot->next_row};
       }
       if (!requests.empty() && slots.size() < static_cast<std::size_t>(options.batches_ahead)) {
@@ -103,7 +107,19 @@ struct Loader::Impl {
     MutexLock lock(mutex);
     if (problem && (!slot.problem || problem->row < slot.problem->row)) slot.problem = std::move(problem);
     slot.rows_left -= rows.last - rows.first;
+    slot.with_workers.erase(rows.first);
     if (slot.done()) arrived.notify_all();
+  }
+
+  /// Names what the oldest batch waits for.
+  void report_wait(Seconds waited) MG_REQUIRES(mutex) {
+    if (slots.empty() || slots.front()->with_workers.empty()) return;
+    const Slot& slot = *slots.front();
+    const std::size_t first = *slot.with_workers.begin();
+    const std::size_t last = std::min(first + kRowBlock, slot.request.indices.size()) - 1;
+    log_warn("samples are slow to read", {{"from", dataset->name(slot.request.indices[first])},
+                                          {"to", dataset->name(slot.request.indices[last])},
+                                          {"waited_s", waited}});
   }
 
   static constexpr Seconds kIdleWait = 60;  // it is woken for work; this only bounds the wait
@@ -131,16 +147,20 @@ void Loader::request(std::vector<std::uint32_t> indices, std::uint64_t epoch) {
   impl_->work_came.notify_one();
 }
 
-Result<Batch> Loader::next(Seconds timeout) {
+Result<Batch> Loader::next() {
   const SteadyClock clock;
-  const Deadline deadline = clock.after(timeout);
+  const Instant start = clock.now();
+  const Seconds report_after = impl_->options.report_after;
+  Instant last_report = start;
   MutexLock lock(impl_->mutex);
   auto& slots = impl_->slots;
   if (slots.empty() && impl_->requests.empty()) return make_error(Code::failed_precondition, "no batch was requested");
   while (slots.empty() || !slots.front()->done()) {
-    const Seconds left = deadline - clock.now();
-    if (left <= 0) return make_error(Code::deadline_exceeded, "no batch was ready within " + format_seconds(timeout));
-    impl_->arrived.wait_for(impl_->mutex, left);
+    impl_->arrived.wait_for(impl_->mutex, report_after);
+    if (const Instant now = clock.now(); now - last_report >= report_after) {
+      impl_->report_wait(now - start);
+      last_report = now;
+    }
   }
   const std::shared_ptr<Slot> slot = slots.front();
   slots.pop_front();

@@ -38,8 +38,9 @@ struct LoaderOptions {
                             // memory each
   int workers = 1;          // threads that decode and augment; more for JPEG on several cores
   std::shared_ptr<const Augmentation> augmentation = {};  // null: samples as they are
-  bool training = false;   // with the random transformations too, not only those that every sample needs
-  std::uint64_t seed = 1;  // of the random ones
+  bool training = false;      // with the random transformations too, not only those that every sample needs
+  std::uint64_t seed = 1;     // of the random ones
+  Seconds report_after = 60;  // a batch that keeps next() waiting so long is told in the log, with its samples' names
 };
 
 /// Prepares batches on threads of its own, in the order in which they were requested. What is in a batch depends on
@@ -54,10 +55,11 @@ class Loader {
   /// the next epoch too, so that its first batch is prepared while the last of this one is worked on.
   /// What is wrong with a request is told by the next() that takes its batch.
   void request(std::vector<std::uint32_t> indices, std::uint64_t epoch = 0);
-  /// The oldest batch requested and not yet taken. errors: deadline_exceeded (it is still the next one);
-  /// failed_precondition (none requested); of that batch only: invalid_argument (more samples than rows), out_of_range
-  /// (no such sample), those of Dataset::read for the first of its samples that has any.
-  Result<Batch> next(Seconds timeout = 60);
+  /// The oldest batch requested and not yet taken. Waits as long as reading its samples takes: a slow card is no
+  /// failure, and what depends on this process has a deadline for it. errors: failed_precondition (none requested); of
+  /// that batch only: invalid_argument (more samples than rows), out_of_range (no such sample), those of Dataset::read
+  /// for the first of its samples that has any.
+  Result<Batch> next();
 
  private:
   struct Impl;

@@ -20,6 +20,7 @@ class Subset final : public Dataset {
   const std::vector<std::string>& class_names() const override { return dataset_->class_names(); }
   const CoarseLabels* coarse() const override { return dataset_->coarse(); }
   std::string title() const override { return dataset_->title(); }
+  std::string name(std::uint32_t index) const override { return dataset_->name(indices_[index]); }
   std::int32_t label(std::uint32_t index) const override { return dataset_->label(indices_[index]); }
   Status read(std::uint32_t index, std::span<float> out) const override { return dataset_->read(indices_[index], out); }
 

@@ -19,6 +19,9 @@ class Backend {
 
   /// False: the program takes the portable kernel instead (which exists for every operator) and says so in its trace.
   virtual bool supports(const KernelRequest& request) const = 0;
+  /// The same for a request whose dequantized inputs are read as what they were dequantized from. Without such a kernel
+  /// they are dequantized first, and supports() is asked.
+  virtual bool supports_dequantized(const KernelRequest&) const { return false; }
   /// Whether the last node of the request's epilogue (there is one) can be computed inside the kernels of its node,
   /// given that those before it are. Quick: supports() has the last word.
   virtual bool fuses(const KernelRequest& request) const = 0;

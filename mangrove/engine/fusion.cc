@@ -19,8 +19,12 @@ const Node* Fusion::follower(const Node& node) const {
   if (std::count_if(node.outputs.begin(), node.outputs.end(), is_used) != 1 || node.outputs[0].empty()) return nullptr;
   const std::string& result = node.outputs[0];
   if (std::find(graph_.outputs().begin(), graph_.outputs().end(), result) != graph_.outputs().end()) return nullptr;
-  const auto consumers = consumers_.find(result);
-  return consumers != consumers_.end() && consumers->second.size() == 1 ? consumers->second[0] : nullptr;
+  return has_one_use(result) ? consumers_.at(result)[0] : nullptr;
+}
+
+bool Fusion::has_one_use(const std::string& value) const {
+  const auto consumers = consumers_.find(value);
+  return consumers != consumers_.end() && consumers->second.size() == 1;
 }
 
 bool Fusion::has_inputs(const Node& node, const std::string& result) const {
@@ -28,19 +32,22 @@ bool Fusion::has_inputs(const Node& node, const std::string& result) const {
                      [&](const std::string& input) { return input == result || requests_.is_made(input); });
 }
 
-std::vector<const Node*> Fusion::epilogue_of(const Node& node) const {
+std::vector<const Node*> Fusion::epilogue_of(const Node& node, Reading reading) const {
   std::vector<const Node*> epilogue;
   const Node* last = &node;
   for (const Node* next = follower(node); next != nullptr; next = follower(*next)) {
     if (next->outputs.size() != 1 || !has_inputs(*next, last->outputs[0])) break;
     epilogue.push_back(next);
-    if (!backend_.fuses(requests_.make(node, epilogue))) {
+    if (!backend_.fuses(requests_.make(node, epilogue, reading))) {
       epilogue.pop_back();
       break;
     }
     last = next;
   }
-  while (!epilogue.empty() && !backend_.supports(requests_.make(node, epilogue))) epilogue.pop_back();
+  const auto supported = [&](const KernelRequest& request) {
+    return reading == Reading::dequantized ? backend_.supports_dequantized(request) : backend_.supports(request);
+  };
+  while (!epilogue.empty() && !supported(requests_.make(node, epilogue, reading))) epilogue.pop_back();
   return epilogue;
 }
 

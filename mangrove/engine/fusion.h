@@ -17,7 +17,9 @@ class Fusion {
   Fusion(const Graph& graph, const Backend& backend, const KernelRequests& requests);
 
   /// The epilogue of `node`, which comes next: other inputs of its followers must have been made before.
-  std::vector<const Node*> epilogue_of(const Node& node) const;
+  std::vector<const Node*> epilogue_of(const Node& node, Reading reading) const;
+  /// Whether one node alone uses the value, once.
+  bool has_one_use(const std::string& value) const;
 
  private:
   const Node* follower(const Node& node) const;

@@ -87,6 +87,16 @@ struct Step {
   std::optional<Slicing> slicing = {};  // nothing: the step only runs on the whole batch
 };
 
+/// What a value was dequantized from, (x - zero point) scale: a kernel that multiplies bytes reads x in its place.
+struct Dequantized {
+  std::string name;                    // x: u8, i8 or i32
+  ValueInfo info = {};                 // of x, batch bound
+  LayoutPtr layout = {};               // how x lies now
+  const Tensor* scale = nullptr;       // f32: one for all, or one each along `axis`
+  const Tensor* zero_point = nullptr;  // likewise, of x's type; null: zero
+  std::size_t axis = 0;
+};
+
 /// A node that is computed inside the kernels of one before it: the activation behind a convolution, say.
 struct FusedNode {
   const Node& node;
@@ -95,6 +105,7 @@ struct FusedNode {
   std::vector<ValueInfo> inputs = {};
   std::vector<const Tensor*> constants = {};
   std::vector<LayoutPtr> layouts = {};
+  std::vector<std::optional<Dequantized>> dequantized = {};
   std::vector<bool> wants_gradient = {};
 };
 
@@ -107,6 +118,8 @@ struct KernelRequest {
   std::vector<std::string> output_names = {};  // of the last node of the epilogue, else of the node
   std::vector<const Tensor*> constants = {};   // per input: its value where it is an untrained initializer, else null
   std::vector<LayoutPtr> layouts = {};         // per input: how it lies now
+  /// Empty, or per input what its kernels read instead, where it is a DequantizeLinear: nobody makes its floats.
+  std::vector<std::optional<Dequantized>> dequantized = {};
   std::vector<bool> own_parameter = {};   // per input: a parameter that no other node reads: it lies as this node's
                                           // forward step asks, and need not be reordered to any other layout
   std::vector<bool> wants_gradient = {};  // per input: backward must write its gradient (training only)

@@ -47,7 +47,7 @@ Result<std::vector<Tensor>> evaluate(const Node& node, const std::vector<Tensor>
 std::vector<PassName> pass_names() {
   std::vector<PassName> names;
   for (const Pass& pass : passes()) names.push_back({pass.name, pass.summary});
-  names.push_back({kFusePass, "compute activations and residual additions inside the node before them"});
+  names.push_back({kFusePass, "compute activations, residual additions and quantizations inside the node before them"});
   return names;
 }
 

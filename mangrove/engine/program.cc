@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mangrove/base/process_memory.h"
 #include "mangrove/engine/program_builder.h"
 
 namespace mangrove {
@@ -49,7 +50,9 @@ Result<std::shared_ptr<const Program>> Program::compile(const Graph& graph, cons
   }
   MG_TRY(std::shared_ptr<const Backend> backend,
          find_backend(options.backend.empty() ? std::string_view(backend_names()[0]) : options.backend));
-  return ProgramBuilder(graph, options, std::move(backend)).build();
+  auto program = ProgramBuilder(graph, options, std::move(backend)).build();
+  release_freed_memory();  // drafts of the steps, and primitives for the whole batch where slices took their place
+  return program;
 }
 
 std::string Program::describe() const {

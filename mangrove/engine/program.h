@@ -22,7 +22,8 @@ struct CompileOptions {
   bool input_gradients = false;  // training: also the gradients of f32/f64 graph inputs (a stage of pipeline training)
   std::vector<std::string> recompute = {};  // training: nodes whose results are not kept for the backward pass but
                                             // made again in it, where that is possible (see recomputation.h)
-  bool fuse = true;                         // activations into the node before them, where the backend can
+  bool fuse = true;                         // activations into the node before them, and dequantization into the
+                                            // products behind it, where the backend can
   bool slice = true;  // run neighbouring steps on one slice of the batch after another, where that saves memory traffic
   bool fast_convolution = true;  // inference: convolutions by whichever algorithm is expected to be the fastest; else
                                  // all by their definition. The results differ by rounding
@@ -48,12 +49,12 @@ struct BufferRef {
 /// threads: any.
 class Program {
  public:
-  /// errors: invalid_argument (batch or threads < 1, unknown backend), unimplemented (no kernel for an operator or
-  /// type; an initializer that is a graph output; the message names it).
+  /// errors: invalid_argument (batch or threads < 1, unknown backend; training: see check_trainable), unimplemented (no
+  /// kernel for an operator or type; an initializer that is a graph output; the message names it).
   static Result<std::shared_ptr<const Program>> compile(const Graph& graph, const CompileOptions& options);
 
   struct PlacedStep {
-    Step step;
+    Step step;                       // its `slicing` is gone; bind too, where it is `sliced`
     std::vector<BufferRef> buffers;  // parallel to step.operands
     BufferRef workspace;
     std::string backend;  // whose step it is

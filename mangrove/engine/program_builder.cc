@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/engine/gradient_flow.h"
 #include "mangrove/engine/portable/portable_backend.h"
 
 namespace mangrove {
@@ -36,7 +37,7 @@ ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options
       options_(program_->options_),
       backend_(std::move(backend)),
       portable_(make_portable_backend()),
-      steps_(*backend_, options.accumulate_gradients),
+      steps_(*backend_, options.accumulate_gradients, options.threads),
       recomputation_(steps_),
       requests_(graph_, options_, steps_, parameters_, needs_gradient_),
       fusion_(graph_, *backend_, requests_) {
@@ -48,6 +49,7 @@ ProgramBuilder::ProgramBuilder(const Graph& graph, const CompileOptions& options
 
 Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
   MG_RETURN_IF_ERROR(check_outputs());
+  if (options_.mode == Mode::training) MG_RETURN_IF_ERROR(check_trainable(graph_));
   find_wanted_gradients();
   declare_values();
   std::vector<Compiled> compiled;
@@ -57,7 +59,7 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
     drop_results(compiled);
     MG_RETURN_IF_ERROR(append_backward(compiled));
   }
-  if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch, options_.threads);
+  if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch);
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
   if (options_.mode == Mode::training && options_.recompute.empty()) program_->chain_ = links(compiled);
@@ -115,7 +117,9 @@ void ProgramBuilder::declare_values() {
     steps_.declare(name, bound(name), Role::input, outputs_.contains(name));
   }
   for (const auto& [name, tensor] : graph_.initializers()) {
-    steps_.declare(name, bound(name), parameters_.contains(name) ? Role::parameter : Role::constant, false);
+    // the only reader may have a constant lie as it likes
+    const bool is_laid_out = parameters_.contains(name) || requests_.is_read_once(name);
+    steps_.declare(name, bound(name), is_laid_out ? Role::parameter : Role::constant, false);
   }
   for (const Node& node : graph_.nodes()) {
     for (const std::string& name : node.outputs) {
@@ -134,14 +138,36 @@ Result<ProgramBuilder::Compiled> ProgramBuilder::make_kernels(const KernelReques
   return Compiled{std::move(kernels), std::string(backend.name()), &request.node, {}, request.output_names[0]};
 }
 
-Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) {
-  const std::vector<const Node*> epilogue = options_.fuse ? fusion_.epilogue_of(node) : std::vector<const Node*>();
+void ProgramBuilder::note_fused(const Node& node, const std::vector<const Node*>& epilogue) {
   for (const Node* fused : epilogue) {
     program_->notes_.push_back(node_title(*fused) + " is fused into " + node_title(node));
     fused_.insert(fused);
   }
-  const KernelRequest request = requests_.make(node, epilogue);
-  if (backend_->supports(request)) return make_kernels(request, *backend_);
+}
+
+/// Nothing where no kernel of the backend reads what the node's inputs are dequantized from.
+std::optional<KernelRequest> ProgramBuilder::request_for_dequantized(const Node& node) {
+  const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                               [&](const std::string& input) { return requests_.dequantizer(input) != nullptr; });
+  if (!any || !backend_->supports_dequantized(requests_.make(node, {}, Reading::dequantized))) return std::nullopt;
+  const std::vector<const Node*> epilogue = fusion_.epilogue_of(node, Reading::dequantized);
+  note_fused(node, epilogue);
+  return requests_.make(node, epilogue, Reading::dequantized);
+}
+
+Status ProgramBuilder::append_dequantizers(const Node& node, std::vector<Compiled>& compiled) {
+  for (const std::string& input : node.inputs) {
+    const Node* dequantizer = requests_.dequantizer(input);
+    if (dequantizer != nullptr && steps_.value(input).copies.empty()) {
+      MG_RETURN_IF_ERROR(append_node(*dequantizer, compiled));
+    }
+  }
+  return {};
+}
+
+Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const KernelRequest& request) {
+  const Node& node = request.node;
+  if (!request.dequantized.empty() || backend_->supports(request)) return make_kernels(request, *backend_);
   const std::string of = node.outputs.empty() ? ""
                                               : " of " + std::string(dtype_name(request.outputs[0].dtype)) + " " +
                                                     to_string(request.outputs[0].shape);
@@ -153,33 +179,51 @@ Result<ProgramBuilder::Compiled> ProgramBuilder::compile_node(const Node& node) 
   return make_kernels(request, *portable_);
 }
 
+Status ProgramBuilder::append_node(const Node& node, std::vector<Compiled>& compiled) {
+  std::optional<KernelRequest> request = request_for_dequantized(node);
+  if (!request) {
+    MG_RETURN_IF_ERROR(append_dequantizers(node, compiled));
+    const std::vector<const Node*> epilogue =
+        options_.fuse ? fusion_.epilogue_of(node, Reading::floats) : std::vector<const Node*>();
+    note_fused(node, epilogue);
+    for (const Node* fused : epilogue) MG_RETURN_IF_ERROR(append_dequantizers(*fused, compiled));
+    request.emplace(requests_.make(node, epilogue, Reading::floats));
+  }
+  MG_TRY(Compiled one, compile_node(*request));
+  one.steps.first_forward = steps_.size();
+  for (Step& step : one.kernels.forward) {
+    step.node = node.name;
+    MG_RETURN_IF_ERROR(steps_.append(step, one.backend).context(node_title(node)));
+  }
+  one.steps.end_forward = steps_.size();
+  for (auto* more : {&one.kernels.backward, &one.kernels.recompute}) {
+    for (Step& step : *more) step.node = node.name;
+  }
+  compiled.push_back(std::move(one));
+  return {};
+}
+
 Status ProgramBuilder::append_forward(std::vector<Compiled>& compiled) {
   for (const Node& node : graph_.nodes()) {
-    if (fused_.contains(&node)) continue;
-    MG_TRY(Compiled one, compile_node(node));
-    one.steps.first_forward = steps_.size();
-    for (Step& step : one.kernels.forward) {
-      step.node = node.name;
-      MG_RETURN_IF_ERROR(steps_.append(step, one.backend).context(node_title(node)));
-    }
-    one.steps.end_forward = steps_.size();
-    for (auto* more : {&one.kernels.backward, &one.kernels.recompute}) {
-      for (Step& step : *more) step.node = node.name;
-    }
-    compiled.push_back(std::move(one));
+    // one that only dequantizes waits for somebody who wants its floats
+    const bool waits = node.outputs.size() == 1 && requests_.dequantizer(node.outputs[0]) == &node;
+    if (!waits && !fused_.contains(&node)) MG_RETURN_IF_ERROR(append_node(node, compiled));
   }
   return {};
 }
 
 void ProgramBuilder::drop_results(const std::vector<Compiled>& compiled) {
   const std::set<std::string> wanted(options_.recompute.begin(), options_.recompute.end());
-  std::set<std::string> dropped;
+  // What was dropped; `remade`: but is made from what is kept, for one node alone, which is then as cheap to make
+  // again.
+  std::set<std::string> dropped, remade;
   for (const Compiled& one : compiled) {
     const bool is_wanted = wanted.contains(one.node->name);
     // cheap only where what it is made from is kept
     const bool is_cheap = one.kernels.recompute_always && !reads_any(one.kernels.recompute, dropped);
     if (!is_wanted && !is_cheap) continue;
-    dropped.insert(one.output);
+    const bool for_one = is_cheap && !reads_any(one.kernels.recompute, remade) && fusion_.has_one_use(one.output);
+    (for_one ? remade : dropped).insert(one.output);
     recomputation_.drop(one.kernels, one.node->name, one.backend);
   }
 }
@@ -215,8 +259,19 @@ std::vector<Program::Link> ProgramBuilder::links(const std::vector<Compiled>& co
   return links;
 }
 
+Result<std::shared_ptr<const Step>> ProgramBuilder::shared_reorder(const ValueInfo& info, const LayoutPtr& from,
+                                                                   const LayoutPtr& to) {
+  const auto made = std::find_if(reorders_.begin(), reorders_.end(), [&](const Reorder& reorder) {
+    return reorder.shape == info.shape && same_layout(reorder.from, from) && same_layout(reorder.to, to);
+  });
+  if (made != reorders_.end()) return made->step;
+  MG_TRY(Step step, backend_->make_reorder(info, from, to));
+  reorders_.push_back({info.shape, from, to, std::make_shared<const Step>(std::move(step))});
+  return reorders_.back().step;
+}
+
 Result<Program::PlacedValue> ProgramBuilder::placed(const StepList::Value& value,
-                                                    const BufferTable::Placement& placement) const {
+                                                    const BufferTable::Placement& placement) {
   const auto place_of = [&](BufferId buffer) { return placement.places[static_cast<std::size_t>(buffer)]; };
   const StepList::Copy& lies = value.copies[0];
   Program::PlacedValue result;
@@ -225,12 +280,10 @@ Result<Program::PlacedValue> ProgramBuilder::placed(const StepList::Value& value
   result.value = place_of(lies.buffer);
   result.bytes = bytes_in(value.info, lies.layout);
   if (lies.layout) {
-    MG_TRY(Step from_plain, backend_->make_reorder(value.info, nullptr, lies.layout));
-    result.from_plain = std::make_shared<const Step>(std::move(from_plain));
+    MG_TRY(result.from_plain, shared_reorder(value.info, nullptr, lies.layout));
   }
   if (lies.layout && !lies.layout->is_one_way()) {
-    MG_TRY(Step to_plain, backend_->make_reorder(value.info, lies.layout, nullptr));
-    result.to_plain = std::make_shared<const Step>(std::move(to_plain));
+    MG_TRY(result.to_plain, shared_reorder(value.info, lies.layout, nullptr));
   }
   BufferId gradient = value.given_gradient;
   if (gradient == kNoBuffer && !value.gradient_copies.empty()) gradient = value.gradient_copies[0].buffer;
@@ -267,7 +320,9 @@ void ProgramBuilder::place_steps(const BufferTable::Placement& placement, int fo
       step.sliced = std::move(draft.sliced);
       step.strides = std::move(draft.strides);
       step.starts_group = index == group->first;
+      step.step.bind = nullptr;  // and with it the primitive for the whole batch
     }
+    step.step.slicing.reset();
     (index++ < static_cast<std::size_t>(forward_steps) ? program_->forward_ : program_->backward_)
         .push_back(std::move(step));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,10 +32,20 @@ class ProgramBuilder {
     std::string output;  // name of output 0, of the last node fused into it if there is one
   };
 
+  struct Reorder {
+    Shape shape;
+    LayoutPtr from, to;
+    std::shared_ptr<const Step> step;
+  };
+
   void declare_values();
   Status check_outputs() const;
   void find_wanted_gradients();
-  Result<Compiled> compile_node(const Node& node);
+  Status append_node(const Node& node, std::vector<Compiled>& compiled);
+  Status append_dequantizers(const Node& node, std::vector<Compiled>& compiled);
+  std::optional<KernelRequest> request_for_dequantized(const Node& node);
+  Result<Compiled> compile_node(const KernelRequest& request);
+  void note_fused(const Node& node, const std::vector<const Node*>& epilogue);
   Result<Compiled> make_kernels(const KernelRequest& request, const Backend& backend) const;
   Status append_forward(std::vector<Compiled>& compiled);
   void drop_results(const std::vector<Compiled>& compiled);
@@ -43,7 +54,9 @@ class ProgramBuilder {
   ValueInfo bound(const std::string& name) const;
   Status place_values(const BufferTable::Placement& placement);
   void place_steps(const BufferTable::Placement& placement, int forward_steps);
-  Result<Program::PlacedValue> placed(const StepList::Value& value, const BufferTable::Placement& placement) const;
+  Result<Program::PlacedValue> placed(const StepList::Value& value, const BufferTable::Placement& placement);
+  /// A reorder to or from plain; the parameters of a deep network lie in few shapes and layouts.
+  Result<std::shared_ptr<const Step>> shared_reorder(const ValueInfo& info, const LayoutPtr& from, const LayoutPtr& to);
 
   std::shared_ptr<Program> program_;
   const Graph& graph_;  // the program's copy
@@ -56,6 +69,7 @@ class ProgramBuilder {
   KernelRequests requests_;
   Fusion fusion_;
   std::set<const Node*> fused_;
+  std::vector<Reorder> reorders_;
 };
 
 }  // namespace mangrove

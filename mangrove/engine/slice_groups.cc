@@ -8,9 +8,12 @@ namespace {
 
 using Access = Operand::Access;
 
-/// What the operands of a group that are split take together, per slice and thread: some of the cache of one core (1 to
-/// 16 MiB measure alike on a processor with 1 MiB of it; fewer slices cost less when there are several threads).
-constexpr Bytes kSliceBytes = 2 << 20;
+/// What the operands of a group that are split take together, per slice and thread. One thread: some of the cache of
+/// one core (1 to 16 MiB measure alike on a processor with 1 MiB of it). Several hand each other parts of what they
+/// write, which is quick only once it has left the cache of the core that wrote it.
+constexpr Bytes slice_bytes(int threads) {
+  return threads == 1 ? MiB(2) : MiB(8) * threads;
+}
 
 /// The buffers that a group uses so far, and how.
 class GroupBuffers {
@@ -48,13 +51,15 @@ class GroupBuffers {
   /// As many slices as fit the cache, but not so many that going through the weights again and again costs more than
   /// the cache saves. 1: not worth it.
   int slices(std::int64_t batch, int threads, const BufferTable& buffers) const {
-    const Bytes fits = kSliceBytes * threads;
+    const Bytes fits = slice_bytes(threads);
     Bytes split = 0, whole = 0;
     for (const BufferId buffer : split_) split += buffers.bytes(buffer);
     for (const BufferId buffer : whole_) whole += buffers.bytes(buffer);
     std::int64_t best = 1;
     for (std::int64_t slices = 2; slices <= batch; ++slices) {
       if (batch % slices != 0) continue;
+      // each thread has the same images in every step
+      if (batch % threads == 0 && batch / slices % threads != 0) continue;
       if (slices * whole > 2 * split) break;
       best = slices;
       if (split / slices <= fits) break;

@@ -101,7 +101,7 @@ Status StepList::append(Step step, const std::string& backend) {
   return {};
 }
 
-Result<BufferId> StepList::read(const Operand& operand, const std::string& node) {
+Result<BufferId> StepList::read(Operand& operand, const std::string& node) {
   if (operand.kind == Kind::random) {
     if (random_ == kNoBuffer) random_ = buffers_.add(sizeof(RandomState), Life::whole_run, Region::parameters);
     return random_;
@@ -144,10 +144,12 @@ void StepList::append_zero_gradient(const Operand& operand, const std::string& n
   push(std::move(step), {buffer}, "program");
 }
 
-Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node) {
+Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, Operand& operand, const std::string& node) {
   MG_CHECK_MSG(!copies.empty(), node + " reads '" + operand.name + "' before it is written");
   for (const Copy& copy : copies) {
-    if (same_layout(copy.layout, operand.layout)) return copy.buffer;
+    if (!same_layout(copy.layout, operand.layout)) continue;
+    operand.layout = copy.layout;  // one object for all: there are many operands
+    return copy.buffer;
   }
   const Copy wanted{operand.layout, add_buffer(values_.at(operand.name), operand.layout)};
   MG_RETURN_IF_ERROR(append_reorder(operand, copies[0], wanted, node));
@@ -155,7 +157,7 @@ Result<BufferId> StepList::read_copy(std::vector<Copy>& copies, const Operand& o
   return wanted.buffer;
 }
 
-BufferId StepList::write(const Operand& operand, const std::string& node, std::vector<Follow>& follows) {
+BufferId StepList::write(Operand& operand, const std::string& node, std::vector<Follow>& follows) {
   if (operand.kind == Kind::saved) {
     const auto [entry, is_new] = saved_.emplace(saved_key(node, operand.name), kNoBuffer);
     MG_CHECK_MSG(is_new, node + " writes saved '" + operand.name + "' twice");
@@ -167,8 +169,9 @@ BufferId StepList::write(const Operand& operand, const std::string& node, std::v
                                      : write_gradient(entry->second, operand, follows);
 }
 
-BufferId StepList::write_value(Value& value, const Operand& operand, std::vector<Follow>& follows) {
+BufferId StepList::write_value(Value& value, Operand& operand, std::vector<Follow>& follows) {
   MG_CHECK_MSG(value.copies.empty(), "value '" + operand.name + "' is written twice");
+  if (same_layout(value.dropped_layout, operand.layout)) operand.layout = value.dropped_layout;
   if (!value.is_output) {
     value.copies.push_back({operand.layout, add_buffer(value, operand.layout)});
     return value.copies[0].buffer;
@@ -181,9 +184,10 @@ BufferId StepList::write_value(Value& value, const Operand& operand, std::vector
   return value.copies.back().buffer;
 }
 
-BufferId StepList::write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows) {
+BufferId StepList::write_gradient(Value& value, Operand& operand, std::vector<Follow>& follows) {
   const LayoutPtr layout = layout_of(value);
   const bool lies_otherwise = !same_layout(layout, operand.layout);
+  if (!lies_otherwise) operand.layout = layout;
   if (accumulate_gradients_ && value.role == Role::parameter && value.gradient_copies.empty()) {
     value.gradient_copies.push_back({layout, add_gradient(value)});
   }
@@ -211,7 +215,7 @@ Status StepList::append_follow(const Follow& follow, const std::string& node) {
   if (follow.term == kNoBuffer) return {};
   const Value& value = values_.at(name);
   const LayoutPtr layout = layout_of(value);
-  Step step = accumulate_step(value.info.dtype, bytes_in(value.info, layout));
+  Step step = accumulate_step(value.info.dtype, bytes_in(value.info, layout), threads_);
   if (value.role != Role::activation) step.slicing.reset();
   step.name = node + " add to gradient of " + name;
   step.node = node;

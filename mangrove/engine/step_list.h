@@ -44,8 +44,9 @@ class StepList {
   };
 
   /// accumulate_gradients: backward adds to the gradients of parameters instead of overwriting them.
-  StepList(const Backend& backend, bool accumulate_gradients)
-      : backend_(backend), accumulate_gradients_(accumulate_gradients) {}
+  /// threads: that will run the steps.
+  StepList(const Backend& backend, bool accumulate_gradients, int threads)
+      : backend_(backend), accumulate_gradients_(accumulate_gradients), threads_(threads) {}
 
   /// Announces a value before the step that makes it. Inputs get their buffer at once.
   void declare(const std::string& name, const ValueInfo& info, Role role, bool is_output);
@@ -72,7 +73,7 @@ class StepList {
 
   /// Groups steps that are run slice by slice; may change the order of steps. Once, after the last append.
   /// forward_steps: how many of the steps are the forward pass.
-  void slice(std::size_t forward_steps, std::int64_t batch, int threads);
+  void slice(std::size_t forward_steps, std::int64_t batch);
   const std::vector<SliceGroup>& slice_groups() const { return groups_; }
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
@@ -91,18 +92,19 @@ class StepList {
     BufferId term = kNoBuffer;
   };
 
-  Result<BufferId> read(const Operand& operand, const std::string& node);
-  Result<BufferId> read_copy(std::vector<Copy>& copies, const Operand& operand, const std::string& node);
+  // read and write also let the operand share the Layout of the value.
+  Result<BufferId> read(Operand& operand, const std::string& node);
+  Result<BufferId> read_copy(std::vector<Copy>& copies, Operand& operand, const std::string& node);
   void append_zero_gradient(const Operand& operand, const std::string& node);
-  BufferId write(const Operand& operand, const std::string& node, std::vector<Follow>& follows);
-  BufferId write_value(Value& value, const Operand& operand, std::vector<Follow>& follows);
-  BufferId write_gradient(Value& value, const Operand& operand, std::vector<Follow>& follows);
+  BufferId write(Operand& operand, const std::string& node, std::vector<Follow>& follows);
+  BufferId write_value(Value& value, Operand& operand, std::vector<Follow>& follows);
+  BufferId write_gradient(Value& value, Operand& operand, std::vector<Follow>& follows);
   Status append_follow(const Follow& follow, const std::string& node);
   Status append_reorder(const Operand& what, const Copy& from, const Copy& to, const std::string& node);
   BufferId add_gradient(const Value& value);
   BufferId add_buffer(const Value& value, const LayoutPtr& layout);
   void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
-  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch, int threads);
+  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch);
   bool make_sliced(const SliceGroup& group);
   void set_strides(const SliceGroup& group, const std::vector<int>& uses);
   void resize_workspace(DraftStep& draft);
@@ -112,6 +114,7 @@ class StepList {
 
   const Backend& backend_;
   bool accumulate_gradients_;
+  int threads_;
   std::map<std::string, Value> values_;
   std::map<std::string, BufferId> saved_;  // by "node/name"
   BufferId random_ = kNoBuffer;

@@ -26,19 +26,19 @@ std::vector<int> count_uses(const std::vector<StepList::DraftStep>& steps, std::
 
 }  // namespace
 
-void StepList::slice(std::size_t forward_steps, std::int64_t batch, int threads) {
-  slice_pass(0, forward_steps, batch, threads);
-  slice_pass(forward_steps, steps_.size(), batch, threads);
+void StepList::slice(std::size_t forward_steps, std::int64_t batch) {
+  slice_pass(0, forward_steps, batch);
+  slice_pass(forward_steps, steps_.size(), batch);
   std::erase_if(groups_, [&](const SliceGroup& group) { return !make_sliced(group); });
   sliced_.resize(buffers_.size(), false);
   const std::vector<int> uses = count_uses(steps_, buffers_.size());
   for (const SliceGroup& group : groups_) set_strides(group, uses);
 }
 
-void StepList::slice_pass(std::size_t first, std::size_t last, std::int64_t batch, int threads) {
+void StepList::slice_pass(std::size_t first, std::size_t last, std::int64_t batch) {
   std::vector<SliceCandidate> candidates;
   for (std::size_t i = first; i < last; ++i) candidates.push_back({&steps_[i].step, &steps_[i].buffers});
-  SlicePlan plan = plan_slices(candidates, batch, threads, buffers_);
+  SlicePlan plan = plan_slices(candidates, batch, threads_, buffers_);
   for (SliceGroup& group : plan.groups) groups_.push_back({group.first + first, group.last + first, group.slices});
   std::vector<std::size_t> order(steps_.size());
   for (std::size_t i = 0; i < steps_.size(); ++i) order[i] = i >= first && i < last ? plan.order[i - first] + first : i;

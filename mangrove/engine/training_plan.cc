@@ -89,8 +89,11 @@ Seconds batch_time(const Candidate& candidate, Seconds recomputed, std::int64_t 
   return static_cast<double>(micro_batches) * one;
 }
 
-// Half the batch, a third, ..., down to single samples: enough steps to choose from, each needing less.
-std::vector<std::int64_t> micro_batches_of(std::int64_t batch) {
+// Half the batch, a third, ..., down to single samples: enough steps to choose from, each needing less. The whole batch
+// comes first in any case: the others are compared with it.
+std::vector<std::int64_t> micro_batches_of(std::int64_t batch, std::int64_t wanted) {
+  if (wanted == batch) return {batch};
+  if (wanted > 0) return {batch, wanted};
   std::vector<std::int64_t> sizes;
   for (std::int64_t parts = 1; parts <= batch; parts = parts < 4 ? parts + 1 : parts * 3 / 2) {
     const std::int64_t size = (batch + parts - 1) / parts;
@@ -102,16 +105,18 @@ std::vector<std::int64_t> micro_batches_of(std::int64_t batch) {
 
 }  // namespace
 
-Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget) {
+Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget,
+                                   std::int64_t micro_batch) {
   std::optional<TrainingPlan> best;
   Seconds best_time = 0, whole_time = 0;
   Bytes unlimited = 0;
-  for (const std::int64_t size : micro_batches_of(options.batch)) {
+  for (const std::int64_t size : micro_batches_of(options.batch, micro_batch)) {
     MG_TRY(Candidate candidate, make_candidate(graph, options, size));
     if (size == options.batch) {
       unlimited = candidate.program->memory().total();
       whole_time = batch_time(candidate, 0, 1);
     }
+    if (micro_batch > 0 && size != micro_batch) continue;
     MG_TRY(auto fitted, fit(graph, candidate, budget));
     const std::int64_t micro_batches = (options.batch + size - 1) / size;
     if (fitted) {
@@ -136,8 +141,8 @@ Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& opt
 }
 
 // Single samples need the least; what is asked for grows until a plan is found.
-Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options) {
-  MG_TRY(const Candidate smallest, make_candidate(graph, options, 1));
+Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options, std::int64_t micro_batch) {
+  MG_TRY(const Candidate smallest, make_candidate(graph, options, std::max<std::int64_t>(1, micro_batch)));
   for (Bytes budget = smallest.fixed + least_peak(smallest.links);; budget += budget / 32) {
     MG_TRY(const auto fitted, fit(graph, smallest, budget));
     if (fitted) return fitted->program->memory().total();

@@ -25,11 +25,12 @@ struct TrainingPlan {
 };
 
 /// The plan that trains fastest, by the cost model, among those whose program memory (MemoryReport::total) is at most
-/// `budget`; options.batch is the batch, options.recompute is ignored.
-/// errors: resource_exhausted (see least_training_memory); those of Program::compile.
-Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget);
+/// `budget`; options.batch is the batch, options.recompute is ignored. micro_batch: that the plan must have, at most
+/// the batch; 0: it is chosen. errors: resource_exhausted (see least_training_memory); those of Program::compile.
+Result<TrainingPlan> plan_training(const Graph& graph, const CompileOptions& options, Bytes budget,
+                                   std::int64_t micro_batch = 0);
 
 /// The least budget for which plan_training finds a plan. errors: those of Program::compile.
-Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options);
+Result<Bytes> least_training_memory(const Graph& graph, const CompileOptions& options, std::int64_t micro_batch = 0);
 
 }  // namespace mangrove

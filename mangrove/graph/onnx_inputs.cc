@@ -38,7 +38,7 @@ Result<Shape> decode_shape(const ShapeProto& proto, std::string& batch_name) {
       return make_error(Code::unimplemented,
                         dimension(i) + (dim.dim_param().empty() ? "" : " ('" + dim.dim_param() + "')") +
                             " has no fixed size; only one dimension, the batch, may be open: give the input's shape " +
-                            "when loading it");
+                            "(--input-shape)");
     } else if (dim.dim_value() < 1) {
       return make_error(Code::unimplemented,
                         dimension(i) + " is " + std::to_string(dim.dim_value()) + ", expected at least 1");
@@ -89,19 +89,20 @@ Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(const onnx:
                                                                      const LoadOptions& options) {
   std::set<std::string> initializers;
   for (const auto& proto : graph.initializer()) initializers.insert(proto.name());
-  std::vector<std::pair<std::string, ValueInfo>> inputs;
   std::vector<std::string> names;
+  for (const auto& proto : graph.input())
+    if (!initializers.contains(proto.name())) names.push_back(proto.name());
+  for (const auto& [name, shape] : options.input_shapes) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return make_error(Code::not_found, "a shape is given for input '" + name + "', which the model does not have" +
+                                           suggestion(name, names));
+  }
+  std::vector<std::pair<std::string, ValueInfo>> inputs;
   std::string batch_name;
   for (const auto& proto : graph.input()) {
     if (initializers.contains(proto.name())) continue;
     MG_TRY(ValueInfo info, decode_value_info(proto, options, batch_name).context("input '" + proto.name() + "'"));
     inputs.emplace_back(proto.name(), std::move(info));
-    names.push_back(proto.name());
-  }
-  for (const auto& [name, shape] : options.input_shapes) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return make_error(Code::not_found, "a shape is given for input '" + name + "', which the model does not have" +
-                                           suggestion(name, names));
   }
   return inputs;
 }

@@ -207,9 +207,14 @@ bool all_one_after(const Shape& shape, std::size_t axis) {
 // Over the rows of a matrix, to which the dimensions before and after the axis are merged.
 std::vector<Node> over_merged_dimensions(Node node, std::int64_t axis, const Shape& shape,
                                          std::map<std::string, Tensor>& initializers, Values& values) {
-  const std::string merged = node.name + ".merged", result = node.name + ".rows", target = node.name + ".shape";
+  const auto unused = [&](std::string name) {
+    while (initializers.contains(name) || values.contains(name)) name += "_";
+    return name;
+  };
+  const std::string merged = unused(node.name + ".merged"), result = unused(node.name + ".rows");
+  const std::string target = unused(node.name + ".shape");
   const Tensor dims = Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(shape.rank())}, shape.dims());
-  initializers.insert_or_assign(target, dims);  // a symbolic batch is -1 in a Shape as in a Reshape's target
+  initializers.emplace(target, dims);  // a symbolic batch is -1 in a Shape as in a Reshape's target
   values[target] = {dims.dtype(), dims.shape()};
   Node merge{.name = merged, .op = "Flatten", .attributes = {}, .inputs = {node.inputs[0]}, .outputs = {merged}};
   merge.attributes["axis"] = axis;

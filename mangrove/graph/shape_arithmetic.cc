@@ -247,6 +247,7 @@ Result<ShapeValue> cast(const Node& node, Inputs inputs) {
   const bool from_real = is_floating(result.dtype);
   result.dtype = dtype;
   for (Element& element : result.elements) {
+    if (element.is_batch && dtype == DType::boolean) element = {.integer = 1};  // a batch holds at least one sample
     if (element.is_batch) continue;
     if (from_real && !is_floating(dtype)) {
       if (!(std::abs(element.real) < 9e18)) return unknown("a real that no integer holds");

@@ -11,6 +11,7 @@
 #include "mangrove/infer/stage_plan.h"
 #include "mangrove/infer/stream.h"
 #include "mangrove/learn/metrics.h"
+#include "mangrove/learn/replica.h"
 #include "mangrove/plan/pipeline_cost.h"
 
 namespace mangrove::infer {
@@ -25,21 +26,11 @@ Status check_stages(const InferJob& job, const Graph& graph) {
 }
 
 /// The data must be what the network was built for.
-Status check_fits(const InferJob& job, const Graph& graph, const Hello& data) {
+Status check_data(const InferJob& job, const Graph& graph, const Hello& data) {
   if (data.samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
-  if (graph.inputs().size() != 1 || graph.outputs().size() != 1) {
-    return make_error(Code::invalid_argument,
-                      "model '" + graph.name() + "' must have one input and one output to classify");
-  }
-  std::vector<std::int64_t> dims = {1};
-  dims.insert(dims.end(), data.sample_shape().begin(), data.sample_shape().end());
-  const Shape input = graph.inputs().front().second.shape.with_batch(1);
-  const Shape output = graph.value(graph.outputs().front()).shape.with_batch(1);
-  const Shape wanted{1, data.classes_size()};
-  if (input == Shape(dims) && output == wanted) return {};
-  return make_error(Code::invalid_argument, "model '" + graph.name() + "' maps " + to_string(input) + " to " +
-                                                to_string(output) + ", but data set '" + job.data() + "' needs " +
-                                                to_string(Shape(dims)) + " to " + to_string(wanted));
+  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  const Shape sample({data.sample_shape().begin(), data.sample_shape().end()});
+  return learn::check_fits(graph, sample, data.classes_size()).context("data set '" + job.data() + "'");
 }
 
 /// Numbers the machines of the nodes.
@@ -111,7 +102,7 @@ void report(Reports& reports, const InferJob& job, const Hello& data, const Base
 Status lead(const InferJob& job, net::RoleContext& context, const Graph& graph, Nodes& nodes, Reports& reports) {
   const Seconds timeout = answer_timeout(job);
   MG_TRY(const Hello data, nodes.gather());
-  MG_RETURN_IF_ERROR(check_fits(job, graph, data));
+  MG_RETURN_IF_ERROR(check_data(job, graph, data));
   MG_TRY(const Profile profile, measure_profile(context, nodes, reports, timeout));
   MG_TRY(const StagePlan plan, plan_stages(graph, profile, static_cast<std::size_t>(job.stages()), job.micro_batch()));
   MG_TRY(const net::RankSet ranks, nodes.wait_usable());

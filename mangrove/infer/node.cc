@@ -86,7 +86,7 @@ Status NodeRole::prepare() {
   MG_TRY(dataset_, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
   samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
   loading_ = {.batch = job_.micro_batch(), .workers = context_.threads};
-  MG_TRY(loading_.augmentation, learn::preparation_of(*graph_, job_.data(), context_.data_folder));
+  MG_TRY(loading_.augmentation, learn::preparation_of(*graph_, context_.data_folder));
   return make_replica();
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mangrove/net/node_name.h"
+
 namespace mangrove::infer {
 namespace {
 
@@ -19,11 +21,7 @@ double per_second(std::int64_t images, Seconds seconds) {
 }  // namespace
 
 std::string Reports::node(net::Rank rank) const {
-  const net::Members members = context_.endpoint.members();
-  for (const net::Member& member : members.all) {
-    if (member.rank == rank) return member.name;
-  }
-  return "rank " + std::to_string(rank);
+  return net::node_name(context_.endpoint, rank);
 }
 
 void Reports::event(std::string json) {

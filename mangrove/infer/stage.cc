@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/infer/cut.h"
 
 namespace mangrove::infer {
@@ -34,12 +35,13 @@ Result<std::unique_ptr<Stage>> Stage::create(const Graph& graph, std::size_t fir
   MG_TRY(stage->after_, values(last, [&](const std::string& name) {
            return std::find(slice.outputs().begin(), slice.outputs().end(), name) != slice.outputs().end();
          }));
-  MG_TRY(auto program, Program::compile(slice, {.mode = Mode::inference,
-                                                .batch = options.micro_batch,
-                                                .backend = options.backend,
-                                                .fuse = options.fuse,
-                                                .threads = options.threads}));
+  MG_TRY(auto program, Program::compile(slice.without_weights(), {.mode = Mode::inference,
+                                                                  .batch = options.micro_batch,
+                                                                  .backend = options.backend,
+                                                                  .fuse = options.fuse,
+                                                                  .threads = options.threads}));
   MG_TRY(stage->execution_, Execution::create(std::move(program), options.threads));
+  MG_RETURN_IF_ERROR(load_parameters(*stage->execution_, slice));
   return stage;
 }
 

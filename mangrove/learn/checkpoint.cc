@@ -140,6 +140,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
     file.tensors.emplace(slot_name(i), vector_tensor(checkpoint.slots[i]));
   file.tensors.emplace("pending",
                        vector_tensor(std::vector<std::int64_t>(checkpoint.pending.begin(), checkpoint.pending.end())));
+  file.tensors.emplace("micro_batches", vector_tensor(checkpoint.micro_batches));
   // Bytes, not metadata: settings may hold file names, which need not be UTF-8.
   file.tensors.emplace("job", vector_tensor(std::vector<std::uint8_t>(checkpoint.job.begin(), checkpoint.job.end())));
   file.metadata = {
@@ -180,6 +181,8 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   for (std::size_t i = 0; i < slots && reader.status().ok(); ++i)
     checkpoint.slots.push_back(reader.vector<float>(slot_name(i)));
   checkpoint.pending = read_pending(reader);
+  if (file.tensors.contains("micro_batches"))  // older files have none
+    checkpoint.micro_batches = reader.vector<std::int64_t>("micro_batches");
   checkpoint.step = reader.number<std::int64_t>("step");
   checkpoint.epoch = reader.number<std::int64_t>("epoch");
   checkpoint.epoch_stats = {.loss = reader.number<double>("epoch_loss"),

@@ -23,11 +23,13 @@ struct Checkpoint {
   std::vector<float> average;             // of the weights, see ema_update; empty: there is none
   Plateau plateau;                        // of the schedule
   BestModel best;
-  std::int64_t step = 0;               // steps done
-  std::int64_t epoch = 0;              // epochs done
-  std::vector<std::uint32_t> pending;  // sample indices of this epoch still to visit, in order
-  BatchStats epoch_stats;              // of this epoch so far
-  double train_seconds = 0;            // so far
+  std::int64_t step = 0;                    // steps done
+  std::int64_t epoch = 0;                   // epochs done
+  std::vector<std::uint32_t> pending;       // sample indices of this epoch still to visit, in order
+  BatchStats epoch_stats;                   // of this epoch so far
+  double train_seconds = 0;                 // so far
+  std::vector<std::int64_t> micro_batches;  // of each worker in the order of the ranks, as its memory plan has chosen
+                                            // them; 0: not known
 };
 
 /// What the vectors of a checkpoint must be like to fit a network and its optimiser.

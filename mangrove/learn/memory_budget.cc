@@ -37,14 +37,15 @@ Error too_little(const Graph& graph, const CompileOptions& options, const Memory
 
 }  // namespace
 
-Result<ProcessPlan> plan_process(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget) {
+Result<ProcessPlan> plan_process(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget,
+                                 std::int64_t micro_batch) {
   // Planning compiles, and compiled kernels take memory: what is left is known only afterwards.
   constexpr int kTries = 3;
   Bytes for_program = limit_of(budget) - budget.reserved - held(budget);
   for (int attempt = 0;; ++attempt) {
-    auto plan = plan_training(graph, options, for_program);
+    auto plan = plan_training(graph, options, for_program, micro_batch);
     if (!plan.ok() && plan.code() == Code::resource_exhausted) {
-      MG_TRY(const Bytes least, least_training_memory(graph, options));
+      MG_TRY(const Bytes least, least_training_memory(graph, options, micro_batch));
       return too_little(graph, options, budget, least);
     }
     if (!plan.ok()) return plan.error();

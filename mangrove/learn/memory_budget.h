@@ -20,7 +20,9 @@ struct ProcessPlan {
 };
 
 /// The plan that trains fastest while the process stays within its budget, counting what it holds already.
-/// options.batch is the batch. errors: resource_exhausted (says the least limit that would do); those of plan_training.
-Result<ProcessPlan> plan_process(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget);
+/// options.batch is the batch; micro_batch as for plan_training. errors: resource_exhausted (says the least limit that
+/// would do); those of plan_training.
+Result<ProcessPlan> plan_process(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget,
+                                 std::int64_t micro_batch = 0);
 
 }  // namespace mangrove::learn

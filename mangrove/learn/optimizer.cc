@@ -101,41 +101,47 @@ Optimizer::Optimizer(const OptimizerOptions& options, const OptimizerRow& row, s
     : options_(options), row_(&row), parameters_(std::move(parameters)), slots_(row.slots) {
   for (const Parameter& parameter : parameters_) {
     MG_CHECK(parameter.gradient.size() == parameter.value.size());
+    elements_ += parameter.value.size();
     for (auto& slot : slots_) slot.emplace_back(parameter.value.size());
   }
 }
 
 void Optimizer::step(float learning_rate, std::int64_t step, int threads) {
+  constexpr std::size_t kWorthThreads = 1 << 14;
   MG_CHECK(step >= 1 && threads >= 1);
   clip();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  const int parts = elements_ < kWorthThreads ? 1 : threads;
+  if (parts == 1) return update_part(0, 1, learning_rate, step);
+#pragma omp parallel for num_threads(parts)
+  for (int part = 0; part < parts; ++part) update_part(part, parts, learning_rate, step);
+}
+
+/// One of `parts` equal parts of all parameters, one behind the other. Of a layer-wise rule: the parameters that begin
+/// in it.
+void Optimizer::update_part(int part, int parts, float learning_rate, std::int64_t step) {
+  const auto border = [&](int k) { return elements_ * static_cast<std::size_t>(k) / static_cast<std::size_t>(parts); };
+  const std::size_t begin = border(part), end = border(part + 1);
+  std::size_t start = 0;  // of the parameter
+  for (std::size_t i = 0; i < parameters_.size(); start += parameters_[i++].value.size()) {
     const Parameter& parameter = parameters_[i];
-    Update update{.weight = parameter.value,
-                  .gradient = parameter.gradient,
+    const std::size_t size = parameter.value.size();
+    std::size_t first = std::clamp(begin, start, start + size) - start;
+    std::size_t last = std::clamp(end, start, start + size) - start;
+    if (row_->is_layer_wise) {
+      first = 0;
+      last = begin <= start && start < end ? size : 0;
+    }
+    if (first == last) continue;
+    Update update{.weight = parameter.value.subspan(first, last - first),
+                  .gradient = parameter.gradient.subspan(first, last - first),
                   .slots = {},
                   .learning_rate = learning_rate,
                   .weight_decay = parameter.spared ? 0 : options_.weight_decay,
                   .spared = parameter.spared,
                   .step = step};
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) update.slots[slot] = slots_[slot][i];
-    apply(update, threads);
-  }
-}
-
-/// Large parameters in as many parts as there are threads, which the kernels' threads run.
-void Optimizer::apply(const Update& update, [[maybe_unused]] int threads) const {
-  constexpr std::size_t kWorthThreads = 1 << 14;
-  const std::size_t size = update.weight.size();
-  const int parts = row_->is_layer_wise || size < kWorthThreads ? 1 : threads;
-#pragma omp parallel for num_threads(parts) if (parts > 1)
-  for (int i = 0; i < parts; ++i) {
-    const auto count = static_cast<std::size_t>(parts), part = static_cast<std::size_t>(i);
-    const std::size_t first = size * part / count, length = size * (part + 1) / count - first;
-    Update some = update;
-    some.weight = update.weight.subspan(first, length);
-    some.gradient = update.gradient.subspan(first, length);
-    for (std::size_t slot = 0; slot < row_->slots; ++slot) some.slots[slot] = update.slots[slot].subspan(first, length);
-    row_->update(some, options_);
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot)
+      update.slots[slot] = std::span(slots_[slot][i]).subspan(first, last - first);
+    row_->update(update, options_);
   }
 }
 

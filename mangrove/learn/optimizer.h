@@ -83,12 +83,13 @@ class Optimizer {
 
  private:
   Optimizer(const OptimizerOptions& options, const OptimizerRow& row, std::vector<Parameter> parameters);
-  void apply(const Update& update, int threads) const;
+  void update_part(int part, int parts, float learning_rate, std::int64_t step);
   void clip();
 
   OptimizerOptions options_;
   const OptimizerRow* row_;
   std::vector<Parameter> parameters_;
+  std::size_t elements_ = 0;                            // of all
   std::vector<std::vector<std::vector<float>>> slots_;  // [slot][parameter]
 };
 

@@ -2,12 +2,23 @@
 
 namespace mangrove::learn {
 
-Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const std::string& data,
-                                                                 const fs::path& data_folder) {
-  const auto found = graph.metadata().find(kAugmentationKey);
-  if (found == graph.metadata().end()) return std::shared_ptr<const data::Augmentation>();
-  MG_TRY(const auto train, data::open_dataset(data, data::Split::train, data_folder));
-  return data::Augmentation::create(found->second, *train).context("augmentation of the network");
+Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const fs::path& data_folder) {
+  const auto recipe = graph.metadata().find(kAugmentationKey);
+  if (recipe == graph.metadata().end()) return std::shared_ptr<const data::Augmentation>();
+  const auto open_training = [&]() -> Result<std::shared_ptr<const data::Dataset>> {
+    const auto trained_on = graph.metadata().find(kDataKey);
+    if (trained_on != graph.metadata().end())
+      return data::open_dataset(trained_on->second, data::Split::train, data_folder).context("its training samples");
+    return make_error(Code::failed_precondition,
+                      "statistics of the training samples are needed, but the network has "
+                      "no metadata '" +
+                          std::string(kDataKey) + "' that say which they are");
+  };
+  if (graph.inputs().size() != 1 || graph.inputs()[0].second.shape.rank() < 2)
+    return make_error(Code::invalid_argument, "graph '" + graph.name() + "': expected one input [N, ...]");
+  const std::vector<std::int64_t> input = graph.inputs()[0].second.shape.dims();
+  return data::Augmentation::create(recipe->second, Shape({input.begin() + 1, input.end()}), open_training)
+      .context("augmentation of the network");
 }
 
 }  // namespace mangrove::learn

@@ -11,10 +11,14 @@ namespace mangrove::learn {
 /// Where the metadata of a trained network say how its samples were transformed, as Augmentation::text() does.
 constexpr const char* kAugmentationKey = "mangrove.augmentation";
 
-/// How samples of this data set (see data::open_dataset) have to be prepared for a network that was trained with an
-/// augmentation, e.g. normalised. Null for one that was trained without.
-/// errors: those of Augmentation::create, and of opening the training split.
-Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const std::string& data,
-                                                                 const fs::path& data_folder);
+/// Where they say what it was trained on, as data::open_dataset takes it.
+constexpr const char* kDataKey = "mangrove.data";
+
+/// How the samples of a network with one input [N, ...] have to be prepared: as those were that it was trained on, e.g.
+/// normalised. Null for one that was trained on samples as they are. Statistics are those of its training samples: in
+/// the metadata, but for zca, whose matrix is fitted again to the very samples that it was fitted to in training.
+/// errors: those of Augmentation::create; of opening the data that it was trained on (zca only); failed_precondition
+/// (zca, and the metadata do not say what it was trained on); invalid_argument (another number of inputs).
+Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const fs::path& data_folder);
 
 }  // namespace mangrove::learn

@@ -5,6 +5,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/random.h"
+#include "mangrove/engine/load_parameters.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::learn {
@@ -54,14 +55,17 @@ Status check_classifier(const Graph& graph) {
 }
 
 Status check_fits(const Graph& classifier, const data::Dataset& dataset) {
+  return check_fits(classifier, dataset.sample_shape(), dataset.classes());
+}
+
+Status check_fits(const Graph& classifier, const Shape& sample, std::int64_t classes) {
   const Shape& input = classifier.inputs()[0].second.shape;
-  const Shape sample(std::vector<std::int64_t>(input.begin() + 1, input.end()));
-  const std::int64_t classes = classifier.value(classifier.outputs()[0]).shape[1];
-  if (sample == dataset.sample_shape() && classes == dataset.classes()) return {};
-  return make_error(Code::invalid_argument,
-                    "graph '" + classifier.name() + "' takes samples " + to_string(sample) + " of " +
-                        std::to_string(classes) + " classes, the data set has samples " +
-                        to_string(dataset.sample_shape()) + " of " + std::to_string(dataset.classes()) + " classes");
+  const Shape taken(std::vector<std::int64_t>(input.begin() + 1, input.end()));
+  const std::int64_t told = classifier.value(classifier.outputs()[0]).shape[1];
+  if (taken == sample && told == classes) return {};
+  return make_error(Code::invalid_argument, "graph '" + classifier.name() + "' takes samples " + to_string(taken) +
+                                                " of " + std::to_string(told) + " classes, the data set has samples " +
+                                                to_string(sample) + " of " + std::to_string(classes) + " classes");
 }
 
 Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const ReplicaOptions& options) {
@@ -80,16 +84,16 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   compile.threads = options.threads;
   compile.fuse = options.fuse;
   const bool is_training = options.mode == Mode::training;
-  const Graph kept = is_training ? graph.without_weights() : graph;
+  const Graph kept = graph.without_weights();
   std::shared_ptr<const Program> program;
   std::optional<ProcessPlan> plan;
   if (is_training && options.plan) {
     plan = options.plan;
     checked.micro_batch = plan->training.micro_batch;
     program = plan->training.program;
-  } else if (is_training && options.memory && options.micro_batch == 0) {
+  } else if (is_training && options.memory) {
     compile.batch = options.batch;
-    MG_TRY(plan, plan_process(kept, compile, *options.memory));
+    MG_TRY(plan, plan_process(kept, compile, *options.memory, options.micro_batch));
     checked.micro_batch = plan->training.micro_batch;
     program = plan->training.program;
   } else {
@@ -98,22 +102,14 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
     MG_TRY(program, Program::compile(kept, compile));
   }
   MG_TRY(auto execution, Execution::create(std::move(program), options.threads));
+  MG_RETURN_IF_ERROR(load_parameters(*execution, graph));
   std::unique_ptr<Replica> replica(new Replica(kept, checked, std::move(loss), std::move(execution)));
   replica->plan_ = std::move(plan);
-  if (is_training) MG_RETURN_IF_ERROR(replica->take_weights(graph));
   return replica;
 }
 
-Status Replica::take_weights(const Graph& graph) {
-  for (const auto& view : views_) {
-    MG_RETURN_IF_ERROR(execution_->set_parameter(view.name, graph.initializers().at(view.name)));
-  }
-  return {};
-}
-
 Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution)
-    : graph_(graph),
-      options_(options),
+    : options_(options),
       loss_(std::move(loss)),
       measured_loss_(loss_.needs_dense() ? Loss::create({}).value() : loss_.unsmoothed()),
       execution_(std::move(execution)),
@@ -220,7 +216,7 @@ void Replica::read_states(std::span<float> flat) {
 void Replica::write_states(std::span<const float> flat) {
   MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == state_elements_);
   for (const std::string& name : states_) {
-    Tensor state(DType::f32, graph_.value(name).shape);
+    Tensor state(DType::f32, graph().value(name).shape);
     const auto elements = state.as<float>();
     std::copy_n(flat.begin(), elements.size(), elements.begin());
     flat = flat.subspan(elements.size());
@@ -234,7 +230,7 @@ Graph Replica::trained_graph() {
   std::map<std::string, Tensor> trained;
   for (const auto& view : views_) trained.emplace(view.name, execution_->parameter(view.name));
   for (const std::string& state : states_) trained.emplace(state, execution_->parameter(state));
-  return graph_.with_initializers(trained).value();
+  return graph().with_initializers(trained).value();
 }
 
 std::uint64_t step_seed(std::uint64_t seed, std::int64_t step, std::int64_t rank) {

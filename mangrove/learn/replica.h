@@ -18,8 +18,8 @@ struct ReplicaOptions {
   /// Rows that go through the network at once; 0: the whole batch. Fewer take less memory: the gradients of the parts
   /// are added up, and are those of the whole batch but for batch normalisation, whose statistics are of each part.
   std::int64_t micro_batch = 0;
-  /// Training, with micro_batch 0: the process shall stay within this much memory, and micro-batch and recomputation
-  /// are chosen for it. Nothing: the whole batch at once, whatever it takes.
+  /// Training: the process shall stay within this much memory, and recomputation is chosen for it, with micro_batch 0
+  /// the micro-batch too. Nothing: nothing is recomputed, whatever it takes.
   std::optional<MemoryBudget> memory = {};
   std::optional<ProcessPlan> plan = {};  // training: one that Replica::plan gave, to be used again
   Mode mode = Mode::training;
@@ -35,18 +35,20 @@ struct ReplicaOptions {
 Status check_classifier(const Graph& graph);
 /// Whether the samples and classes of a data set fit a classifier. errors: invalid_argument (names both shapes).
 Status check_fits(const Graph& classifier, const data::Dataset& dataset);
+Status check_fits(const Graph& classifier, const Shape& sample, std::int64_t classes);
 
 /// One copy of a classifier on one device: the compiled network, its buffers and its loss.
 /// threads: one at a time.
 class Replica {
  public:
-  /// Training: takes its own copy of the weights and keeps nothing of the graph's.
+  /// Takes its own copy of the weights and keeps nothing of the graph's.
   /// errors: those of check_classifier, Loss::create, Program::compile, plan_process and Execution::create;
   /// invalid_argument (micro_batch).
   static Result<std::unique_ptr<Replica>> create(const Graph& graph, const ReplicaOptions& options);
 
   std::int32_t classes() const { return classes_; }
   std::int64_t batch() const { return options_.batch; }
+  std::int64_t micro_batch() const { return options_.micro_batch; }
   Mode mode() const { return options_.mode; }
   /// With ReplicaOptions::memory: what was chosen.
   const std::optional<ProcessPlan>& plan() const { return plan_; }
@@ -77,18 +79,16 @@ class Replica {
 
   /// The graph with the parameters and states as they are now. Training mode only.
   Graph trained_graph();
-  /// In training mode without the weights.
-  const Graph& graph() const { return graph_; }
+  /// Without the weights.
+  const Graph& graph() const { return execution_->program().graph(); }
   Execution& execution() { return *execution_; }
 
  private:
   Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution);
-  Status take_weights(const Graph& graph);
   void forward(const data::Batch& batch, std::int64_t first);
   BatchStats add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
                       std::span<const float> dense, std::span<float> gradient);
 
-  Graph graph_;
   std::optional<ProcessPlan> plan_;
   ReplicaOptions options_;
   Loss loss_, measured_loss_;

@@ -54,6 +54,7 @@ Trainer::Trainer(std::unique_ptr<Replica> replica, std::shared_ptr<const data::D
   for (const auto& view : views_) average_.emplace_back(view.value.begin(), view.value.end());
 }
 
+/// Visits these samples of the epoch, then whole epochs.
 void Trainer::visit(std::vector<std::uint32_t> samples) {
   // A new loader, because an old one may still hold requests that a restore has made void.
   loader_ = std::make_unique<data::Loader>(dataset_, data::LoaderOptions{.batch = options_.replica.batch,
@@ -62,13 +63,30 @@ void Trainer::visit(std::vector<std::uint32_t> samples) {
                                                                          .seed = options_.seed});
   order_ = std::move(samples);
   visited_ = 0;
-  request_all(*loader_, order_, options_.replica.batch, static_cast<std::uint64_t>(epochs_done_));
+  next_epoch_ = epochs_done_;
+  if (order_.empty()) return;
+  request_all(*loader_, order_, options_.replica.batch, static_cast<std::uint64_t>(next_epoch_++));
+  request_next_epoch();
+}
+
+std::vector<std::uint32_t> Trainer::order_of(std::int64_t epoch) const {
+  return data::epoch_order(dataset_->size(), options_.seed, static_cast<std::uint64_t>(epoch));
+}
+
+/// An epoch is requested while the one before it is worked on, so that its first batches are ready when it begins.
+void Trainer::request_next_epoch() {
+  const std::int64_t epoch = next_epoch_++;
+  request_all(*loader_, order_of(epoch), options_.replica.batch, static_cast<std::uint64_t>(epoch));
 }
 
 Result<BatchStats> Trainer::step() {
   const Instant start = clock_.now();
-  if (visited_ == order_.size())
-    visit(data::epoch_order(dataset_->size(), options_.seed, static_cast<std::uint64_t>(epochs_done_)));
+  if (loader_ == nullptr) visit({});
+  if (visited_ == order_.size()) {
+    order_ = order_of(epochs_done_);
+    visited_ = 0;
+    while (next_epoch_ <= epochs_done_ + 1) request_next_epoch();
+  }
   MG_TRY(const data::Batch batch, loader_->next());
   replica_->seed(step_seed(options_.seed, steps_done_, 0));
   const BatchStats stats = replica_->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
@@ -153,6 +171,7 @@ Checkpoint Trainer::checkpoint() {
   checkpoint.pending.assign(order_.begin() + static_cast<std::ptrdiff_t>(visited_), order_.end());
   checkpoint.epoch_stats = epoch_stats_;
   checkpoint.train_seconds = train_seconds_;
+  checkpoint.micro_batches = {replica_->micro_batch()};
   return checkpoint;
 }
 
@@ -162,6 +181,11 @@ Status Trainer::check_checkpoint(const Checkpoint& checkpoint) const {
                               .slots = optimizer_.slots(),
                               .average = !average_.empty()};
   MG_RETURN_IF_ERROR(check_sizes(checkpoint, sizes));
+  if (!checkpoint.micro_batches.empty() && checkpoint.micro_batches[0] != replica_->micro_batch()) {
+    return make_error(Code::invalid_argument, "checkpoint: its micro-batch is " +
+                                                  std::to_string(checkpoint.micro_batches[0]) + ", the trainer's " +
+                                                  std::to_string(replica_->micro_batch()) + "; set it in its options");
+  }
   const std::uint32_t samples = dataset_->size();
   const auto outside = [samples](std::uint32_t index) { return index >= samples; };
   if (checkpoint.pending.size() > samples ||

@@ -56,14 +56,16 @@ class Trainer {
   /// Without a job text or a best model: the trainer knows none.
   Checkpoint checkpoint();
   /// Continues from a checkpoint, with results bit-equal to those without the interruption if graph, data set and
-  /// options are the same. errors: invalid_argument (numbers of parameters or samples that do not fit; nothing is
-  /// changed).
+  /// options are the same. errors: invalid_argument (numbers of parameters or samples that do not fit, another
+  /// micro-batch; nothing is changed).
   Status restore(const Checkpoint& checkpoint);
 
  private:
   Trainer(std::unique_ptr<Replica> replica, std::shared_ptr<const data::Dataset> dataset, const Options& options,
           Optimizer optimizer, Schedule schedule);
   void visit(std::vector<std::uint32_t> samples);
+  std::vector<std::uint32_t> order_of(std::int64_t epoch) const;
+  void request_next_epoch();
   void update_parameters();
   Status check_checkpoint(const Checkpoint& checkpoint) const;
   using Arrays = std::vector<std::span<float>>;  // parallel to views_, and laid out like them
@@ -83,6 +85,7 @@ class Trainer {
   std::unique_ptr<data::Loader> loader_;
   std::vector<std::uint32_t> order_;  // samples of this epoch (after a restore: of the rest of it)
   std::size_t visited_ = 0;           // how many of them
+  std::int64_t next_epoch_ = 0;       // the first that is not requested yet
   std::int64_t steps_done_ = 0;
   std::int64_t epochs_done_ = 0;
   BatchStats epoch_stats_;

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "mangrove/train/consistency.h"
+#include "mangrove/train/reduction.h"
+
 namespace mangrove::train {
 namespace {
 
@@ -71,6 +74,8 @@ Status check_job(const TrainJob& job) {
       check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("step_timeout_s", job.step_timeout_s(), valid_seconds(job.step_timeout_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("limit", job.limit(), job.limit() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(parse_consistency(job.consistency()));
+  MG_RETURN_IF_ERROR(parse_topology(job.topology()));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -87,6 +92,8 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   std::string text;
   const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
   add("strategy", job.strategy());
+  add("consistency", job.consistency());
+  add("topology", job.topology());
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");
   add("data", job.data());

@@ -1,9 +1,34 @@
 #include "mangrove/train/parameter_server.h"
 
-#include "mangrove/train/server.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/train/asynchronous_server.h"
+#include "mangrove/train/consistency.h"
+#include "mangrove/train/synchronous_server.h"
 #include "mangrove/train/worker.h"
 
 namespace mangrove::train {
+namespace {
+
+Status run_server(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
+  const int nodes = context.endpoint.size() - 1;
+  if (consistency.kind == Consistency::Kind::k_of_n && consistency.bound > nodes) {
+    return make_error(Code::invalid_argument, "consistency: " + job.consistency() + " needs at least " +
+                                                  std::to_string(consistency.bound) + " nodes, got " +
+                                                  std::to_string(nodes));
+  }
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Recipe recipe, recipe_of(job));
+  using Kind = Consistency::Kind;
+  if (consistency.kind == Kind::async || consistency.kind == Kind::stale) {
+    MG_TRY(const auto server, AsynchronousServer::create(job, context, std::move(graph), recipe, consistency.bound));
+    return server->run();
+  }
+  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), recipe));
+  return SynchronousServer(job, context, recipe, std::move(master), static_cast<std::size_t>(consistency.bound)).run();
+}
+
+}  // namespace
 
 Status run_parameter_server(const TrainJob& job, net::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_server(job, context) : run_worker(job, context);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "mangrove/net/node_name.h"
+
 namespace mangrove::train {
 namespace {
 
@@ -30,6 +32,16 @@ Json rows(const learn::ConfusionMatrix& confusion) {
   return table;
 }
 
+/// counts[i]: how often i was seen.
+Json counts(const std::map<std::int64_t, std::int64_t>& seen) {
+  Json list = Json::array();
+  for (const auto& [value, times] : seen) {
+    while (static_cast<std::int64_t>(list.size()) < value) list.push_back(0);
+    list.push_back(times);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string json_list(const std::vector<std::string>& names) {
@@ -37,11 +49,7 @@ std::string json_list(const std::vector<std::string>& names) {
 }
 
 std::string Reports::node(net::Rank rank) const {
-  const net::Members members = context_.endpoint.members();
-  for (const net::Member& member : members.all) {
-    if (member.rank == rank) return member.name;
-  }
-  return "rank " + std::to_string(rank);
+  return net::node_name(context_.endpoint, rank);
 }
 
 void Reports::event(std::string json) {
@@ -150,6 +158,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
     json["best_validation_accuracy"] = r.best.accuracy;
     json["best_validation_loss"] = r.best.loss;
   }
+  if (!staleness_.empty()) json["staleness"] = counts(staleness_);
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {
     Json of_worker = Json::parse(text);

@@ -53,6 +53,9 @@ class Reports {
   /// The most memory that a worker's process has had, bytes.
   void peak_resident(net::Rank rank, Bytes bytes) { peaks_[rank] = bytes; }
 
+  /// Updates of the values between those that a gradient was computed with and those that it changed.
+  void staleness(std::int64_t updates) { ++staleness_[updates]; }
+
   /// The run goes on, but not bit for bit as it would have.
   void resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step);
   void checkpoint(std::int64_t epoch, std::int64_t step, std::string file);
@@ -76,6 +79,7 @@ class Reports {
   net::RoleContext& context_;
   std::map<net::Rank, std::string> plans_;  // JSON
   std::map<net::Rank, Bytes> peaks_;
+  std::map<std::int64_t, std::int64_t> staleness_;  // -> updates with it
 };
 
 /// ["a", "b"]: a list of names as one text.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/train/all_reduce.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/parameter_server.h"
 
@@ -13,10 +14,15 @@ namespace {
 
 constexpr std::array kStrategies = {
     Strategy{.name = "parameter_server",
-             .summary = "synchronous data parallelism around one server (Li et al., Scaling distributed machine "
-                        "learning with the parameter server, OSDI 2014)",
-             .on_loss = "a worker's samples of the step go to the others; training ends only when no worker is left",
+             .summary = "data parallelism around one server, synchronous or not: see consistency (Li et al., Scaling "
+                        "distributed machine learning with the parameter server, OSDI 2014)",
+             .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left",
              .run = &run_parameter_server},
+    Strategy{.name = "all_reduce",
+             .summary = "synchronous data parallelism, gradients summed by the workers along a ring or a tree: see "
+                        "topology (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009)",
+             .on_loss = "the step begins anew with the others; training ends only when no worker is left",
+             .run = &run_all_reduce},
 };
 
 }  // namespace

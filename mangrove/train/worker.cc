@@ -9,17 +9,20 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/data/subset.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/learn/checkpoint.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/job_settings.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/recipe.h"
+#include "mangrove/train/reducer.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
-constexpr Seconds kWait = 5;  // for work; then it is waited for again, as long as the server is alive
+constexpr Seconds kWait = 5;            // for work; then it is waited for again, as long as the server is alive
 
 using Samples = std::vector<std::uint32_t>;
 
@@ -64,16 +67,23 @@ class Worker {
 
  private:
   Status prepare();
+  bool reduces() const { return job_.strategy() == "all_reduce"; }
   Status open_data();
   Status make_replica(const Graph& graph, Mode mode);
+  Status plan_replica();
+  Result<std::int64_t> resumed_micro_batch() const;
+  learn::ReplicaOptions replica_options(Mode mode) const;
   learn::MemoryBudget memory_budget(const Graph& graph) const;
-  Status take_values(std::string_view body, Mode mode);
+  Status take_values(std::span<const float> values, Mode mode);
   Source& source(const Work& work);
   void say_hello();
   Status handle(const Work& work, std::string_view body);
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
   Result<bool> accept(const Work& work, std::string_view body);
+  Result<net::Message> next_message();
   Status train(const Work& work);
+  Result<bool> reduce(const Work& work, std::int64_t samples);
+  std::span<const float> share_of_sums(const Work& work);
   Status evaluate(const Work& work);
   void answer(Answer answer, std::uint64_t round, std::span<const float> gradient);
 
@@ -85,6 +95,7 @@ class Worker {
   std::string augmentation_;                         // see Hello
   std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
   std::unique_ptr<learn::Replica> replica_;
+  std::unique_ptr<Reducer> reducer_;        // of all_reduce only
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
   std::int64_t version_ = -1;               // of the replica's values
   std::size_t parameters_ = 0;              // elements
@@ -104,7 +115,11 @@ Status Worker::prepare() {
   MG_TRY(const Recipe recipe, recipe_of(job_));
   loss_ = recipe.loss;
   MG_RETURN_IF_ERROR(open_data());
-  MG_RETURN_IF_ERROR(make_replica(*graph_, Mode::training));
+  MG_RETURN_IF_ERROR(plan_replica());
+  if (reduces()) {
+    MG_TRY(const Topology topology, parse_topology(job_.topology()));
+    MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_)));
+  }
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
   flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
@@ -129,29 +144,62 @@ Status Worker::open_data() {
   return {};
 }
 
+/// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
+/// 0: there is none.
+Result<std::int64_t> Worker::resumed_micro_batch() const {
+  if (job_.resume_from().empty()) return 0;
+  MG_TRY(const learn::Checkpoint checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
+  const auto worker = static_cast<std::size_t>(context_.endpoint.rank()) - 1;
+  if (worker >= checkpoint.micro_batches.size()) return 0;
+  const std::int64_t micro_batch = checkpoint.micro_batches[worker];
+  return micro_batch >= 0 && micro_batch <= job_.batch() ? micro_batch : 0;  // else of another job
+}
+
+Status Worker::plan_replica() {
+  std::int64_t micro_batch = job_.micro_batch();
+  if (micro_batch == 0) {
+    MG_TRY(micro_batch, resumed_micro_batch());
+  }
+  learn::ReplicaOptions options = replica_options(Mode::training);
+  options.memory = memory_budget(*graph_);
+  options.micro_batch = micro_batch;
+  auto replica = learn::Replica::create(*graph_, options);
+  if (!replica.ok() && replica.code() == Code::resource_exhausted && micro_batch != job_.micro_batch()) {
+    log_warn("resumed with another micro-batch", {{"before", micro_batch}, {"why", replica.error().message}});
+    options.micro_batch = job_.micro_batch();
+    replica = learn::Replica::create(*graph_, options);
+  }
+  if (!replica.ok()) return replica.error();
+  replica_ = *std::move(replica);
+  plan_ = replica_->plan();
+  return {};
+}
+
+learn::ReplicaOptions Worker::replica_options(Mode mode) const {
+  return {.batch = job_.batch(), .mode = mode, .backend = job_.backend(), .threads = context_.threads, .loss = loss_};
+}
+
+/// One computed like all before it.
 Status Worker::make_replica(const Graph& graph, Mode mode) {
   replica_.reset();
   version_ = -1;
-  learn::ReplicaOptions options{.batch = job_.batch(),
-                                .micro_batch = plan_ ? plan_->training.micro_batch : job_.micro_batch(),
-                                .plan = plan_,
-                                .mode = mode,
-                                .backend = job_.backend(),
-                                .threads = context_.threads,
-                                .loss = loss_};
-  if (!plan_) options.memory = memory_budget(graph);
+  learn::ReplicaOptions options = replica_options(mode);
+  options.plan = plan_;
+  options.micro_batch = plan_->training.micro_batch;
   MG_TRY(replica_, learn::Replica::create(graph, options));
-  if (mode == Mode::training) plan_ = replica_->plan();
   return {};
 }
 
 /// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
-/// travel: in its own vector, in the message that brings them and in the one that takes gradients away.
+/// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
+/// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
+/// remembers) and the state, in a message and out of it.
 learn::MemoryBudget Worker::memory_budget(const Graph& graph) const {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = job_.batch() * train_->dataset().sample_shape().elements() * kFloat;
-  return {.limit = job_.memory(), .reserved = kConnection + 4 * weights + 5 * batch, .released = weights};
+  const Bytes held = (reduces() ? 15 : 4) * weights;
+  return {.limit = job_.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
 }
 
 Source& Worker::source(const Work& work) {
@@ -161,9 +209,7 @@ Source& Worker::source(const Work& work) {
 
 /// Makes the replica one of these values. Evaluation gets a new one: what is compiled for inference may have its
 /// weights folded.
-Status Worker::take_values(std::string_view body, Mode mode) {
-  MG_RETURN_IF_ERROR(net::read_floats(body, flat_));
-  const std::span<const float> values = flat_;
+Status Worker::take_values(std::span<const float> values, Mode mode) {
   if (mode == Mode::inference) {
     MG_TRY(const Graph trained, learn::with_flat_parameters(*graph_, values.first(parameters_)));
     MG_TRY(const Graph graph, learn::with_flat_states(trained, values.subspan(parameters_)));
@@ -179,7 +225,7 @@ Status Worker::run() {
   failure_ = prepare();
   say_hello();
   while (true) {
-    Result<net::Message> message = context_.endpoint.recv({0}, kWorkTag, context_.clock.after(kWait));
+    Result<net::Message> message = next_message();
     if (!message.ok() && message.code() == Code::deadline_exceeded) continue;
     if (!message.ok()) return message.error().context("training: the server");
     Work work;
@@ -196,6 +242,13 @@ Status Worker::run() {
     failure_ = handle(work, parts->body);
     if (!failure_.ok()) say_hello();
   }
+}
+
+Result<net::Message> Worker::next_message() {
+  if (reducer_) {
+    if (std::optional<net::Message> interruption = reducer_->take_interruption()) return *std::move(interruption);
+  }
+  return context_.endpoint.recv({0}, kWorkTag, context_.clock.after(kWait));
 }
 
 void Worker::say_hello() {
@@ -230,9 +283,14 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
   const Mode mode = work.kind() == Work::TRAIN ? Mode::training : Mode::inference;
   if (!source(work).has({work.samples().begin(), work.samples().end()})) return false;
   if (mode == Mode::training && work.samples_size() > job_.batch()) return false;
-  if (!body.empty()) {
+  if (work.has_reduction()) {
+    if (!reducer_ || !reducer_->follow(work, body)) return false;
+    MG_RETURN_IF_ERROR(take_values(reducer_->values(), mode));
+    version_ = work.version();
+  } else if (!body.empty()) {
     if (body.size() != flat_.size() * sizeof(float)) return false;
-    MG_RETURN_IF_ERROR(take_values(body, mode));
+    MG_RETURN_IF_ERROR(net::read_floats(body, flat_));
+    MG_RETURN_IF_ERROR(take_values(flat_, mode));
     version_ = work.version();
   }
   return replica_ != nullptr && replica_->mode() == mode && version_ == work.version();
@@ -252,8 +310,27 @@ Status Worker::train(const Work& work) {
   result.set_loss(stats.loss);
   result.set_correct(stats.correct);
   result.set_count(stats.count);
-  answer(std::move(result), work.round(), flat_);
+  if (!work.has_reduction()) {
+    answer(std::move(result), work.round(), flat_);
+    return {};
+  }
+  MG_TRY(const bool reduced, reduce(work, stats.count));
+  if (reduced) answer(std::move(result), work.round(), share_of_sums(work));
   return {};
+}
+
+/// Sums what is in flat_ over the workers; states become their mean over the samples.
+Result<bool> Worker::reduce(const Work& work, std::int64_t samples) {
+  const double share = static_cast<double>(samples) / static_cast<double>(work.reduction().samples());
+  for (float& state : std::span(flat_).subspan(parameters_)) state *= static_cast<float>(share);
+  return reducer_->reduce(work, flat_);
+}
+
+/// What the leader gets from this worker.
+std::span<const float> Worker::share_of_sums(const Work& work) {
+  const auto& ranks = work.reduction().ranks();
+  const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank());
+  return part_of(flat_, static_cast<std::size_t>(me - ranks.begin()), static_cast<std::size_t>(ranks.size()));
 }
 
 Status Worker::evaluate(const Work& work) {

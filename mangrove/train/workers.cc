@@ -34,9 +34,23 @@ net::RankSet Workers::ready() const {
   return ranks;
 }
 
+net::RankSet Workers::in_use() const {
+  net::RankSet ranks;
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state == State::ready || worker.state == State::busy) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 bool Workers::any_busy() const {
   return !dropped_.empty() || std::any_of(workers_.begin(), workers_.end(),
                                           [](const auto& entry) { return entry.second.state == State::busy; });
+}
+
+std::vector<std::int64_t> Workers::micro_batches() const {
+  std::vector<std::int64_t> sizes;
+  for (const auto& [rank, worker] : workers_) sizes.push_back(worker.micro_batch);
+  return sizes;
 }
 
 net::RankSet Workers::ranks_not_out() const {
@@ -80,7 +94,8 @@ void Workers::choose_reference() {
   }
 }
 
-void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
+/// The worker is busy with it from now on.
+Work Workers::begin(net::Rank rank, Work work, std::size_t answer_bytes) {
   Worker& worker = workers_.at(rank);
   MG_CHECK(worker.state == State::ready);
   worker.state = State::busy;
@@ -91,11 +106,56 @@ void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
   worker.losses = 0;
   if (work.kind() == Work::EVALUATE)
     worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
-  worker.body_bytes = work.kind() == Work::TRAIN ? values.size_bytes() : 0;
+  worker.body_bytes = answer_bytes;
+  worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
+  worker.waiting = {};
   worker.deadline = context_.clock.after(timeout_);
+  return work;
+}
+
+void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
+  work = begin(rank, std::move(work), work.kind() == Work::TRAIN ? values.size_bytes() : 0);
   std::string payload = net::begin_payload(work.SerializeAsString(), values.size_bytes());
   net::append_floats(payload, values);
   context_.endpoint.send(rank, kWorkTag, std::move(payload));
+}
+
+void Workers::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats) {
+  work = begin(rank, std::move(work), answer_floats * sizeof(float));
+  std::string payload = net::begin_payload(work.SerializeAsString(), state.size());
+  payload += state;
+  context_.endpoint.send(rank, kWorkTag, std::move(payload));
+}
+
+void Workers::recall(net::Rank rank) {
+  Worker& worker = workers_.at(rank);
+  if (worker.state == State::busy) worker.state = State::ready;  // an answer to the old round is none to a new one
+}
+
+std::optional<net::Rank> Workers::stuck_on() const {
+  const Instant now = context_.clock.now();
+  std::map<net::Rank, int> waiters, lost;  // by rank; links with lost parts
+  for (const auto& [rank, worker] : workers_) {
+    if (worker.state != State::busy) continue;
+    const Waiting& waiting = worker.waiting;
+    if (waiting.rank() == 0 || now - worker.waiting_since < timeout_) return std::nullopt;
+    ++waiters[waiting.rank()];
+    const auto& sent = workers_.at(waiting.rank()).waiting.sent();
+    const auto to_this = sent.find(rank);
+    if (to_this == sent.end() || to_this->second <= waiting.received()) continue;
+    ++lost[rank];
+    ++lost[waiting.rank()];
+  }
+  const auto& blamed = lost.empty() ? waiters : lost;
+  const auto most =
+      std::max_element(blamed.begin(), blamed.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == blamed.end() ? std::nullopt : std::optional(most->first);
+}
+
+void Workers::abandon(net::Rank rank) {
+  Worker& worker = workers_.at(rank);
+  MG_CHECK(worker.state == State::busy);
+  worker.state = State::abandoned;
 }
 
 Result<Workers::News> Workers::next() {
@@ -123,7 +183,7 @@ Status Workers::check_anyone_left(Instant now) {
   if (ranks.empty()) return last_failure_;
   const bool useful = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
     return entry.second.state == State::ready || entry.second.state == State::busy ||
-           (entry.second.state == State::starting && entry.second.said_hello);
+           entry.second.state == State::abandoned || (entry.second.state == State::starting && entry.second.said_hello);
   });
   if (useful) last_useful_ = now;
   if (now - last_useful_ <= kPatience * timeout_) return {};
@@ -153,10 +213,12 @@ void Workers::take_hello(net::Rank rank, const std::string& payload) {
     return;
   }
   if (hello.has_memory()) reports_.memory_plan(rank, hello.memory());
+  worker.micro_batch = hello.memory().micro_batch();
   hello.clear_memory();  // a matter of each worker
   worker.hello = std::move(hello);
   worker.said_hello = true;
-  if (has_reference_ && worker.state != State::busy) admit(rank);
+  const bool working = worker.state == State::busy || worker.state == State::abandoned;
+  if (has_reference_ && !working) admit(rank);
 }
 
 void Workers::admit(net::Rank rank) {
@@ -164,6 +226,7 @@ void Workers::admit(net::Rank rank) {
   const Hello& hello = worker.hello;
   if (hello.SerializeAsString() == reference_.SerializeAsString()) {
     if (worker.state == State::silent) reports_.worker_back(rank);
+    if (worker.state == State::abandoned) worker.misses = 0;
     worker.state = State::ready;
     return;
   }
@@ -193,6 +256,19 @@ bool Workers::fits(const Answer& answer, const Worker& worker) const {
          std::all_of(answer.predictions().begin(), answer.predictions().end(), is_class);
 }
 
+/// A sign of life of a busy worker.
+void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
+  Worker& worker = workers_.at(rank);
+  if (waiting.rank() == rank || !worker.peers.contains(waiting.rank())) {
+    log_warn("waits for a rank that has no part in it", {{"rank", rank}, {"for", waiting.rank()}});
+    return;
+  }
+  const Instant now = context_.clock.now();
+  if (worker.waiting.rank() == 0 || waiting.progress() != worker.waiting.progress()) worker.waiting_since = now;
+  worker.waiting = waiting;
+  worker.deadline = now + timeout_;
+}
+
 Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   Worker& worker = workers_.at(rank);
   Answered answered{rank, {}, std::move(payload), 0};
@@ -202,12 +278,17 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     return {};
   }
   answered.body_offset = answered.payload.size() - parts->body.size();
-  if (worker.state == State::silent) {  // late: of no use, but the worker is
+  if (worker.state == State::silent || worker.state == State::abandoned) {  // late: of no use, but the worker is
+    if (worker.state == State::silent) reports_.worker_back(rank);
+    if (worker.state == State::abandoned) worker.misses = 0;
     worker.state = State::ready;
-    reports_.worker_back(rank);
     return {};
   }
   if (worker.state != State::busy || answered.answer.round() != worker.round) return {};
+  if (answered.answer.has_waiting()) {
+    take_waiting(rank, answered.answer.waiting());
+    return {};
+  }
   if (!fits(answered.answer, worker) || parts->body.size() != worker.body_bytes) {
     log_warn("answer does not fit the work", {{"rank", rank}, {"round", worker.round}});
     return {};
@@ -231,9 +312,9 @@ void Workers::drop_gone() {
 
 void Workers::miss(net::Rank rank, Instant now) {
   Worker& worker = workers_.at(rank);
+  if (worker.state == State::busy) dropped_.push_back({rank, "silent"});
   worker.state = State::silent;
   worker.next_ping = now;
-  dropped_.push_back({rank, "silent"});
   if (++worker.misses < kMisses) return;
   leave_out(rank, make_error(Code::unavailable, reports_.node(rank) + ": " + std::to_string(kMisses) +
                                                     " times in a row no answer within " + format_seconds(timeout_) +
@@ -243,7 +324,8 @@ void Workers::miss(net::Rank rank, Instant now) {
 /// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
 void Workers::drop_overdue(Instant now) {
   for (auto& [rank, worker] : workers_) {
-    if (worker.state == State::busy && now >= worker.deadline) miss(rank, now);
+    const bool working = worker.state == State::busy || worker.state == State::abandoned;
+    if (working && now >= worker.deadline) miss(rank, now);
     const bool unheard = worker.state == State::starting && !worker.said_hello;
     if ((worker.state == State::silent || unheard) && now >= worker.next_ping) ping(rank, now);
   }

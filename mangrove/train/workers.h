@@ -2,6 +2,8 @@
 
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -26,10 +28,27 @@ class Workers {
 
   /// Alive and idle, by rank.
   net::RankSet ready() const;
+  /// Those, and the ones that have work, by rank.
+  net::RankSet in_use() const;
   bool any_busy() const;
+  /// Of each rank from 1 on, as its memory plan says; 0 where none was told.
+  std::vector<std::int64_t> micro_batches() const;
 
   /// Sends work (its round is filled in) to a ready worker; it is busy until it is in the news.
   void give(net::Rank rank, Work work, std::span<const float> values);
+  /// The same for a part in a reduction, with the state or nothing; the answer's body has so many floats.
+  void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats);
+
+  /// Nobody waits for what this busy worker does any more: it is not in the news, and ready when it has answered.
+  void abandon(net::Rank rank);
+  /// What this worker does, if it is busy, is in vain: it is ready for other work, which will interrupt it.
+  void recall(net::Rank rank);
+  /// The work of all that are busy has come to a stand: each waits for another's part of a reduction, and no part has
+  /// come for the timeout. The rank that stands in the way: an end of a link on which parts were lost, else the one
+  /// that most of them wait for.
+  std::optional<net::Rank> stuck_on() const;
+  /// This worker gets no more work. If it is busy, it is in the news as "failed".
+  void leave_out(net::Rank rank, const Error& error);
 
   struct Answered {
     net::Rank rank;
@@ -43,36 +62,41 @@ class Workers {
     std::string reason;  // "lost", "silent" or "failed"
   };
   using News = std::variant<std::monostate, Answered, Dropped>;
-  /// What happens next, or nothing for a fifth of a second. Every worker that was given work is in the news exactly
-  /// once. errors: unavailable: no worker is left, or none has answered for long (three times the timeout); if all
-  /// failed, the last one's error; cancelled.
+  /// What happens next, or nothing for a fifth of a second. Every worker that was given work, and is not
+  /// abandoned, is in the news exactly once. errors: unavailable: no worker is left, or none has answered for long
+  /// (three times the timeout); if all failed, the last one's error; cancelled.
   Result<News> next();
 
   /// Tells all that are alive that the job is done.
   void end();
 
  private:
-  enum class State { starting, ready, busy, silent, out };
+  enum class State { starting, ready, busy, abandoned, silent, out };
   struct Worker {
     State state = State::starting;
     Hello hello;
+    std::int64_t micro_batch = 0;
     bool said_hello = false;
     std::uint64_t round = 0;  // of the work it was given last
     int samples = 0;          // in that work
     int predictions = 0;      // that the answer must hold
     int losses = 0;           // the same
     std::size_t body_bytes = 0;
-    Deadline deadline;  // of its answer
-    Instant next_ping;  // while silent or starting
-    int misses = 0;     // deadlines since its last answer
+    std::set<net::Rank> peers;  // in the reduction that it takes part in
+    Waiting waiting;            // what it has told last of the reduction; rank 0: nothing
+    Instant waiting_since;      // without a part
+    Deadline deadline;          // of its answer
+    Instant next_ping;          // while silent or starting
+    int misses = 0;             // deadlines since its last answer
   };
 
+  Work begin(net::Rank rank, Work work, std::size_t answer_bytes);
   Result<News> take(net::Message message);
   void take_hello(net::Rank rank, const std::string& payload);
   News take_answer(net::Rank rank, std::string payload);
+  void take_waiting(net::Rank rank, const Waiting& waiting);
   bool fits(const Answer& answer, const Worker& worker) const;
   void admit(net::Rank rank);
-  void leave_out(net::Rank rank, const Error& error);
   void drop_gone();
   void drop_overdue(Instant now);
   void miss(net::Rank rank, Instant now);

@@ -1,22 +1,21 @@
-#include "mangrove/cli/job_file.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/base/temporary_folder.h"
 
+#include "mangrove/base/section_file.h"
 #include "mangrove/cli/settings.h"
 
 namespace mangrove::cli {
 namespace {
 
-const std::vector<std::string> sections = {"train", "infer"};
+const SectionFile::Kind kJobFile = {"job file", {"train", "infer"}, "train"};
 
 TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(
       write_file_atomically(folder / "job.yaml", "data: glyphs\nepochs: 4\ntrain:\n  epochs: 5\ninfer:\n  stages: 2\n")
           .ok());
-  const auto file = JobFile::load(folder / "job.yaml", sections);
+  const auto file = SectionFile::load(folder / "job.yaml", kJobFile);
   ASSERT_TRUE(file.ok()) << file.error().message;
   TrainSettings train;
   InferSettings infer;
@@ -35,7 +34,7 @@ TEST(JobFile, SavedSettingsAreReadBack) {
   from.model = "strange: name #1";
   from.recipe.weight_decay = 1e-7;
   ASSERT_TRUE(write_file_atomically(folder / "job.yaml", to_yaml("train", from.keys())).ok());
-  const auto file = JobFile::load(folder / "job.yaml", sections);
+  const auto file = SectionFile::load(folder / "job.yaml", kJobFile);
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
   EXPECT_EQ(to.model, from.model);
@@ -55,7 +54,7 @@ TEST_P(BadJobFile, IsNamedWithItsLine) {
   const fs::path path = folder / "job.yaml";
   ASSERT_TRUE(write_file_atomically(path, GetParam().text).ok());
   Status status;
-  const auto file = JobFile::load(path, sections);
+  const auto file = SectionFile::load(path, kJobFile);
   if (!file.ok()) {
     status = file.error();
   } else {
@@ -85,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(JobFile, MissingFileIsNamed) {
-  const auto file = JobFile::load("/no/such/job.yaml", sections);
+  const auto file = SectionFile::load("/no/such/job.yaml", kJobFile);
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.code(), Code::not_found);
   EXPECT_NE(file.error().message.find("/no/such/job.yaml"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "mangrove/cli/keys.h"
+#include "mangrove/base/keys.h"
 
 #include <gtest/gtest.h>
 

@@ -173,17 +173,102 @@ TEST(Predict, AFolderHasALineForEachImageAndSaysWhichCannotBeRead) {
   write(folder / "images/c.ppm", ppm(20, 3, std::string("\x00\x00\xff", 3)));
   write(folder / "images/notes.txt", "not an image");
   for (const char* batch : {"1", "2", "8"}) {
-    const Finished run = predict({folder / "m.onnx", "--input", folder / "images", "--batch", batch, "--json"});
-    ASSERT_EQ(run.status, 0) << run.err;
-    const json samples = json::parse(run.out)["samples"];
+    const Finished run = predict(
+        {folder / "m.onnx", "--input", folder / "images", "--batch", batch, "--output", folder / "y.npy", "--json"});
+    EXPECT_EQ(run.status, 1);
+    EXPECT_NE(run.err.find("1 of 3 samples could not be read"), std::string::npos) << run.err;
+    const json report = json::parse(run.out);
+    EXPECT_EQ(report["failed"], 1);
+    const json samples = report["samples"];
     ASSERT_EQ(samples.size(), 3u);
     EXPECT_EQ(samples[0]["top"][0]["class"], 0);
     EXPECT_NE(samples[1]["error"].get<std::string>().find("b.ppm"), std::string::npos);
     EXPECT_EQ(samples[2]["top"][0]["class"], 2);
+    const Tensor logits = read_npy(folder / "y.npy");
+    for (std::size_t i = 0; i < 9; ++i) {
+      if (i / 3 == 1) {
+        EXPECT_TRUE(std::isnan(logits.as<float>()[i])) << "batch " << batch;
+      } else {
+        EXPECT_NEAR(logits.as<float>()[i], i == 0 || i == 8 ? 10 : 0, 1e-4) << "batch " << batch;
+      }
+    }
   }
   const Finished alone = predict({folder / "m.onnx", "--input", folder / "images/b.ppm"});
   EXPECT_EQ(alone.status, 1);
   EXPECT_NE(alone.err.find("b.ppm"), std::string::npos) << alone.err;
+}
+
+TEST(Predict, PreparesImagesAsInTraining) {
+  const TemporaryFolder folder;
+  const auto first_logit = [&](const std::string& recipe, std::vector<std::string> more) {
+    GraphParts parts = colour_classifier();
+    parts.metadata = {{"mangrove.augmentation", recipe}};
+    save(parts, folder / "m.onnx");
+    write(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
+    more.insert(more.begin(), {folder / "m.onnx", "--input", folder / "red.ppm", "--output", folder / "y.npy"});
+    const Finished run = predict(more);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return read_npy(folder / "y.npy").as<float>()[0];
+  };
+  EXPECT_NEAR(first_logit("pad-crop:1,flip,normalise:0.5/0/0:0.25/1/1", {}), 10 * (1 - 0.5) / 0.25, 1e-4);
+  EXPECT_NEAR(first_logit("normalise:0.5/0/0:0.25/1/1", {"--mean", "0", "--std", "1"}), 10, 1e-4) << "they win";
+  const Finished half = predict({folder / "m.onnx", "--input", folder / "red.ppm", "--mean", "0"});
+  EXPECT_EQ(half.status, 2);
+  EXPECT_NE(half.err.find("give both or none"), std::string::npos) << half.err;
+}
+
+TEST(Predict, OpenDimensionsTakeTheGivenShape) {
+  const TemporaryFolder folder;
+  GraphParts parts = colour_classifier();
+  parts.inputs[0].second.shape = {kBatch, 3, 97, 97};
+  save(parts, folder / "m.onnx");
+  std::string bytes = *read_file(folder / "m.onnx");
+  // In protobuf's encoding: the dimensions of 97 become dimensions without a size, whose name is empty.
+  const std::string fixed("\x0a\x02\x08\x61", 4), open("\x0a\x02\x12\x00", 4);
+  int replaced = 0;
+  for (std::size_t at = 0; (at = bytes.find(fixed, at)) != std::string::npos; ++replaced) bytes.replace(at, 4, open);
+  ASSERT_EQ(replaced, 2);
+  write(folder / "m.onnx", bytes);
+  write(folder / "red.ppm", ppm(8, 8, std::string("\xff\x00\x00", 3)));
+  const std::vector<std::string> arguments = {folder / "m.onnx", "--input", folder / "red.ppm", "--json"};
+  const auto with_shape = [&](const std::string& shape) {
+    std::vector<std::string> more = arguments;
+    more.insert(more.end(), {"--input-shape", shape});
+    return predict(more);
+  };
+  const Finished without = predict(arguments);
+  EXPECT_EQ(without.status, 1);
+  EXPECT_NE(without.err.find("input 'image': dimension 2 has no fixed size"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("--input-shape"), std::string::npos) << without.err;
+  for (const char* shape : {"image=Nx3x5x6", "image=1x3x4x4"}) {
+    const Finished run = with_shape(shape);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(json::parse(run.out)["samples"][0]["top"][0]["class"], 0) << shape;
+  }
+  for (const auto& [shape, message] : {std::pair("image=Nx3x5", "has rank 3, expected rank 4"),
+                                       {"imago=Nx3x5x5", "did you mean 'image'?"},
+                                       {"image=Nx3xNx5", "'image=Nx3xNx5' is not NAME=SHAPE"},
+                                       {"image=Nx3x5x", "is not NAME=SHAPE"},
+                                       {"Nx3x5x5", "is not NAME=SHAPE"},
+                                       {"image=Nx3x5x5,image=Nx3x5x5", "'image' has two shapes"}}) {
+    const Finished run = with_shape(shape);
+    EXPECT_EQ(run.status, 2) << shape;
+    EXPECT_NE(run.err.find(message), std::string::npos) << run.err;
+  }
+  const Finished shown =
+      run_program({program(), "model", "show", folder / "m.onnx", "--input-shape", "image=Nx3x5x6", "--json"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_EQ(json::parse(shown.out)["inputs"][0]["shape"], (std::vector<int>{1, 3, 5, 6}));
+}
+
+TEST(Predict, RewritingPassesMayBeLeftOut) {
+  const TemporaryFolder folder;
+  save(colour_classifier(), folder / "m.onnx");
+  write(folder / "red.ppm", ppm(4, 4, std::string("\xff\x00\x00", 3)));
+  const Finished run =
+      predict({folder / "m.onnx", "--input", folder / "red.ppm", "--disable-pass", "fold_constants,fuse", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["samples"][0]["top"][0]["class"], 0);
 }
 
 TEST(Predict, AModelOfAFixedBatchIsFilledUp) {
@@ -252,6 +337,10 @@ INSTANTIATE_TEST_SUITE_P(
         Usage{"two_means", {"$T/m.onnx", "--input", "$T/red.ppm", "--mean", "0.5,0.5"}, 2, "2 numbers"},
         Usage{"zero_std", {"$T/m.onnx", "--input", "$T/red.ppm", "--std", "0"}, 2, "--std"},
         Usage{"labels", {"$T/m.onnx", "--input", "$T/red.ppm", "--labels", "$T/none"}, 2, "--labels"},
+        Usage{"pass",
+              {"$T/m.onnx", "--input", "$T/red.ppm", "--disable-pass", "fuze"},
+              2,
+              "disable_pass: no rewriting pass is called 'fuze'; did you mean 'fuse'?"},
         Usage{"backend", {"$T/m.onnx", "--input", "$T/red.ppm", "--backend", "cuda12"}, 2, "cuda12"},
         Usage{"output", {"$T/m.onnx", "--input", "$T/red.ppm", "--output", "$T/none/y.npy"}, 2, "none/y.npy"}),
     [](const auto& instance) { return std::string(instance.param.name); });

@@ -42,6 +42,16 @@ TEST(ChildProcess, AMuteOneRunsIntoTheDeadline) {
   EXPECT_TRUE(child->wait(clock.after(20)));
 }
 
+TEST(ChildProcess, SaysHowItEnded) {
+  const SteadyClock clock;
+  const auto failed = shell("exit 3");
+  ASSERT_TRUE(failed->wait(clock.after(20)));
+  EXPECT_EQ(failed->exit_status(), 3);
+  const auto killed = shell("kill -9 $$");
+  ASSERT_TRUE(killed->wait(clock.after(20)));
+  EXPECT_EQ(killed->exit_status(), 128 + SIGKILL);
+}
+
 TEST(ChildProcess, NamesAProgramThatCannotBeStarted) {
   const auto missing = ChildProcess::start("/no/such/program", {}, {});
   ASSERT_FALSE(missing.ok());

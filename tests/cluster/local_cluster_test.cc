@@ -30,7 +30,7 @@ struct LocalClusterTest : testing::Test {
   LocalClusterOptions options(const std::string& script, int nodes) const {
     LocalClusterOptions made;
     made.program = program(script);
-    made.nodes = nodes;
+    made.nodes = local_nodes(nodes);
     made.log_folder = folder;
     return made;
   }
@@ -60,6 +60,18 @@ TEST_F(LocalClusterTest, StartsACoordinatorAndNodesAndEndsThem) {
             "node --coordinator 127.0.0.1:4711 --listen 127.0.0.1:0 --name node-2 --threads 2 --data-dir /some/data\n");
   cluster->reset();
   for (const pid_t pid : pids) EXPECT_NE(kill(pid, 0), 0) << "neither alive nor a zombie";
+}
+
+TEST_F(LocalClusterTest, RunsANodeWithinACommandAtItsHost) {
+  LocalClusterOptions wanted = options(kWellBehaved, 0);
+  wanted.nodes = {{.name = "pi", .host = "127.0.0.2", .within = {"/usr/bin/env", "PLACE=board"}}};
+  wanted.program = program(std::string("echo place $PLACE $@ >&2\n") + kWellBehaved);
+  const auto cluster = LocalCluster::start(wanted);
+  ASSERT_TRUE(cluster.ok()) << cluster.error().message;
+  const Result<std::string> log = read_file(folder / "pi.log");
+  ASSERT_TRUE(log.ok());
+  EXPECT_EQ(log->substr(0, log->find('\n')),
+            "place board node --coordinator 127.0.0.1:4711 --listen 127.0.0.2:0 --name pi --threads 1");
 }
 
 TEST_F(LocalClusterTest, ANodeThatIsFrozenEndsToo) {
@@ -97,6 +109,7 @@ TEST_F(LocalClusterTest, SaysWhenTheProgramIsSomethingElse) {
 
 TEST_F(LocalClusterTest, NamesAProgramThatCannotBeStarted) {
   LocalClusterOptions wanted;
+  wanted.nodes = local_nodes(1);
   wanted.program = folder / "missing";
   const auto cluster = LocalCluster::start(wanted);
   ASSERT_FALSE(cluster.ok());
@@ -105,11 +118,7 @@ TEST_F(LocalClusterTest, NamesAProgramThatCannotBeStarted) {
 }
 
 TEST_F(LocalClusterTest, NeedsANode) {
-  LocalClusterOptions wanted;
-  for (const int nodes : {0, -1}) {
-    wanted.nodes = nodes;
-    EXPECT_EQ(LocalCluster::start(wanted).code(), Code::invalid_argument);
-  }
+  EXPECT_EQ(LocalCluster::start(options(kWellBehaved, 0)).code(), Code::invalid_argument);
 }
 
 }  // namespace

@@ -97,6 +97,26 @@ TEST_F(CsvWindowsTest, FolderOfSplits) {
             std::string::npos);
 }
 
+TEST_F(CsvWindowsTest, AFolderWithoutAValidationFileCarvesItFromTraining) {
+  write(folder_ / "set" / "train.csv", kHeader + rows(0, 40, "walk") + rows(40, 80, "rest"));
+  write(folder_ / "set" / "test.csv", kHeader + rows(0, 5, "walk"));
+  const std::string path = "csv:" + (folder_ / "set").string() + ",window=5,skip=t;who";
+  const auto all = *open_dataset(path, Split::train, "/");
+  const auto train = *open_dataset(path + ",validation=0.25", Split::train, "/");
+  const auto validation = open_dataset(path + ",validation=0.25", Split::validation, "/");
+  ASSERT_TRUE(validation.ok()) << validation.error().message;
+  EXPECT_EQ(starts(**validation), (std::vector<float>{30, 35, 70, 75}));
+  std::vector<float> both = starts(*train), of_validation = starts(**validation);
+  both.insert(both.end(), of_validation.begin(), of_validation.end());
+  EXPECT_EQ(std::set<float>(both.begin(), both.end()).size(), all->size()) << "no window is lost";
+  EXPECT_EQ((*open_dataset(path + ",validation=0.25", Split::test, "/"))->size(), 1u) << "its own file";
+
+  const auto refused = open_dataset(path + ",test=0.2", Split::train, "/");
+  ASSERT_EQ(refused.code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("test.csv is this split already"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(CsvWindowsTest, SaysWhatIsWrong) {
   struct Case {
     std::string content, options, message;

@@ -19,14 +19,29 @@ const std::set<std::string> kPortable{
     "MatMul_row",
     "MatMul_integers",
     "MaxPool_indices",
-    "MaxPool_bytes",
+    "DequantizeLinear_channels",  // one scale for each channel
+    "DequantizeLinear_i32",       // with a zero point
+    "DequantizeLinear_last",
+    "QLinearConv_grouped",  // groups of few channels, with zero points
+    "QLinearMatMul",        // weights with a zero point
+    "QuantizeLinear_channels",
     "LayerNormalization_statistics",
 };
 
 TEST(OnednnLayers, RunWithoutPortableKernels) {
-  const std::set<std::string> ops{"Conv",        "ConvTranspose",      "MaxPool",
-                                  "AveragePool", "GlobalMaxPool",      "GlobalAveragePool",
-                                  "LRN",         "LayerNormalization", "MatMul"};
+  const std::set<std::string> ops{"Conv",
+                                  "ConvTranspose",
+                                  "MaxPool",
+                                  "AveragePool",
+                                  "GlobalMaxPool",
+                                  "GlobalAveragePool",
+                                  "LRN",
+                                  "LayerNormalization",
+                                  "MatMul",
+                                  "QLinearConv",
+                                  "QLinearMatMul",
+                                  "QuantizeLinear",
+                                  "DequantizeLinear"};
   for (const OperatorSample& sample : operator_samples()) {
     if (!ops.contains(sample.op)) continue;
     const auto execution = training_execution(sample_graph(sample, DType::f32), "onednn", 3);

@@ -136,6 +136,47 @@ Graph two_readers_of_conv(bool as_output) {
   return graph.node("Add", {"norm", "conv"}, "y").create({"y"});
 }
 
+constexpr std::int64_t kOnnxFloat = 1, kOnnxDouble = 11;  // as Cast calls them
+
+/// "name": `input` as bytes of this scale, dequantized.
+GraphSketch& add_bytes(GraphSketch& graph, const std::string& input, const std::string& name, float scale) {
+  return graph.constant(name + ".scale", Tensor::of<float>({}, {scale}))
+      .constant(name + ".zero", Tensor::of<std::int8_t>({}, {0}))
+      .node("QuantizeLinear", {input, name + ".scale", name + ".zero"}, name + ".bytes")
+      .node("DequantizeLinear", {name + ".bytes", name + ".scale", name + ".zero"}, name);
+}
+
+/// Bytes "a" of the input, of which the caller makes "b" for the nodes that follow: quantized again with `scale`.
+Graph quantized_again(const std::function<void(GraphSketch&)>& make_b, float scale) {
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 2, 4, 4}).node("Cast", {"x"}, "f", {{"to", kOnnxFloat}});
+  add_bytes(graph, "f", "a", 0.01f);
+  make_b(graph);
+  return add_bytes(graph, "b", "c", scale).node("Cast", {"c"}, "y", {{"to", kOnnxDouble}}).create({"y"});
+}
+
+void pool_bytes(GraphSketch& graph) {
+  graph.node("MaxPool", {"a"}, "b", {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{0, 1, 0, 1}}});
+}
+
+void join_bytes(GraphSketch& graph, float other_scale) {
+  add_bytes(graph, "f", "o", other_scale).node("Concat", {"a", "o"}, "b", {{"axis", std::int64_t{1}}});
+}
+
+/// i8 weights and their scales, dequantized, times the input: quantized, or not.
+Graph product_of_bytes(bool quantized_input) {
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 3})
+      .node("Cast", {"x"}, "f", {{"to", kOnnxFloat}})
+      .constant("w", uniform_tensor(DType::i8, {3, 2}, 3, -127, 127))
+      .constant("s", Tensor::of<float>({}, {0.02f}))
+      .node("DequantizeLinear", {"w", "s"}, "weights");
+  if (quantized_input) add_bytes(graph, "f", "a", 0.01f);
+  return graph.node("MatMul", {quantized_input ? "a" : "f", "weights"}, "b")
+      .node("Cast", {"b"}, "y", {{"to", kOnnxDouble}})
+      .create({"y"});
+}
+
 struct Case {
   std::string name;
   std::string pass;
@@ -294,6 +335,14 @@ const Case kCases[] = {
            .create({"y", "b"});
      },
      0, 2},
+    {"WeightsOfBytes", "fold_constants", [] { return product_of_bytes(false); }, 1, 3},
+    {"NotFactorsOfBytes", "fold_constants", [] { return product_of_bytes(true); }, 0, 6},
+    {"Pool", "keep_bytes", [] { return quantized_again(pool_bytes, 0.01f); }, 2, 7},
+    {"PoolQuantizedOtherwise", "keep_bytes", [] { return quantized_again(pool_bytes, 0.02f); }, 1, 8},
+    {"Concat", "keep_bytes",
+     [] { return quantized_again([](GraphSketch& graph) { join_bytes(graph, 0.01f); }, 0.01f); }, 2, 9},
+    {"ConcatOfOtherScales", "keep_bytes",
+     [] { return quantized_again([](GraphSketch& graph) { join_bytes(graph, 0.02f); }, 0.01f); }, 0, 9},
     {"SameTwice", "eliminate_common",
      [] {
        return sketch()
@@ -468,7 +517,7 @@ Graph random_graph(std::uint64_t seed) {
   for (int i = 0; i < 12; ++i) {
     const std::string name = "v" + std::to_string(i);
     const std::string input = values[below(values.size())];
-    switch (below(8)) {
+    switch (below(9)) {
       case 0:
         graph.parameter(name + ".w", {4, 4, 1, 1}).node("Conv", {input, name + ".w"}, name);
         break;
@@ -488,6 +537,13 @@ Graph random_graph(std::uint64_t seed) {
       case 5:
         graph.parameter(name + ".c", {4, 1, 1}).node("Tanh", {name + ".c"}, name + ".t");
         graph.node("Mul", {input, name + ".t"}, name);
+        break;
+      case 6:
+        graph.node("Cast", {input}, name + ".f", {{"to", kOnnxFloat}});
+        add_bytes(graph, name + ".f", name + ".a", 0.01f);
+        graph.node("Transpose", {name + ".a"}, name + ".b", {{"perm", Ints{0, 1, 3, 2}}});
+        add_bytes(graph, name + ".b", name + ".c", 0.01f);
+        graph.node("Cast", {name + ".c"}, name, {{"to", kOnnxDouble}});
         break;
       default:
         graph.node("Tanh", {input}, name);

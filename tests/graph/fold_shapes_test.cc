@@ -254,6 +254,21 @@ TEST(FoldShapes, ComparisonsOfTheBatchWithMinusOneAreKnown) {
   EXPECT_EQ(graph->value("y").shape, (Shape{kBatch, 3}));
 }
 
+// A batch holds at least one sample, so as a condition it is true.
+TEST(FoldShapes, BatchAsAConditionIsTrue) {
+  const auto graph = File()
+                         .input("x", {kBatch, 3})
+                         .constant("no", vector_of({-1, -1}))
+                         .constant("yes", vector_of({0, 3}))
+                         .node("Shape", {"x"}, "shape")
+                         .node("Cast", {"shape"}, "conditions", {{"to", std::int64_t{9}}})
+                         .node("Where", {"conditions", "yes", "no"}, "target")
+                         .node("Reshape", {"x", "target"}, "y")
+                         .load("y");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(integers(*graph, graph->nodes()[0].inputs[1]), (Ints{0, 3}));
+}
+
 TEST(FoldShapes, SharedWeightsAreReadThroughIdentity) {
   const auto graph = File()
                          .input("x", {kBatch, 3})

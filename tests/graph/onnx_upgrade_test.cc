@@ -147,6 +147,25 @@ TEST(OldForm, BatchStatisticsThatAreReadAreRefused) {
   EXPECT_NE(graph.error().message.find("output 1 ('m')"), std::string::npos) << graph.error().message;
 }
 
+TEST(OldForm, NamesOfNewValuesAreNotTakenFromOthers) {
+  Node softmax = old_node("Softmax", {});
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, kImage}}};
+  const std::string taken = softmax.name + ".shape";
+  parts.initializers = {{taken, Tensor::of<float>(Shape{1}, {2.0f})}};
+  Node scaled{.name = "scaled", .op = "Mul", .attributes = {}, .inputs = {"y", taken}, .outputs = {"z"}};
+  parts.nodes = {softmax, scaled};
+  parts.outputs = {"z"};
+  const auto rewrite = [](Node one, std::map<std::string, Tensor>& initializers, Values& values) {
+    return upgrade_with_shapes(std::move(one), 11, initializers, values);
+  };
+  const auto folded = fold_shapes(std::move(parts), {.rewrite = rewrite});
+  ASSERT_TRUE(folded.ok()) << folded.error().message;
+  const auto graph = Graph::create(*folded);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_EQ(graph->initializers().at(taken).as<float>()[0], 2.0f);
+}
+
 // Since opset 11 an empty tensor may stand for an input left out.
 TEST(OldForm, EmptyInputsOfResizeAreLeftOut) {
   GraphParts parts;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/learn/networks.h"
 
 #include "mangrove/learn/evaluate.h"
@@ -9,9 +10,12 @@
 namespace mangrove::learn {
 namespace {
 
-Graph trained_with(const std::string& augmentation) {
+using mangrove::testing::TemporaryFolder;
+
+Graph trained_with(const std::string& augmentation, const std::string& data = "") {
   GraphParts parts = small_parts();
   if (!augmentation.empty()) parts.metadata[kAugmentationKey] = augmentation;
+  if (!data.empty()) parts.metadata[kDataKey] = data;
   return Graph::create(std::move(parts)).value();
 }
 
@@ -32,22 +36,63 @@ class Normalized final : public data::Dataset {
   Patterns patterns_{27};
 };
 
+/// Noise of 6x6 pixels in two classes, as a folder of images.
+std::string noise_folder(const fs::path& folder, std::uint64_t seed) {
+  Random random(seed);
+  for (int i = 0; i < 12; ++i) {
+    std::string image = "P5\n6 6\n255\n";
+    for (int pixel = 0; pixel < 36; ++pixel) image += static_cast<char>(random.below(256));
+    const fs::path file = folder / (i % 2 == 0 ? "a" : "b") / (std::to_string(i) + ".pgm");
+    fs::create_directories(file.parent_path());
+    EXPECT_TRUE(write_file_atomically(file, image).ok());
+  }
+  return "folder:" + folder.string();
+}
+
+std::vector<float> prepared(const data::Augmentation& augmentation) {
+  std::vector<float> sample(36);
+  for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<float>(i) / 36;
+  Random random(0);
+  augmentation.apply(sample, {&random, 1}, /*training=*/false);
+  return sample;
+}
+
 TEST(PreparationOf, IsWhatTheNetworkWasTrainedWith) {
-  EXPECT_EQ(*preparation_of(trained_with(""), "glyphs", "/"), nullptr);
-  const auto preparation = preparation_of(trained_with("pad-crop:2,normalise:0.5:0.25"), "glyphs", "/");
+  EXPECT_EQ(*preparation_of(trained_with(""), "/"), nullptr);
+  const auto preparation = preparation_of(trained_with("pad-crop:2,normalise:0.5:0.25"), "/");
   ASSERT_TRUE(preparation.ok()) << preparation.error().message;
-  std::vector<float> sample(784, 1.0f);
+  std::vector<float> sample(36, 1.0f);
   Random random(0);
   (*preparation)->apply(sample, {&random, 1}, /*training=*/false);
-  EXPECT_EQ(sample, std::vector<float>(784, 2.0f));
+  EXPECT_EQ(sample, std::vector<float>(36, 2.0f));
+}
+
+TEST(PreparationOf, WhitensByTheSamplesOfTheTraining) {
+  const TemporaryFolder folder;
+  const std::string spec = noise_folder(folder / "images", 1) + ",validation=0.5";
+  const auto train = *data::open_dataset(spec, data::Split::train, "/");
+  const auto preparation = preparation_of(trained_with("zca:0.1", spec), "/");
+  ASSERT_TRUE(preparation.ok()) << preparation.error().message;
+  EXPECT_EQ(prepared(**preparation), prepared(**data::Augmentation::create("zca:0.1", *train)));
+  const auto all = *data::open_dataset(noise_folder(folder / "images", 1), data::Split::train, "/");
+  EXPECT_NE(prepared(**preparation), prepared(**data::Augmentation::create("zca:0.1", *all)));
 }
 
 TEST(PreparationOf, SaysWhatIsWrong) {
-  const auto unknown = preparation_of(trained_with("normalize"), "glyphs", "/");
+  const auto unknown = preparation_of(trained_with("normalize"), "/");
   EXPECT_EQ(unknown.code(), Code::not_found);
   EXPECT_EQ(unknown.error().message,
             "augmentation of the network: unknown transformation 'normalize'; did you mean 'normalise'?");
-  EXPECT_EQ(preparation_of(trained_with("normalise"), "mnist", "/nowhere").code(), Code::not_found);
+  const auto message_of = [](const Graph& graph) {
+    const auto preparation = preparation_of(graph, "/nowhere");
+    return preparation.ok() ? "" : preparation.error().message;
+  };
+  EXPECT_NE(message_of(trained_with("zca", "mnist")).find("zca: its training samples: "), std::string::npos)
+      << message_of(trained_with("zca", "mnist"));
+  EXPECT_NE(message_of(trained_with("zca")).find("no metadata 'mangrove.data'"), std::string::npos);
+  EXPECT_NE(message_of(trained_with("zca", "glyphs")).find("have shape [1, 28, 28], those to be transformed [1, 6, 6]"),
+            std::string::npos)
+      << message_of(trained_with("zca", "glyphs"));
 }
 
 TEST(Evaluate, PreparesSamples) {

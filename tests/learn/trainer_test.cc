@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "networks.h"
 
@@ -123,7 +125,7 @@ Trainer::Options everything_on(const std::string& backend, const std::string& op
 
 TEST_P(TrainerOn, ContinuesBitEqualWithEveryOptimizerStatesAndAverage) {
   const auto dataset = std::make_shared<Patterns>(44);
-  const Graph graph = normalized_network();
+  const Graph graph = normalized_network(0.3f);
   for (const OptimizerRow& row : optimizers()) {
     const Trainer::Options options = everything_on(GetParam(), std::string(row.name));
     const auto whole = Trainer::create(graph, dataset, options).value();
@@ -142,6 +144,46 @@ TEST_P(TrainerOn, ContinuesBitEqualWithEveryOptimizerStatesAndAverage) {
     EXPECT_NE(actual.average, actual.parameters) << row.name;
     EXPECT_NE(actual.states, flat_states(graph)) << row.name;
   }
+}
+
+/// Patterns that count how many samples have been read.
+class Counted final : public data::Dataset {
+ public:
+  std::uint32_t size() const override { return patterns_.size(); }
+  Shape sample_shape() const override { return patterns_.sample_shape(); }
+  const std::vector<std::string>& class_names() const override { return patterns_.class_names(); }
+  std::int32_t label(std::uint32_t index) const override { return patterns_.label(index); }
+  Status read(std::uint32_t index, std::span<float> out) const override {
+    ++reads;
+    return patterns_.read(index, out);
+  }
+  mutable std::atomic<std::uint32_t> reads = 0;
+
+ private:
+  Patterns patterns_{16};
+};
+
+TEST(Trainer, LoadsTheNextEpochsFirstBatchBeforeTheEpochEnds) {
+  const auto dataset = std::make_shared<Counted>();
+  const auto trainer = trainer_of(dataset, options_on("portable"));  // two steps in an epoch
+  take_steps(*trainer, 2);
+  ASSERT_EQ(trainer->epochs_done(), 1);
+  const SteadyClock clock;
+  const Deadline deadline = clock.after(30);
+  while (dataset->reads < 24 && clock.now() < deadline) std::this_thread::yield();
+  EXPECT_GE(dataset->reads, 24u) << "the epoch, and the first batch of the next one";
+}
+
+TEST(Trainer, RefusesACheckpointOfAnotherMicroBatch) {
+  const auto dataset = std::make_shared<Patterns>(20);
+  Trainer::Options options = options_on("portable");
+  const Checkpoint checkpoint = trainer_of(dataset, options)->checkpoint();
+  EXPECT_EQ(checkpoint.micro_batches, std::vector<std::int64_t>{8});
+  options.replica.micro_batch = 3;
+  const Status refused = trainer_of(dataset, options)->restore(parse_checkpoint(encode_checkpoint(checkpoint)).value());
+  ASSERT_EQ(refused.code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("its micro-batch is 8, the trainer's 3"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_P(TrainerOn, MicroBatchesAddUpToTheBatch) {

@@ -114,6 +114,12 @@ constexpr const char* kIntroduction = R"(# Operators
 The ONNX operators that Mangrove loads, runs and, where a gradient exists, trains. Opsets 7 to 17 are read (older forms are rewritten while
 loading), 17 is written. Every operator has portable kernels for f32 and f64, and for the integer types that ONNX gives it. The table names the
 kernels that ran in the tests; `Program::describe` says which ones run in a network, where oneDNN's layouts allow more.
+
+In int8 run, with oneDNN: Conv (also depthwise), Gemm and MatMul between DequantizeLinear nodes (bytes times i8 weights without zero points, whose
+scales may differ by output channel), together with a residual Add, the activation and the QuantizeLinear behind them; QLinearConv and QLinearMatMul
+of that kind; QuantizeLinear and DequantizeLinear with one scale; MaxPool and Concat of bytes. Zero points of the values other than 0 are right and
+cost a little. Everything else, ConvInteger and MatMulInteger too, runs in float between them or on the portable kernels. The portable kernels compute
+what is dequantized in float; a fused product may differ from them by one step of its quantized result, where a sum lies between two.
 )";
 
 constexpr const char* kRemarks = R"(

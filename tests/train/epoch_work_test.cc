@@ -56,7 +56,23 @@ TEST(EpochWork, GivingEverythingBackInReverseRestoresTheOrder) {
   EpochWork work(order_of(30));
   work.assign(std::vector<net::Rank>{1, 2, 3}, 5);
   for (const net::Rank rank : {3, 2, 1}) EXPECT_EQ(work.give_back(rank), 5u);
-  EXPECT_EQ(work.pending(), order_of(30));
+  EXPECT_EQ(work.unfinished(), order_of(30));
+}
+
+TEST(EpochWork, PartsOfOneRankAreFinishedInTheirOrder) {
+  EpochWork work(order_of(12));
+  const net::Rank rank = 3;
+  const EpochWork::Samples first = work.assign(std::span(&rank, 1), 4).at(rank);
+  const EpochWork::Samples second = work.assign(std::span(&rank, 1), 5).at(rank);
+  ASSERT_EQ(work.parts(rank).size(), 2u);
+  EXPECT_EQ(work.parts(rank)[0], first);
+  EXPECT_EQ(work.unfinished(), order_of(12));
+  EXPECT_EQ(work.finish(rank), 4u);
+  EXPECT_EQ(work.parts(rank)[0], second);
+  EXPECT_EQ(work.unfinished_count(), 8u);
+  EXPECT_EQ(work.give_back(rank), 5u);
+  EXPECT_EQ(work.unfinished().front(), second.front());
+  EXPECT_EQ(work.pending_count(), 8u);
 }
 
 /// A random epoch: ranks come and go, steps are redone, some ranks answer in any order.

@@ -45,6 +45,7 @@ TEST(LostWorker, AtAnyOfItsMessagesLeavesTheEpochComplete) {
     int k = 0;
     for (;; ++k) {
       RoleWorld world(4);
+      world.use_virtual_time();
       world.die({.rank = 2, .at_send = k, .after = after});
       const RoleWorld::Outcome outcome = train(job, world);
       if (outcome.sent[2] <= k) break;
@@ -56,6 +57,7 @@ TEST(LostWorker, AtAnyOfItsMessagesLeavesTheEpochComplete) {
 
 TEST(LostWorker, IsReportedWithItsSamples) {
   RoleWorld world(3);
+  world.use_virtual_time();
   world.die({.rank = 1, .at_send = 2});  // in the second step
   const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
   expect_complete(outcome, "second step");
@@ -65,6 +67,7 @@ TEST(LostWorker, IsReportedWithItsSamples) {
 
 TEST(LostWorker, AllButOneAtOnceIsEnough) {
   RoleWorld world(5);
+  world.use_virtual_time();
   for (const net::Rank rank : {1, 2, 4}) world.die({.rank = rank, .at_send = 2});
   expect_complete(train(job_with_timeout(20), world), "three at once");
 }
@@ -72,6 +75,7 @@ TEST(LostWorker, AllButOneAtOnceIsEnough) {
 TEST(LostWorker, AllOfThemIsAClearError) {
   for (int k = 0; k < 7; ++k) {
     RoleWorld world(4);
+    world.use_virtual_time();
     for (const net::Rank rank : {1, 2, 3}) world.die({.rank = rank, .at_send = k});
     const RoleWorld::Outcome outcome = train(job_with_timeout(20), world);
     ASSERT_FALSE(outcome.leader.ok()) << k;
@@ -86,6 +90,7 @@ TEST(LostMessage, WhicheverItIsLeavesTheEpochComplete) {
   int k = 0;
   for (;; ++k) {
     RoleWorld world(3);
+    world.use_virtual_time();
     world.cancel_at_end();  // the lost message may be the one that ends a worker's role
     int sent = 0;           // guarded by the world's lock
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag) { return sent++ == k; });
@@ -121,6 +126,7 @@ Status until_end(net::RoleContext& context, const std::function<void(const Work&
 
 TEST(SilentWorker, IsLeftOutOfTheStep) {
   RoleWorld world(3);
+  world.use_virtual_time();
   world.replace(2, [](net::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
     return until_end(context, [](const Work&) {});
@@ -132,6 +138,7 @@ TEST(SilentWorker, IsLeftOutOfTheStep) {
 
 TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
   RoleWorld world(3);
+  world.use_virtual_time();
   int given = 0;
   world.replace(2, [&](net::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
@@ -149,6 +156,7 @@ TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
 
 TEST(SilentWorker, AllOfThemIsAClearError) {
   RoleWorld world(2);
+  world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
     return until_end(context, [](const Work&) {});
@@ -161,6 +169,7 @@ TEST(SilentWorker, AllOfThemIsAClearError) {
 
 TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
   RoleWorld world(2);
+  world.use_virtual_time();
   world.replace(1, [&](net::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
     return until_end(context, [&](const Work& work) {
@@ -176,6 +185,7 @@ TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
 
 TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
+  world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
     Hello hello = hello_of_glyphs();
     hello.set_train_samples(kSamples - 1);
@@ -190,6 +200,7 @@ TEST(DifferentData, LeavesTheMinorityOut) {
 
 TEST(FailingWorker, GivesItsSamplesBack) {
   RoleWorld world(3);
+  world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
     return until_end(context, [&](const Work&) {
@@ -214,6 +225,7 @@ std::string random_bytes(Random& random) {
 TEST(Garbage, FromAWorkerHarmsNobodyElse) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RoleWorld world(3);
+    world.use_virtual_time();
     world.replace(2, [&](net::RoleContext& context) {
       Random random(seed);
       if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
@@ -237,6 +249,7 @@ TEST(Garbage, FromAWorkerHarmsNobodyElse) {
 TEST(Garbage, FromTheServerHarmsNoWorker) {
   Random random(5);
   RoleWorld world(2);
+  world.use_virtual_time();
   const TrainJob job = job_with_timeout(20);
   world.replace(1, [&](net::RoleContext& context) {
     const TrainJob copy = job;

@@ -3,12 +3,14 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/train/virtual_time.h"
+
 #include "mangrove/base/clock.h"
-#include "mangrove/base/mutex.h"
 #include "mangrove/net/in_process.h"
 #include "mangrove/net/role.h"
 
@@ -21,11 +23,12 @@ struct Death {
   bool after = false;
 };
 
-/// An endpoint that counts what is sent through it, and dies when told to.
+/// An endpoint that counts what is sent through it, and dies when told to. It waits in virtual time where it is given
+/// one.
 class MortalEndpoint final : public net::Endpoint {
  public:
-  MortalEndpoint(net::InProcessWorld& world, net::Rank rank, std::vector<Death> deaths)
-      : world_(world), inner_(world.endpoint(rank)), deaths_(std::move(deaths)) {}
+  MortalEndpoint(net::InProcessWorld& world, net::Rank rank, std::vector<Death> deaths, VirtualTime* time)
+      : world_(world), inner_(world.endpoint(rank)), deaths_(std::move(deaths)), time_(time) {}
 
   net::Rank rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
@@ -38,13 +41,20 @@ class MortalEndpoint final : public net::Endpoint {
     for (const Death& death : deaths_) {
       if (death.rank == rank() && death.at_send == number && death.after) world_.kill(rank());
     }
+    if (time_ != nullptr) time_->change();
   }
   Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
-    return inner_.recv(from, tag, deadline);
+    return recv_any(from, {tag}, deadline);
   }
   Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
                                 Deadline deadline) override {
-    return inner_.recv_any(from, tags, deadline);
+    if (time_ == nullptr) return inner_.recv_any(from, tags, deadline);
+    while (true) {
+      const std::uint64_t seen = time_->version();
+      Result<net::Message> message = inner_.recv_any(from, tags, Deadline{});  // what is there already
+      if (message.ok() || message.code() != Code::deadline_exceeded || time_->now() >= deadline) return message;
+      time_->wait(rank(), deadline, seen);
+    }
   }
   net::Members members() const override { return inner_.members(); }
   net::Traffic traffic() const override { return inner_.traffic(); }
@@ -56,6 +66,7 @@ class MortalEndpoint final : public net::Endpoint {
   net::InProcessWorld& world_;
   net::Endpoint& inner_;
   std::vector<Death> deaths_;
+  VirtualTime* time_;
   std::atomic<int> sent_ = 0;
 };
 
@@ -73,6 +84,8 @@ class RoleWorld {
   /// Called with every report, on the thread of rank 0.
   void on_report(std::function<void(const Report&)> hook) { hook_ = std::move(hook); }
   std::stop_source& stop() { return stop_; }
+  /// Deadlines pass only where a rank is silent (see VirtualTime).
+  void use_virtual_time() { virtual_time_ = std::make_unique<VirtualTime>(static_cast<std::size_t>(size_)); }
   /// As a coordinator does: all roles are cancelled when the leader's has ended, even if it did not tell them.
   void cancel_at_end() { cancel_at_end_ = true; }
 
@@ -111,24 +124,27 @@ class RoleWorld {
     outcome.others.resize(static_cast<std::size_t>(size_ - 1));
     std::vector<std::unique_ptr<MortalEndpoint>> endpoints;
     for (net::Rank rank = 0; rank < size_; ++rank) {
-      endpoints.push_back(std::make_unique<MortalEndpoint>(world_, rank, deaths_));
+      endpoints.push_back(std::make_unique<MortalEndpoint>(world_, rank, deaths_, virtual_time_.get()));
     }
+    Clock& clock = virtual_time_ ? static_cast<Clock&>(*virtual_time_) : clock_;
     {
       std::vector<std::jthread> threads;
       for (net::Rank rank = 1; rank < size_; ++rank) {
         threads.emplace_back([&, rank] {
-          net::RoleContext context{*endpoints[static_cast<std::size_t>(rank)], clock_, {}, 1, {}, [](Report) {}};
+          net::RoleContext context{*endpoints[static_cast<std::size_t>(rank)], clock, {}, 1, {}, [](Report) {}};
           const auto special = special_.find(rank);
           outcome.others[static_cast<std::size_t>(rank - 1)] =
               (special == special_.end() ? role : special->second)(context);
+          if (virtual_time_) virtual_time_->leave();
         });
       }
-      net::RoleContext context{*endpoints[0], clock_, {}, 1, stop_.get_token(), [&](Report report) {
+      net::RoleContext context{*endpoints[0], clock, {}, 1, stop_.get_token(), [&](Report report) {
                                  if (hook_) hook_(report);
                                  outcome.reports.push_back(std::move(report));
                                }};
       outcome.leader = role(context);
       if (!outcome.leader.ok() || cancel_at_end_) cancel();
+      if (virtual_time_) virtual_time_->leave();
     }
     for (const auto& endpoint : endpoints) outcome.sent.push_back(endpoint->sent());
     return outcome;
@@ -143,6 +159,7 @@ class RoleWorld {
   net::InProcessWorld world_;
   const int size_;
   SteadyClock clock_;
+  std::unique_ptr<VirtualTime> virtual_time_;
   std::stop_source stop_;
   bool cancel_at_end_ = false;
   std::vector<Death> deaths_;

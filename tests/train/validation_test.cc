@@ -2,7 +2,11 @@
 
 #include "tests/train/training_job.h"
 
+#include "mangrove/base/process_memory.h"
+#include "mangrove/base/random.h"
+#include "mangrove/data/subset.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/learn/evaluate.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/replica.h"
 
@@ -138,6 +142,73 @@ TEST(Validation, WhatGoesByItNeedsIt) {
     EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
     EXPECT_NE(outcome.leader.error().message.find("validation"), std::string::npos) << outcome.leader.error().message;
   }
+}
+
+/// Two convolutions whose activations take much more than its parameters: 0.3 MB a sample.
+Graph wide_graph() {
+  GraphParts parts;
+  parts.name = "wide";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 28, 28}}}};
+  parts.outputs = {"logits"};
+  const auto weights = [](Shape shape, double limit, std::uint64_t seed) {
+    Tensor tensor(DType::f32, std::move(shape));
+    Random random(seed);
+    for (float& value : tensor.as<float>()) value = static_cast<float>(random.uniform(-limit, limit));
+    return tensor;
+  };
+  parts.initializers = {{"w1", weights({32, 1, 3, 3}, 0.5, 1)},
+                        {"w2", weights({32, 32, 3, 3}, 0.1, 2)},
+                        {"w3", weights({32, 10}, 0.3, 3)}};
+  parts.nodes = {{"conv1", "Conv", {}, {"input", "w1"}, {"a"}},   {"relu1", "Relu", {}, {"a"}, {"b"}},
+                 {"conv2", "Conv", {}, {"b", "w2"}, {"c"}},       {"relu2", "Relu", {}, {"c"}, {"d"}},
+                 {"mean", "GlobalAveragePool", {}, {"d"}, {"e"}}, {"flat", "Flatten", {}, {"e"}, {"f"}},
+                 {"fc", "Gemm", {}, {"f", "w3"}, {"logits"}}};
+  return Graph::create(std::move(parts)).value();
+}
+
+TEST(MemoryBudget, HoldsWithValidation) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer holds memory of its own, which counts to the process";
+#endif
+  TrainJob job = small_job(256);
+  job.set_model(encode_onnx(wide_graph()));
+  job.set_data("glyphs,validation=600");
+  job.set_batch(256);
+  job.clear_backend();
+  job.set_memory(resident_memory() + MiB(60));  // 80 MiB would take the whole batch
+  const RoleWorld::Outcome outcome = train(job, 1);
+  ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  const std::string result = outcome.result();
+  EXPECT_LE(json_number(result, "predicted_peak"), job.memory());
+  EXPECT_GT(json_number(result, "unlimited"), MiB(50)) << result;
+  EXPECT_TRUE(json_number(result, "micro_batch") < 256 || json_number(result, "recomputed_share") > 0) << result;
+
+  // what was measured beside the training, measured again without it
+  auto validation = data::open_dataset("glyphs,validation=600", data::Split::validation, "/");
+  ASSERT_TRUE(validation.ok());
+  const auto replica =
+      learn::Replica::create(model_of(outcome.last("result")), {.batch = 50, .mode = Mode::inference}).value();
+  const auto evaluation = learn::evaluate(*replica, data::first_samples(*validation, 256));
+  ASSERT_TRUE(evaluation.ok()) << evaluation.error().message;
+  EXPECT_NEAR(json_number(outcome.last("epoch").json, "validation_accuracy"), evaluation->confusion.accuracy(), 0.01);
+  EXPECT_NEAR(json_number(outcome.last("epoch").json, "validation_loss"), evaluation->loss, 1e-4);
+}
+
+TEST(MemoryBudget, AResumedRunHasTheMicroBatchesOfTheCheckpoint) {
+  TrainJob job = validated_job();
+  job.set_batch(32);
+  const RoleWorld::Outcome whole = train(job, 2);
+  ASSERT_TRUE(whole.leader.ok()) << whole.leader.error().message;
+  EXPECT_EQ(json_number(whole.result(), "micro_batch"), 32) << "there is memory for all of it";
+  learn::Checkpoint checkpoint = learn::parse_checkpoint(whole.of_kind("checkpoint").front().attachment).value();
+  EXPECT_EQ(checkpoint.micro_batches, (std::vector<std::int64_t>{32, 32}));
+  checkpoint.micro_batches = {16, 8};  // as if there had been less
+  job.set_resume_from(encode_checkpoint(checkpoint));
+  const RoleWorld::Outcome resumed = train(job, 2);
+  ASSERT_TRUE(resumed.leader.ok()) << resumed.leader.error().message;
+  EXPECT_TRUE(resumed.has_event(R"("event":"memory_plan","node":"rank-1","micro_batch":16)"));
+  EXPECT_TRUE(resumed.has_event(R"("event":"memory_plan","node":"rank-2","micro_batch":8)"));
+  EXPECT_EQ(learn::parse_checkpoint(resumed.last("checkpoint").attachment)->micro_batches, checkpoint.micro_batches);
 }
 
 }  // namespace

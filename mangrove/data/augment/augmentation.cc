@@ -181,17 +181,30 @@ Result<double> RecipeItem::required_number(std::size_t at, double low, double hi
   return number(at, 0, low, high);
 }
 
+Result<std::shared_ptr<const Dataset>> open_training_samples(const TransformContext& context) {
+  MG_TRY(auto train, context.open_training());
+  if (train->sample_shape() == context.sample) return train;
+  return make_error(Code::invalid_argument, "the training samples have shape " + to_string(train->sample_shape()) +
+                                                ", those to be transformed " + to_string(context.sample));
+}
+
 Augmentation::~Augmentation() = default;
 
 Result<std::shared_ptr<const Augmentation>> Augmentation::create(std::string_view recipe, const Dataset& train) {
+  const auto borrow = [&train] { return std::shared_ptr<const Dataset>(std::shared_ptr<const Dataset>(), &train); };
+  return create(recipe, train.sample_shape(), borrow);
+}
+
+Result<std::shared_ptr<const Augmentation>> Augmentation::create(std::string_view recipe, const Shape& sample,
+                                                                 const OpenTraining& open_training) {
   std::shared_ptr<Augmentation> made(new Augmentation);
   bool unit_range = true;
   for (RecipeItem& item : parse(recipe)) {
     const auto* row = std::ranges::find(kRows, item.name, &Row::name);
     if (row == std::end(kRows)) return unknown(item.name);
-    MG_RETURN_IF_ERROR(check_item(*row, item, unit_range, train.sample_shape()).context(item.name));
+    MG_RETURN_IF_ERROR(check_item(*row, item, unit_range, sample).context(item.name));
     if (row->make != nullptr) {
-      MG_TRY(auto transform, row->make(item, {Planes(train.sample_shape()), train}).context(item.name));
+      MG_TRY(auto transform, row->make(item, {sample, Planes(sample), open_training}).context(item.name));
       made->parts_.push_back({std::move(transform), row->random});
     } else {
       MG_TRY(made->mixup_alpha_, item.required_number(0, 0.01, 2).context(item.name));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,9 @@
 namespace mangrove::data {
 
 class Transform;
+
+/// Opens the training samples that statistics are taken from.
+using OpenTraining = std::function<Result<std::shared_ptr<const Dataset>>()>;
 
 /// A transformation that recipes can name.
 struct TransformInfo {
@@ -40,6 +44,10 @@ class Augmentation {
   /// errors: not_found (unknown transformation, with the nearest known one); invalid_argument (arguments; a
   /// transformation that does not fit the samples or its place); those of Dataset::read.
   static Result<std::shared_ptr<const Augmentation>> create(std::string_view recipe, const Dataset& train);
+  /// The same for samples of this shape; the training samples are opened only if the recipe needs statistics.
+  /// errors: those of open_training too.
+  static Result<std::shared_ptr<const Augmentation>> create(std::string_view recipe, const Shape& sample,
+                                                            const OpenTraining& open_training);
   ~Augmentation();
 
   /// The recipe with the statistics in it: what create() makes of it needs none from the data (but for zca, which has

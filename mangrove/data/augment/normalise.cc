@@ -53,8 +53,9 @@ std::string to_list(const std::vector<float>& numbers) {
   return text;
 }
 
-Status compute_arguments(RecipeItem& item, const Dataset& train) {
-  MG_TRY(const ChannelStatistics statistics, channel_statistics(train));
+Status compute_arguments(RecipeItem& item, const TransformContext& context) {
+  MG_TRY(const auto train, open_training_samples(context));
+  MG_TRY(const ChannelStatistics statistics, channel_statistics(*train));
   std::vector<float> mean, deviation;
   for (std::size_t c = 0; c < statistics.mean.size(); ++c) {
     mean.push_back(static_cast<float>(statistics.mean[c]));
@@ -68,7 +69,7 @@ Status compute_arguments(RecipeItem& item, const Dataset& train) {
 }  // namespace
 
 MadeTransform make_normalise(RecipeItem& item, const TransformContext& context) {
-  if (item.arguments.empty()) MG_RETURN_IF_ERROR(compute_arguments(item, context.train));
+  if (item.arguments.empty()) MG_RETURN_IF_ERROR(compute_arguments(item, context));
   if (item.arguments.size() != 2)
     return make_error(Code::invalid_argument, "one list found, means and deviations expected");
   MG_TRY(auto mean, parse_list(item.arguments[0], context.planes.channels, -1e30f));

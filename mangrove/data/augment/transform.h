@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/random.h"
-#include "mangrove/data/dataset.h"
+#include "mangrove/data/augment/augmentation.h"
 
 namespace mangrove::data {
 
@@ -53,9 +53,12 @@ struct RecipeItem {
 };
 /// What it may look at. A transformation with statistics puts those that it computed into `item`.
 struct TransformContext {
+  Shape sample;
   Planes planes;
-  const Dataset& train;
+  const OpenTraining& open_training;  // asked by those that need statistics only
 };
+/// errors: those of context.open_training; invalid_argument (its samples have another shape).
+Result<std::shared_ptr<const Dataset>> open_training_samples(const TransformContext& context);
 using MadeTransform = Result<std::unique_ptr<const Transform>>;
 
 // One function per row of the table in augmentation.cc.

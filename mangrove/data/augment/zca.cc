@@ -68,12 +68,13 @@ Result<Moments> find_moments(const Dataset& train, Eigen::Index size) {
 
 MadeTransform make_zca(RecipeItem& item, const TransformContext& context) {
   MG_TRY(const double epsilon, item.number(0, 0.01, 1e-9, 1e9));
-  const auto size = static_cast<Eigen::Index>(context.train.sample_shape().elements());
+  const auto size = static_cast<Eigen::Index>(context.sample.elements());
   if (size > kMostValues)
     return make_error(Code::invalid_argument, "samples of " + std::to_string(size) + " values: at most " +
                                                   std::to_string(kMostValues) +
                                                   ", as its matrix has the square of that");
-  MG_TRY(Moments moments, find_moments(context.train, size));
+  MG_TRY(const auto train, open_training_samples(context));
+  MG_TRY(Moments moments, find_moments(*train, size));
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(moments.covariance);
   if (solver.info() != Eigen::Success)
     return make_error(Code::data_loss, "the covariance of the training samples has no eigenvectors");

@@ -62,7 +62,7 @@ Step statistics_step(const SharedNorm& shared) {
     const Sums sums(norm, at);
     auto* const shift = reinterpret_cast<float*>(at.workspace() + norm.sums_bytes());
     if (at.is_first()) find_shift(norm, at.at(x), shift);
-    norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
+    norm.for_each_group(at.slices(), [&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
       norm.loops(group.width)
           .moments(norm.groups.rows, at.at(x) + image * norm.groups.image_stride + group.offset, shift + group.channel,
                    sums.first(thread) + group.channel, sums.second(thread) + group.channel);
@@ -99,8 +99,8 @@ Affine make_affine(const BatchNorm& norm, bool is_first, const float* mean, cons
 }
 
 /// y = activation(normalized x + residual). `moments`: mean and 1 / deviation.
-void normalize(const BatchNorm& norm, const float* x, const float* residual, float* y, const Affine& map) {
-  norm.for_each_group([&](int, std::int64_t image, const ChannelGroups::Group& group) {
+void normalize(const BatchNorm& norm, int slices, const float* x, const float* residual, float* y, const Affine& map) {
+  norm.for_each_group(slices, [&](int, std::int64_t image, const ChannelGroups::Group& group) {
     const std::int64_t i = image * norm.groups.image_stride + group.offset;
     norm.loops(group.width)
         .normalize(norm.groups.rows, x + i, residual + (residual == nullptr ? 0 : i), y + i,
@@ -120,7 +120,7 @@ Step normalize_step(const SharedNorm& shared) {
     const float* mean = at.at(moments);
     const Affine map = make_affine(norm, at.is_first(), mean, mean + norm.padded(), at.at(scale), at.at(bias),
                                    reinterpret_cast<float*>(at.workspace()));
-    normalize(norm, at.at(x), at.at(residual), at.at(y), map);
+    normalize(norm, at.slices(), at.at(x), at.at(residual), at.at(y), map);
   };
   Step step = make_pass(shared, "forward", operands, shared->floats(2), work);
   step.in_place = {residual != kNone ? residual : x, y};
@@ -145,7 +145,7 @@ Step inference_step(const SharedNorm& shared) {
     }
     const Affine map =
         make_affine(norm, at.is_first(), centre, inverse, at.at(scale), at.at(bias), inverse + norm.padded());
-    normalize(norm, at.at(x), at.at(residual), at.at(y), map);
+    normalize(norm, at.slices(), at.at(x), at.at(residual), at.at(y), map);
   };
   Step step = make_pass(shared, "forward", operands, shared->floats(4), work);
   step.in_place = {residual != kNone ? residual : x, y};
@@ -185,7 +185,7 @@ Step sums_step(const SharedNorm& shared, bool wants_scale, bool wants_bias) {
   const auto work = [=](const BatchNorm& norm, const Buffers& at) {
     const Sums sums(norm, at);
     const Affine map = in.affine(norm, at, reinterpret_cast<float*>(at.workspace() + norm.sums_bytes()));
-    norm.for_each_group([&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
+    norm.for_each_group(at.slices(), [&](int thread, std::int64_t image, const ChannelGroups::Group& group) {
       const std::int64_t i = image * norm.groups.image_stride + group.offset;
       norm.loops(group.width)
           .gradient_sums(norm.groups.rows, at.at(in.x) + i, at.at(in.y) + (in.y == kNone ? 0 : i), at.at(in.dy) + i,
@@ -217,7 +217,7 @@ Step gradient_step(const SharedNorm& shared) {
       operands.add_if(shared->wants_residual, write_gradient(0, shared->residual_value, shared->desc));
   const auto work = [=](const BatchNorm& norm, const Buffers& at) {
     const Affine map = in.affine(norm, at, reinterpret_cast<float*>(at.workspace()));
-    norm.for_each_group([&](int, std::int64_t image, const ChannelGroups::Group& group) {
+    norm.for_each_group(at.slices(), [&](int, std::int64_t image, const ChannelGroups::Group& group) {
       const std::int64_t i = image * norm.groups.image_stride + group.offset;
       const float* slope = at.at(by) + group.channel;
       norm.loops(group.width)

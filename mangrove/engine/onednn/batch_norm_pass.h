@@ -25,9 +25,10 @@ std::optional<Bounds> bounds_of(const FusedNode& fused);
 struct BatchNorm {
   explicit BatchNorm(const KernelRequest& request);
 
-  /// Runs work(thread, image, group) for all groups of all images; a thread's share is the same in every run.
+  /// Runs work(thread, image, group) for all groups of the images in one of `slices` slices of the batch; a thread's
+  /// share is the same in every run.
   template <class Work>
-  void for_each_group(Work work) const;
+  void for_each_group(int slices, Work work) const;
   std::size_t padded() const { return static_cast<std::size_t>(groups.padded_channels); }
   Bytes floats(std::size_t vectors) const { return static_cast<Bytes>(vectors * padded() * sizeof(float)); }
   /// Scratch space for the sums of every thread: two doubles per channel.
@@ -51,9 +52,9 @@ struct BatchNorm {
 using SharedNorm = std::shared_ptr<const BatchNorm>;
 
 template <class Work>
-void BatchNorm::for_each_group(Work work) const {
+void BatchNorm::for_each_group(int slices, Work work) const {
   const auto per_image = static_cast<std::int64_t>(groups.groups.size());
-  const std::int64_t units = groups.images * per_image;
+  const std::int64_t units = groups.images / slices * per_image;
   const auto run = [&](int thread) {
     for (std::int64_t unit = units * thread / threads; unit < units * (thread + 1) / threads; ++unit)
       work(thread, unit / per_image, groups.groups[static_cast<std::size_t>(unit % per_image)]);
@@ -90,6 +91,7 @@ class Buffers {
   std::byte* workspace() const { return workspace_; }
   bool is_first() const { return slice_ == 0; }
   bool is_last() const { return slice_ == slices_ - 1; }
+  int slices() const { return slices_; }
   Buffers of_slice(int slice, int slices) const {
     Buffers buffers = *this;
     buffers.slice_ = slice;
@@ -126,13 +128,11 @@ Step make_pass(const SharedNorm& norm, const std::string& what, Operands& operan
   Slicing slicing;
   for (const Operand& operand : step.operands) slicing.split.push_back(is_split(*norm, operand));
   slicing.make = [=](int slices) -> Result<SlicedStep> {
-    auto part = std::make_shared<BatchNorm>(*norm);
-    if (part->groups.images % slices != 0) return make_error(Code::unimplemented, "slices of uneven size");
-    part->groups.images /= slices;
+    if (norm->groups.images % slices != 0) return make_error(Code::unimplemented, "slices of uneven size");
     SlicedStep sliced{.workspace = workspace, .keeps_workspace = true};
     sliced.bind = [=](std::span<const SliceBuffer> buffers, std::byte* scratch) -> SlicedStep::Bound {
-      return [work, part, slices, bound = Buffers(buffers, scratch)](int slice) {
-        work(*part, bound.of_slice(slice, slices));
+      return [work, norm, slices, bound = Buffers(buffers, scratch)](int slice) {
+        work(*norm, bound.of_slice(slice, slices));
       };
     };
     return sliced;

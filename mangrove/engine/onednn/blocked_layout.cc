@@ -12,6 +12,7 @@ bool same_order(const Desc& a, const Desc& b) {
   if (a == b) return true;
   const auto& x = a.data;
   const auto& y = b.data;
+  if (x.data_type != y.data_type || x.extra.flags != y.extra.flags) return false;
   if (x.format_kind != dnnl_blocked || y.format_kind != dnnl_blocked) return false;
   if (x.ndims != y.ndims || x.format_desc.blocking.inner_nblks != 0 || y.format_desc.blocking.inner_nblks != 0)
     return false;
@@ -47,18 +48,47 @@ std::string BlockedLayout::describe() const {
   return text;
 }
 
-Desc plain_desc(const Dims& dims) {
+dnnl::memory::data_type data_type_of(DType dtype) {
+  using Type = dnnl::memory::data_type;
+  switch (dtype) {
+    case DType::f32:
+      return Type::f32;
+    case DType::i32:
+      return Type::s32;
+    case DType::i8:
+      return Type::s8;
+    case DType::u8:
+      return Type::u8;
+    case DType::f64:
+    case DType::i64:
+    case DType::boolean:
+      break;
+  }
+  return Type::undef;
+}
+
+Desc plain_desc(const Dims& dims, DType dtype) {
   Dims strides(dims.size());
   std::int64_t stride = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
     stride *= dims[i];
   }
-  return Desc(dims, dnnl::memory::data_type::f32, strides);
+  return Desc(dims, data_type_of(dtype), strides);
 }
 
-Desc any_desc(const Dims& dims) {
-  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+Desc any_desc(const Dims& dims, DType dtype) {
+  return Desc(dims, data_type_of(dtype), dnnl::memory::format_tag::any);
+}
+
+Desc channels_last_desc(const Dims& dims, DType dtype) {
+  using Tag = dnnl::memory::format_tag;
+  return Desc(dims, data_type_of(dtype), dims.size() == 3 ? Tag::nwc : Tag::nhwc);
+}
+
+Desc with_type(Desc desc, DType dtype) {
+  desc.data.data_type = dnnl::memory::convert_to_c(data_type_of(dtype));
+  return desc;
 }
 
 LayoutPtr make_layout(const Desc& desc, const Desc& plain) {

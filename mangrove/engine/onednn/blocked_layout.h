@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mangrove/engine/layout.h"
+#include "mangrove/tensor/dtype.h"
 #include "mangrove/tensor/shape.h"
 
 namespace mangrove::onednn {
@@ -19,7 +20,10 @@ class BlockedLayout final : public Layout {
 
   Bytes bytes() const override { return static_cast<Bytes>(desc_.get_size()); }
   bool equals(const Layout& other) const override;
-  bool is_one_way() const override { return desc_.data.format_kind != dnnl_blocked; }
+  /// Also weights of bytes that have sums of theirs behind them, with which a kernel makes up for signed inputs.
+  bool is_one_way() const override {
+    return desc_.data.format_kind != dnnl_blocked || desc_.data.extra.flags != dnnl_memory_extra_flag_none;
+  }
   /// As oneDNN's format tags: "aBcd16b" is nChw16c.
   std::string describe() const override;
 
@@ -31,10 +35,17 @@ class BlockedLayout final : public Layout {
   Desc plain_;
 };
 
-/// f32, row-major.
-Desc plain_desc(const Dims& dims);
-/// f32, in the format that the primitive likes best.
-Desc any_desc(const Dims& dims);
+/// As oneDNN calls it; `undef` for a type that it does not have.
+dnnl::memory::data_type data_type_of(DType dtype);
+/// Row-major.
+Desc plain_desc(const Dims& dims, DType dtype = DType::f32);
+/// In the format that the primitive likes best.
+Desc any_desc(const Dims& dims, DType dtype = DType::f32);
+/// The channels, dimension 1, innermost. `dims` are an image's: [N, C, W] or [N, C, H, W].
+Desc channels_last_desc(const Dims& dims, DType dtype);
+
+/// The same order of elements, of another type.
+Desc with_type(Desc desc, DType dtype);
 
 /// The layout of a value that lies as `desc`: null where that is the same memory order as `plain`.
 LayoutPtr make_layout(const Desc& desc, const Desc& plain);

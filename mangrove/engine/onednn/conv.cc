@@ -6,14 +6,13 @@
 #include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
 #include "mangrove/engine/onednn/sliced_conv.h"
-#include "mangrove/graph/conv_geometry.h"
 
 namespace mangrove::onednn {
 namespace {
 
 using dnnl::algorithm;
 
-/// One convolution in oneDNN's terms. Weights [O, I, h, w], or [G, O/G, I/G, h, w] with groups.
+/// One convolution in oneDNN's terms.
 struct Convolution {
   explicit Convolution(const KernelRequest& request);
 
@@ -22,29 +21,13 @@ struct Convolution {
   ConvShape shape;
 };
 
-Dims grouped(const Shape& weights, std::int64_t groups) {
-  Dims dims = weights.dims();
-  if (groups == 1) return dims;
-  dims[0] /= groups;
-  dims.insert(dims.begin(), groups);
-  return dims;
-}
-
-Convolution::Convolution(const KernelRequest& request) {
-  const ConvGeometry geometry = conv_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape).value();
-  shape.src = request.inputs[0].shape.dims();
-  shape.weights = grouped(request.inputs[1].shape, geometry.group);
-  shape.dst = request.outputs[0].shape.dims();
+Convolution::Convolution(const KernelRequest& request)
+    : shape(conv_shape(request.node, request.inputs[0].shape, request.inputs[1].shape)) {
   src = input_value(request, 0);
   weights = {request.node.inputs[1], plain_desc(shape.weights)};
   dst = output_value(request);
   has_bias = has_input(request, 2);
   if (has_bias) bias = input_value(request, 2);
-  shape.strides = geometry.window.spatial(geometry.window.strides);
-  shape.dilations = geometry.window.spatial(geometry.window.dilations);
-  for (std::int64_t& dilation : shape.dilations) dilation -= 1;  // oneDNN counts the gaps, ONNX the distance
-  shape.pads_begin = geometry.window.spatial(geometry.window.pads_begin);
-  shape.pads_end = geometry.window.spatial(geometry.window.pads_end);
 }
 
 // How the primitives take their images.
@@ -70,14 +53,7 @@ Format preferred_format(const Convolution& conv, const KernelRequest& request) {
 }
 
 Desc image_desc(const Dims& dims, Format format) {
-  using Tag = dnnl::memory::format_tag;
-  const Tag channels_last = dims.size() == 3 ? Tag::nwc : Tag::nhwc;
-  return Desc(dims, dnnl::memory::data_type::f32, format == Format::channels_last ? channels_last : Tag::any);
-}
-
-bool is_generated(const dnnl::primitive_desc_base& primitive) {
-  const std::string_view name = primitive.impl_info_str();
-  return name.starts_with("jit") || name.starts_with("brg");
+  return format == Format::channels_last ? channels_last_desc(dims, DType::f32) : any_desc(dims);
 }
 
 /// The primitives of one convolution; those for backward where they are wanted.

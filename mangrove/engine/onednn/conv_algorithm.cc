@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/graph/conv_geometry.h"
+
 namespace mangrove::onednn {
 namespace {
 
@@ -35,7 +37,29 @@ bool batch_inside_pays(const ConvShape& conv) {
   return conv.weights[0] >= kLeastChannels && conv.weights[1] >= kLeastChannels;
 }
 
+Dims grouped(const Shape& weights, std::int64_t groups) {
+  Dims dims = weights.dims();
+  if (groups == 1) return dims;
+  dims[0] /= groups;
+  dims.insert(dims.begin(), groups);
+  return dims;
+}
+
 }  // namespace
+
+ConvShape conv_shape(const Node& node, const Shape& input, const Shape& weights) {
+  const ConvGeometry geometry = conv_geometry(node, input, weights).value();
+  const Window& window = geometry.window;
+  ConvShape shape{.src = input.dims(),
+                  .weights = grouped(weights, geometry.group),
+                  .dst = geometry.output_shape().dims(),
+                  .strides = window.spatial(window.strides),
+                  .dilations = window.spatial(window.dilations),
+                  .pads_begin = window.spatial(window.pads_begin),
+                  .pads_end = window.spatial(window.pads_end)};
+  for (std::int64_t& dilation : shape.dilations) dilation -= 1;  // oneDNN counts the gaps, ONNX the distance
+  return shape;
+}
 
 ConvAlgorithm expected_fastest(const ConvShape& conv) {
   if (winograd_pays(conv)) return ConvAlgorithm::winograd;

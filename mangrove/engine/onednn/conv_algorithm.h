@@ -1,14 +1,18 @@
 #pragma once
 
 #include "mangrove/engine/onednn/blocked_layout.h"
+#include "mangrove/graph/graph.h"
 
 namespace mangrove::onednn {
 
-/// What decides how long a convolution takes, in oneDNN's terms: weights [O, I, h, w], or with groups one more
-/// dimension; dilations count the gaps.
+/// What decides how long a convolution takes, in oneDNN's terms: weights [O, I, h, w], or [G, O/G, I/G, h, w] with
+/// groups; dilations count the gaps.
 struct ConvShape {
   Dims src, weights, dst, strides, dilations, pads_begin, pads_end;
 };
+
+/// Of a Conv node, or a QLinearConv, with these shapes, which have been checked.
+ConvShape conv_shape(const Node& node, const Shape& input, const Shape& weights);
 
 enum class ConvAlgorithm {
   direct,        // every product of the definition

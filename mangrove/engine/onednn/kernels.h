@@ -6,11 +6,25 @@
 #include "mangrove/engine/onednn/primitive_step.h"
 
 /// The operators that oneDNN computes, one file per family. For each: `..._supported`, which says no for what oneDNN
-/// cannot do, and `make_...`, which makes the steps and may throw dnnl::error. All values are f32 (checked before).
+/// cannot do, and `make_...`, which makes the steps and may throw dnnl::error. All values are f32 (checked before),
+/// unless it says so.
 namespace mangrove::onednn {
 
 bool conv_supported(const KernelRequest& request);
 NodeKernels make_conv(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Conv of dequantized values, and QLinearConv.
+bool byte_conv_supported(const KernelRequest& request);
+NodeKernels make_byte_conv(const dnnl::engine& engine, const KernelRequest& request);
+
+/// Gemm and MatMul of dequantized values, and QLinearMatMul.
+bool byte_matmul_supported(const KernelRequest& request);
+NodeKernels make_byte_matmul(const dnnl::engine& engine, const KernelRequest& request);
+
+/// QuantizeLinear and DequantizeLinear with one scale.
+bool quantize_supported(const KernelRequest& request);
+NodeKernels make_quantize(const dnnl::engine& engine, const KernelRequest& request);
+NodeKernels make_dequantize(const dnnl::engine& engine, const KernelRequest& request);
 
 /// ConvTranspose.
 bool deconv_supported(const KernelRequest& request);
@@ -70,10 +84,10 @@ inline dnnl::prop_kind forward_kind(const KernelRequest& request) {
   return request.mode == Mode::training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 inline Value input_value(const KernelRequest& request, std::size_t i) {
-  return {request.node.inputs[i], plain_desc(request.inputs[i].shape.dims())};
+  return {request.node.inputs[i], plain_desc(request.inputs[i].shape.dims(), request.inputs[i].dtype)};
 }
 inline Value output_value(const KernelRequest& request) {
-  return {request.output_names[0], plain_desc(request.outputs[0].shape.dims())};
+  return {request.output_names[0], plain_desc(request.outputs[0].shape.dims(), request.outputs[0].dtype)};
 }
 
 }  // namespace mangrove::onednn

@@ -9,6 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "mangrove/engine/onednn/byte_product.h"
 #include "mangrove/engine/onednn/epilogue.h"
 #include "mangrove/engine/onednn/kernels.h"
 
@@ -20,7 +21,18 @@ struct Family {
   bool (*supported)(const KernelRequest&);
   NodeKernels (*make)(const dnnl::engine&, const KernelRequest&);
   bool (*fuses)(const KernelRequest&);  // null: nothing
+  enum class Types {
+    floats,   // f32 only
+    bytes,    // all f32, all u8 or all i8
+    several,  // checks them itself
+  } types = Types::floats;
 };
+
+bool is_byte_product(const KernelRequest& request) {
+  return find_byte_product(request).has_value();
+}
+
+using Types = Family::Types;
 
 constexpr std::array kFamilies{
     Family{"Abs", eltwise_supported, make_eltwise, nullptr},
@@ -28,9 +40,10 @@ constexpr std::array kFamilies{
     Family{"AveragePool", pool_supported, make_pool, nullptr},
     Family{"BatchNormalization", batch_norm_supported, make_batch_norm, batch_norm_fuses},
     Family{"Clip", eltwise_supported, make_eltwise, nullptr},
-    Family{"Concat", concat_supported, make_concat, nullptr},
+    Family{"Concat", concat_supported, make_concat, nullptr, Types::bytes},
     Family{"Conv", conv_supported, make_conv, fuses_residual_and_activation},
     Family{"ConvTranspose", deconv_supported, make_deconv, nullptr},
+    Family{"DequantizeLinear", quantize_supported, make_dequantize, nullptr, Types::several},
     Family{"Div", binary_supported, make_binary, nullptr},
     Family{"Elu", eltwise_supported, make_eltwise, nullptr},
     Family{"Exp", eltwise_supported, make_eltwise, nullptr},
@@ -44,11 +57,14 @@ constexpr std::array kFamilies{
     Family{"LayerNormalization", layer_norm_supported, make_layer_norm, nullptr},
     Family{"MatMul", matmul_supported, make_matmul, fuses_activation},
     Family{"Max", binary_supported, make_binary, nullptr},
-    Family{"MaxPool", pool_supported, make_pool, nullptr},
+    Family{"MaxPool", pool_supported, make_pool, nullptr, Types::bytes},
     Family{"Min", binary_supported, make_binary, nullptr},
     Family{"Mul", binary_supported, make_binary, nullptr},
     Family{"Neg", eltwise_supported, make_eltwise, nullptr},
     Family{"Pow", eltwise_supported, make_eltwise, nullptr},
+    Family{"QLinearConv", byte_conv_supported, make_byte_conv, nullptr, Types::several},
+    Family{"QLinearMatMul", byte_matmul_supported, make_byte_matmul, nullptr, Types::several},
+    Family{"QuantizeLinear", quantize_supported, make_quantize, nullptr, Types::several},
     Family{"Reciprocal", eltwise_supported, make_eltwise, nullptr},
     Family{"Relu", eltwise_supported, make_eltwise, nullptr},
     Family{"Resize", resampling_supported, make_resampling, nullptr},
@@ -60,13 +76,43 @@ constexpr std::array kFamilies{
     Family{"Tanh", eltwise_supported, make_eltwise, nullptr},
 };
 
-const Family* find_family(std::string_view op) {
-  const auto found = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& f) { return f.op == op; });
-  return found == kFamilies.end() ? nullptr : &*found;
+/// Those that read what their inputs are dequantized from.
+constexpr std::array kDequantizedFamilies{
+    Family{"Conv", byte_conv_supported, make_byte_conv, is_byte_product, Types::several},
+    Family{"Gemm", byte_matmul_supported, make_byte_matmul, is_byte_product, Types::several},
+    Family{"MatMul", byte_matmul_supported, make_byte_matmul, is_byte_product, Types::several},
+};
+
+const Family* find_family(const KernelRequest& request) {
+  const auto families =
+      request.dequantized.empty() ? std::span<const Family>(kFamilies) : std::span<const Family>(kDequantizedFamilies);
+  const auto found =
+      std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.op == request.node.op; });
+  return found == families.end() ? nullptr : &*found;
 }
 
-bool is_f32(const ValueInfo& info) {
-  return info.dtype == DType::f32 && info.shape.elements() > 0;
+/// Inputs that are known (sizes or axes, say) no step reads.
+bool is_read(const KernelRequest& request, std::size_t input) {
+  return has_input(request, input) && request.constants[input] == nullptr;
+}
+
+bool has_elements(const KernelRequest& request) {
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    if (is_read(request, i) && request.inputs[i].shape.elements() == 0) return false;
+  }
+  return std::ranges::all_of(request.outputs, [](const ValueInfo& info) { return info.shape.elements() > 0; });
+}
+
+bool has_type(const KernelRequest& request, DType dtype) {
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    if (is_read(request, i) && request.inputs[i].dtype != dtype) return false;
+  }
+  return std::ranges::all_of(request.outputs, [=](const ValueInfo& info) { return info.dtype == dtype; });
+}
+
+bool has_types(const KernelRequest& request, Family::Types types) {
+  if (types == Family::Types::several || has_type(request, DType::f32)) return true;
+  return types == Family::Types::bytes && (has_type(request, DType::u8) || has_type(request, DType::i8));
 }
 
 /// oneDNN decides how to split the work when a primitive is made, by the calling thread's OpenMP setting.
@@ -108,24 +154,22 @@ class OnednnBackend final : public Backend {
   std::string_view name() const override { return "onednn"; }
 
   bool supports(const KernelRequest& request) const override {
-    const Family* family = find_family(request.node.op);
+    const Family* family = find_family(request);
     if (family == nullptr || (!request.epilogue.empty() && !fuses(request))) return false;
-    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-      const bool is_known = request.constants[i] != nullptr;  // sizes or axes, say, that no step reads
-      if (has_input(request, i) && !is_known && !is_f32(request.inputs[i])) return false;
-    }
-    if (!std::all_of(request.outputs.begin(), request.outputs.end(), is_f32)) return false;
+    if (!has_elements(request) || !has_types(request, family->types)) return false;
     // Asking oneDNN itself is the only sure way; it keeps what it made, so that making it again costs little.
     return family->supported(request) && make_kernels(request).ok();
   }
 
+  bool supports_dequantized(const KernelRequest& request) const override { return supports(request); }
+
   bool fuses(const KernelRequest& request) const override {
-    const Family* family = find_family(request.node.op);
+    const Family* family = find_family(request);
     return family != nullptr && family->fuses != nullptr && family->fuses(request);
   }
 
   Result<NodeKernels> make_kernels(const KernelRequest& request) const override try {
-    const Family* family = find_family(request.node.op);
+    const Family* family = find_family(request);
     MG_CHECK_MSG(family != nullptr, request.node.op);
     const OpenMpThreads threads(request.threads);
     return family->make(engine_, request);
@@ -151,15 +195,16 @@ class OnednnBackend final : public Backend {
 Result<Step> OnednnBackend::make_reorder(const ValueInfo& info, const LayoutPtr& from, const LayoutPtr& to) const try {
   const BlockedLayout* source = as_blocked(from);
   const BlockedLayout* target = as_blocked(to);
-  if ((from && source == nullptr) || (to && target == nullptr) || info.dtype != DType::f32)
-    return make_error(Code::unimplemented,
-                      "reorder of " + to_string(info.shape) + ": not a layout of f32 values in oneDNN");
+  if ((from && source == nullptr) || (to && target == nullptr) ||
+      data_type_of(info.dtype) == dnnl::memory::data_type::undef)
+    return make_error(Code::unimplemented, "reorder of " + to_string(info.shape) + " of " + dtype_name(info.dtype) +
+                                               ": not a layout of values in oneDNN");
   if (source != nullptr && target != nullptr && source->plain() != target->plain())
     return make_error(Code::unimplemented, "reorder of " + to_string(info.shape) + " from " + source->describe() +
                                                " to " + target->describe() + ": they have different dimensions");
   const Desc plain = source != nullptr   ? source->plain()
                      : target != nullptr ? target->plain()
-                                         : plain_desc(info.shape.dims());
+                                         : plain_desc(info.shape.dims(), info.dtype);
   const Value value{"", plain};
   const OpenMpThreads threads(1);  // small beside the kernels
   return copy_step(engine_, "reorder", "", read_value(DNNL_ARG_FROM, value, desc_of(from, plain)),

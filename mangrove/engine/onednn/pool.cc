@@ -44,31 +44,44 @@ Pooling::Pooling(const KernelRequest& request) {
   end = window.spatial(reached);
 }
 
+bool is_byte(const ValueInfo& info) {
+  return info.dtype == DType::u8 || info.dtype == DType::i8;
+}
+
 /// Images of one pixel lie plain and channels last at once; oneDNN only has fast kernels for what is called the latter.
 Desc lying_channels_last(const Desc& desc) {
   const Dims dims = desc.dims();
   const bool is_pixel = std::all_of(dims.begin() + 2, dims.end(), [](std::int64_t dim) { return dim == 1; });
   if (!is_pixel || dims.size() != 4 || desc != plain_desc(dims)) return desc;
-  return Desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc);
+  return channels_last_desc(dims, DType::f32);
+}
+
+/// How the step wants its input: floats as they lie; bytes channels last, the only way that oneDNN pools them fast.
+Desc wanted_desc(const KernelRequest& request, const Value& src) {
+  if (is_byte(request.inputs[0])) return channels_last_desc(src.plain.dims(), request.inputs[0].dtype);
+  return lying_channels_last(desc_of(request.layouts[0], src.plain));
 }
 
 }  // namespace
 
 bool pool_supported(const KernelRequest& request) {
+  if (is_byte(request.inputs[0]) && request.inputs[0].shape.rank() != 4) return false;
   return request.outputs.size() == 1 && !Pooling(request).counts_beyond;
 }
 
 NodeKernels make_pool(const dnnl::engine& engine, const KernelRequest& request) {
   const Pooling pool(request);
   const Value src = input_value(request, 0), dst = output_value(request);
-  const Desc src_desc = lying_channels_last(desc_of(request.layouts[0], src.plain));
+  const Desc src_desc = wanted_desc(request, src);
+  const bool trains = request.mode == Mode::training && !is_byte(request.inputs[0]);
   const dnnl::pooling_v2_forward::primitive_desc forward(
-      {forward_kind(request), pool.kind, src_desc, any_desc(request.outputs[0].shape.dims()), pool.strides, pool.kernel,
-       pool.dilations, pool.begin, pool.end},
+      {trains ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, pool.kind, src_desc,
+       any_desc(request.outputs[0].shape.dims(), request.outputs[0].dtype), pool.strides, pool.kernel, pool.dilations,
+       pool.begin, pool.end},
       user_scratchpad(), engine);
   const std::string& node = request.node.name;
   const std::string maxima = node + "/maxima";  // which element of each window was the largest
-  const bool keeps_maxima = pool.kind == algorithm::pooling_max && request.mode == Mode::training;
+  const bool keeps_maxima = pool.kind == algorithm::pooling_max && trains;
   std::vector<Argument> arguments{read_value(DNNL_ARG_SRC, src, src_desc),
                                   write_value(DNNL_ARG_DST, dst, forward.dst_desc())};
   if (keeps_maxima) arguments.push_back(write_saved(DNNL_ARG_WORKSPACE, maxima, forward.workspace_desc()));

@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <memory>
+#include <string_view>
 
 namespace mangrove::onednn {
 namespace {
@@ -78,6 +79,11 @@ dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+bool is_generated(const dnnl::primitive_desc_base& primitive) {
+  const std::string_view name = primitive.impl_info_str();
+  return name.starts_with("jit") || name.starts_with("brg") || name.starts_with("brdgmm");
 }
 
 Step primitive_step(const dnnl::primitive_desc_base& primitive, std::string name, std::string node,

@@ -31,6 +31,9 @@ Argument write_saved(int id, const std::string& name, const Desc& desc);
 /// Attributes under which oneDNN asks for its scratch memory instead of allocating it.
 dnnl::primitive_attr user_scratchpad();
 
+/// Whether a primitive is machine code made for the shape, not the plain loops that oneDNN has for the rest.
+bool is_generated(const dnnl::primitive_desc_base& primitive);
+
 /// One oneDNN primitive (made here, with its machine code) as a Step; its scratchpad is the step's workspace.
 /// Throws dnnl::error.
 Step primitive_step(const dnnl::primitive_desc_base& primitive, std::string name, std::string node,

@@ -6,10 +6,18 @@
 #include <algorithm>
 #include <memory>
 
+#include "mangrove/engine/accumulate.h"
+
 namespace mangrove::onednn {
 namespace {
 
 using Handle = dnnl::primitive_desc_base;
+
+/// An argument of the primitive for the whole batch: all that is kept of an Argument, as long as the program lives.
+struct Lies {
+  int id;
+  Desc desc;
+};
 
 bool is_image(int argument) {
   return argument == DNNL_ARG_SRC || argument == DNNL_ARG_DST || argument == DNNL_ARG_DIFF_SRC ||
@@ -33,12 +41,12 @@ Desc slice_of(Desc desc, int slices) {
 }
 
 /// The same primitive for 1 / slices of the images. `forward`: likewise sliced; null for a forward primitive.
-Handle slice_primitive(const Handle& whole, const Handle* forward, const std::vector<Argument>& arguments, int slices) {
+Handle slice_primitive(const Handle& whole, const Handle* forward, const std::vector<Lies>& arguments, int slices) {
   const dnnl_convolution_desc_t* made_from = nullptr;
   dnnl::error::wrap_c_api(dnnl_primitive_desc_query(whole.get(), dnnl_query_convolution_d, 0, &made_from),
                           "no descriptor of a convolution");
   dnnl_convolution_desc_t desc = *made_from;
-  for (const Argument& argument : arguments) {
+  for (const Lies& argument : arguments) {
     const Desc lies = is_image(argument.id) ? slice_of(argument.desc, slices) : argument.desc;
     switch (argument.id) {
       case DNNL_ARG_SRC:
@@ -74,16 +82,16 @@ Handle slice_primitive(const Handle& whole, const Handle* forward, const std::ve
 /// The primitive with its arguments; images move from slice to slice, sums of gradients go through a buffer.
 class BoundSlices {
  public:
-  BoundSlices(const Handle& desc_of_primitive, dnnl::primitive primitive, const std::vector<Argument>& arguments,
-              int slices, std::span<const SliceBuffer> buffers, std::byte* workspace)
-      : primitive_(std::move(primitive)), stream_(desc_of_primitive.get_engine()) {
+  BoundSlices(const Handle& desc_of_primitive, dnnl::primitive primitive, const std::vector<Lies>& arguments,
+              int slices, int threads, std::span<const SliceBuffer> buffers, std::byte* workspace)
+      : primitive_(std::move(primitive)), stream_(desc_of_primitive.get_engine()), threads_(threads) {
     std::byte* scratch = workspace;
     if (const Desc scratchpad = desc_of_primitive.scratchpad_desc(); scratchpad.get_size() > 0) {
       add(DNNL_ARG_SCRATCHPAD, scratchpad, {workspace, 0});
       scratch += rounded(scratchpad.get_size());
     }
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const auto& [id, desc, operand] = arguments[i];
+      const auto& [id, desc] = arguments[i];
       add(id, is_image(id) ? slice_of(desc, slices) : desc, buffers[i]);
       if (!is_sum(id)) continue;
       sums_.push_back({memories_.size() - 1, reinterpret_cast<float*>(buffers[i].start),
@@ -92,9 +100,9 @@ class BoundSlices {
     }
   }
 
-  static Bytes workspace_bytes(const Handle& primitive, const std::vector<Argument>& arguments) {
+  static Bytes workspace_bytes(const Handle& primitive, const std::vector<Lies>& arguments) {
     std::size_t bytes = rounded(primitive.scratchpad_desc().get_size());
-    for (const Argument& argument : arguments)
+    for (const Lies& argument : arguments)
       if (is_sum(argument.id)) bytes += rounded(argument.desc.get_size());
     return static_cast<Bytes>(bytes);
   }
@@ -108,7 +116,7 @@ class BoundSlices {
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
     MG_CHECK_MSG(status == dnnl_success, std::string("oneDNN: ") + dnnl_status2str(status));
     if (slice == 0) return;
-    for (const Sum& sum : sums_) add(sum);
+    for (const Sum& sum : sums_) accumulate(sum.total, sum.term, sum.elements, threads_);
   }
 
  private:
@@ -119,15 +127,7 @@ class BoundSlices {
     std::size_t elements;
   };
 
-  static void add(const Sum& sum) {
-    constexpr std::size_t kWorthThreads = 1 << 15;
-#pragma omp parallel for if (sum.elements >= kWorthThreads)
-    for (std::size_t i = 0; i < sum.elements; ++i) sum.total[i] += sum.term[i];
-  }
-
-  static std::size_t rounded(std::size_t bytes) {
-    return (bytes + 63) / 64 * 64;
-  }
+  static std::size_t rounded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
   void add(int id, const Desc& desc, const SliceBuffer& place) {
     memories_.emplace_back(desc, stream_.get_engine(), place.start);
@@ -137,6 +137,7 @@ class BoundSlices {
 
   dnnl::primitive primitive_;
   dnnl::stream stream_;
+  int threads_;
   std::vector<dnnl::memory> memories_;
   std::vector<SliceBuffer> places_;  // parallel to memories_
   std::vector<dnnl_exec_arg_t> arguments_;
@@ -144,9 +145,9 @@ class BoundSlices {
 };
 
 Result<SlicedStep> make_sliced(const Handle& whole, const std::optional<Handle>& forward,
-                               const std::vector<Argument>& forward_arguments, const std::vector<Argument>& arguments,
+                               const std::vector<Lies>& forward_arguments, const std::vector<Lies>& arguments,
                                int slices, int threads) try {
-  for (const Argument& argument : arguments) {
+  for (const Lies& argument : arguments) {
     if (is_image(argument.id) && (argument.desc.data.dims[0] % slices != 0 || !batch_is_outermost(argument.desc)))
       return make_error(Code::unimplemented, "slices of uneven size");
   }
@@ -160,7 +161,7 @@ Result<SlicedStep> make_sliced(const Handle& whole, const std::optional<Handle>&
   SlicedStep step;
   step.workspace = BoundSlices::workspace_bytes(desc, arguments);
   step.bind = [=](std::span<const SliceBuffer> buffers, std::byte* workspace) -> SlicedStep::Bound {
-    auto bound = std::make_shared<BoundSlices>(desc, primitive, arguments, slices, buffers, workspace);
+    auto bound = std::make_shared<BoundSlices>(desc, primitive, arguments, slices, threads, buffers, workspace);
     return [bound](int slice) { bound->run(slice); };
   };
   return step;
@@ -174,17 +175,21 @@ void allow_slices(Step& step, const dnnl::primitive_desc_base& primitive,
                   const dnnl::convolution_forward::primitive_desc* forward, const std::vector<Argument>& arguments,
                   int threads) {
   Slicing slicing;
-  for (const Argument& argument : arguments) slicing.split.push_back(is_image(argument.id));
+  std::vector<Lies> lies;
+  for (const Argument& argument : arguments) {
+    slicing.split.push_back(is_image(argument.id));
+    lies.push_back({argument.id, argument.desc});
+  }
   std::optional<Handle> hint;
-  std::vector<Argument> hint_arguments;
+  std::vector<Lies> hint_lies;
   if (forward != nullptr) {
     hint = *forward;
-    hint_arguments = {{DNNL_ARG_SRC, forward->src_desc(), {}},
-                      {DNNL_ARG_WEIGHTS, forward->weights_desc(), {}},
-                      {DNNL_ARG_DST, forward->dst_desc(), {}}};
+    hint_lies = {{DNNL_ARG_SRC, forward->src_desc()},
+                 {DNNL_ARG_WEIGHTS, forward->weights_desc()},
+                 {DNNL_ARG_DST, forward->dst_desc()}};
   }
   slicing.make = [=, whole = Handle(primitive)](int slices) {
-    return make_sliced(whole, hint, hint_arguments, arguments, slices, threads);
+    return make_sliced(whole, hint, hint_lies, lies, slices, threads);
   };
   step.slicing = std::move(slicing);
 }

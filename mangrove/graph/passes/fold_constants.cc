@@ -31,8 +31,24 @@ bool stays_small(const Graph& graph, const Node& node) {
   return added <= kMostAddedBytes;
 }
 
-// `trained`: initializers that must stay as they are.
-bool may_fold(const Graph& graph, const Node& node, const GraphParts& parts, const Names& trained) {
+// Results of DequantizeLinear that a product of dequantized values reads: a kernel multiplies the bytes themselves.
+Names factors_of_bytes(const Graph& graph) {
+  Names dequantized, factors;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == "DequantizeLinear") dequantized.insert(node.outputs[0]);
+    const bool is_product = node.op == "Conv" || node.op == "Gemm" || node.op == "MatMul";
+    if (!is_product || !dequantized.contains(node.inputs[0])) continue;
+    for (const std::string& input : node.inputs) {
+      if (dequantized.contains(input)) factors.insert(input);
+    }
+  }
+  return factors;
+}
+
+// `trained`: initializers that must stay as they are. `factors`: results that must stay computed.
+bool may_fold(const Graph& graph, const Node& node, const GraphParts& parts, const Names& trained,
+              const Names& factors) {
+  if (factors.contains(node.outputs[0])) return false;
   for (const std::string& input : node.inputs) {
     if (!input.empty() && (!parts.initializers.contains(input) || trained.contains(input))) return false;
   }
@@ -64,9 +80,10 @@ Names trained_values(const Graph& graph, const PassContext& context) {
 Result<Rewrite> fold_constants(const Graph& graph, const PassContext& context) {
   Rewrite rewrite{graph.parts(), {}};
   const Names trained = trained_values(graph, context);
+  const Names factors = factors_of_bytes(graph);
   std::vector<Node> kept;
   for (const Node& node : graph.nodes()) {
-    if (!may_fold(graph, node, rewrite.parts, trained)) {
+    if (!may_fold(graph, node, rewrite.parts, trained, factors)) {
       kept.push_back(node);
       continue;
     }

@@ -9,6 +9,8 @@ constexpr Pass kPasses[] = {
     {"fold_constants", "compute once what depends on constants only", false, passes_detail::fold_constants},
     {"fold_batch_norm", "put a BatchNormalization into the weights of the Conv, ConvTranspose or Gemm before it", true,
      passes_detail::fold_batch_norm},
+    {"keep_bytes", "pool and move bytes rather than floats dequantized from them, and quantize nothing twice", true,
+     passes_detail::keep_bytes},
     {"eliminate_common", "compute once what several nodes compute alike", false, passes_detail::eliminate_common},
     {"eliminate_dead", "take out nodes and initializers that no output needs", false, passes_detail::eliminate_dead},
 };

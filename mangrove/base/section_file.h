@@ -1,19 +1,23 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "mangrove/base/file.h"
-#include "mangrove/cli/keys.h"
+#include "mangrove/base/keys.h"
 
-namespace mangrove::cli {
+namespace mangrove {
 
-/// A job file: YAML, one section per command to run (train, eval, infer), in their order in the file, each with that
-/// command's keys. Keys outside sections (e.g. data, local) hold for every section that has them. docs/jobs.md shows
-/// examples.
-class JobFile {
+/// A YAML file of settings: sections, each with keys and values, and keys outside sections, which hold for every
+/// section that has them. docs/jobs.md shows examples.
+class SectionFile {
  public:
+  /// What is read, for its checks and messages.
+  struct Kind {
+    std::string name;                   // "job file"
+    std::vector<std::string> sections;  // the known ones; empty: sections have names of their own
+    std::string example;                // a section's name
+  };
   struct Setting {
     std::string key;
     std::string value;
@@ -27,7 +31,7 @@ class JobFile {
 
   /// errors: not_found; invalid_argument (not YAML, unknown section, no section, a value that is not a scalar, a key
   /// given twice; names file and line).
-  static Result<JobFile> load(const fs::path& path, const std::vector<std::string>& known_sections);
+  static Result<SectionFile> load(const fs::path& path, const Kind& kind);
 
   const std::vector<Section>& sections() const { return sections_; }
   /// Sets `keys` from the common keys that they have, then from the section's own.
@@ -35,12 +39,14 @@ class JobFile {
   Status apply(const Section& section, const Keys& keys) const;
   /// A common key that no section has is a mistake. errors: invalid_argument.
   Status check_common(const std::vector<std::string>& known_keys) const;
+  /// "FILE:LINE"
+  std::string where(int line) const { return path_.string() + ":" + std::to_string(line); }
 
  private:
-  std::string where(int line) const { return path_.string() + ":" + std::to_string(line); }
+  Status add_section(const Kind& kind, Section section);
   fs::path path_;
   std::vector<Setting> common_;
   std::vector<Section> sections_;
 };
 
-}  // namespace mangrove::cli
+}  // namespace mangrove

@@ -1,4 +1,4 @@
-#include "mangrove/cli/keys.h"
+#include "mangrove/base/keys.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -8,7 +8,7 @@
 
 #include "mangrove/base/nearest.h"
 
-namespace mangrove::cli {
+namespace mangrove {
 namespace {
 
 /// The whole text as a number within [low, high].
@@ -36,7 +36,7 @@ std::string Key::flag() const {
 }
 
 void Keys::add(std::string name, std::string& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help),
+  keys_.push_back({std::move(name), std::move(help), false,
                    [&target](const std::string& text) -> Status {
                      target = text;
                      return {};
@@ -45,7 +45,7 @@ void Keys::add(std::string name, std::string& target, std::string help) {
 }
 
 void Keys::add(std::string name, std::int64_t& target, std::string help, std::int64_t low, std::int64_t high) {
-  keys_.push_back({std::move(name), std::move(help),
+  keys_.push_back({std::move(name), std::move(help), false,
                    [&target, low, high](const std::string& text) -> Status {
                      MG_TRY(target,
                             parse_number(text, low, high, fmt::format("a whole number from {} to {}", low, high)));
@@ -55,7 +55,7 @@ void Keys::add(std::string name, std::int64_t& target, std::string help, std::in
 }
 
 void Keys::add(std::string name, double& target, std::string help, double low, double high) {
-  keys_.push_back({std::move(name), std::move(help),
+  keys_.push_back({std::move(name), std::move(help), false,
                    [&target, low, high](const std::string& text) -> Status {
                      MG_TRY(target, parse_number(text, low, high, describe_range(low, high)));
                      return {};
@@ -63,8 +63,19 @@ void Keys::add(std::string name, double& target, std::string help, double low, d
                    [&target] { return fmt::format("{}", target); }});
 }
 
+void Keys::add(std::string name, bool& target, std::string help) {
+  keys_.push_back({std::move(name), std::move(help), true,
+                   [&target](const std::string& text) -> Status {
+                     if (text != "true" && text != "false")
+                       return make_error(Code::invalid_argument, fmt::format("'{}' is neither true nor false", text));
+                     target = text == "true";
+                     return {};
+                   },
+                   [&target] { return target ? "true" : "false"; }});
+}
+
 void Keys::add_seconds(std::string name, Seconds& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help),
+  keys_.push_back({std::move(name), std::move(help), false,
                    [&target](const std::string& text) -> Status {
                      MG_TRY(target, parse_seconds(text));
                      return {};
@@ -73,12 +84,21 @@ void Keys::add_seconds(std::string name, Seconds& target, std::string help) {
 }
 
 void Keys::add_bytes(std::string name, Bytes& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help),
+  keys_.push_back({std::move(name), std::move(help), false,
                    [&target](const std::string& text) -> Status {
                      MG_TRY(target, parse_bytes(text));
                      return {};
                    },
                    [&target] { return std::to_string(target); }});
+}
+
+void Keys::add_rate(std::string name, BytesPerSecond& target, std::string help) {
+  keys_.push_back({std::move(name), std::move(help), false,
+                   [&target](const std::string& text) -> Status {
+                     MG_TRY(target, parse_rate(text));
+                     return {};
+                   },
+                   [&target] { return fmt::format("{}B/s", target); }});
 }
 
 const Key* Keys::find(std::string_view name) const {
@@ -110,4 +130,4 @@ std::string to_yaml(const std::string& section, const Keys& keys) {
   return std::string(out.c_str()) + "\n";
 }
 
-}  // namespace mangrove::cli
+}  // namespace mangrove

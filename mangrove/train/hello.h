@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mangrove/graph/graph.h"
+#include "mangrove/train/messages.pb.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+// What a worker's Hello says of the job's data.
+
+std::vector<std::string> class_names(const Hello& hello);
+
+/// The data must be what the network was built for. errors: invalid_argument (names both).
+Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello);
+
+/// The trained network as it is exported: its metadata say what it was trained on, how that was prepared, and what its
+/// classes are called.
+Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello);
+
+}  // namespace mangrove::train

@@ -1,0 +1,302 @@
+#include "mangrove/train/leader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "mangrove/data/loader.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/train/hello.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+
+}  // namespace
+
+Leader::Leader(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master)
+    : job_(job),
+      context_(context),
+      recipe_(recipe),
+      master_(std::move(master)),
+      reports_(context),
+      workers_(context, reports_, step_timeout(job)),
+      batch_(static_cast<std::size_t>(job.batch())) {}
+
+Status Leader::run() {
+  const Status status = train();
+  workers_.end();
+  return status;
+}
+
+Status Leader::train() {
+  MG_RETURN_IF_ERROR(prepare());
+  start_ = last_checkpoint_ = last_report_ = context_.clock.now();
+  if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
+  while (epoch_ < job_.epochs() && !master_->best().is_stale(epoch_, recipe_.patience))
+    MG_RETURN_IF_ERROR(train_epoch());
+  if (epoch_ < job_.epochs()) reports_.stopped_early(epoch_, master_->best());
+  const Seconds seconds = train_seconds();
+  const Instant start = context_.clock.now();
+  MG_TRY(const Evaluation test, evaluate(/*validation=*/false));
+  eval_seconds_ = context_.clock.now() - start;
+  finish(test, seconds);
+  return {};
+}
+
+Status Leader::prepare() {
+  if (context_.endpoint.size() < 2)
+    return make_error(Code::invalid_argument, "nodes: training needs at least one node, got 0");
+  std::optional<learn::Checkpoint> checkpoint;
+  if (!job_.resume_from().empty()) {
+    MG_TRY(checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
+  }
+  MG_TRY(data_, workers_.gather());
+  MG_RETURN_IF_ERROR(check_data(master_->graph(), job_, data_));
+  if (data_.validation_samples() == 0 && (recipe_.patience > 0 || master_->schedule().row().needs_validation)) {
+    return make_error(Code::invalid_argument,
+                      (recipe_.patience > 0 ? "patience" : "schedule '" + recipe_.schedule.name + "'") +
+                          " goes by validation, but data set '" + job_.data() +
+                          "' has no validation split; set `validation`");
+  }
+  samples_per_epoch_ = data_.train_samples();
+  MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
+  pace_ = {samples_per_step(workers_.ready().size()),
+           base_learning_rate(job_, *optimizer, workers_in_step(workers_.ready().size()))};
+  settings_ = settings_text(job_, recipe_, master_->graph(), samples_per_epoch_);
+  return checkpoint ? resume(*checkpoint) : Status();
+}
+
+Status Leader::resume(const learn::Checkpoint& checkpoint) {
+  MG_RETURN_IF_ERROR(check_same_settings(checkpoint.job, settings_));
+  MG_TRY(const Pace before, pace_of(checkpoint.job));
+  const auto in_range = [&](std::uint32_t index) { return index < samples_per_epoch_; };
+  if (checkpoint.epoch > job_.epochs() || static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
+      !std::all_of(checkpoint.pending.begin(), checkpoint.pending.end(), in_range)) {
+    return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
+  }
+  MG_RETURN_IF_ERROR(master_->restore(checkpoint).context("resume"));
+  if (before.samples_per_step != pace_.samples_per_step)
+    reports_.resumed_with_other_workers(before.samples_per_step, pace_.samples_per_step);
+  pace_ = before;
+  step_ = checkpoint.step;
+  epoch_ = checkpoint.epoch;
+  epoch_stats_ = checkpoint.epoch_stats;
+  work_ = EpochWork(checkpoint.pending);
+  seconds_before_ = checkpoint.train_seconds;
+  samples_before_ = samples_ = epoch_ * samples_per_epoch_ + (work_.done() ? 0 : epoch_stats_.count);
+  return {};
+}
+
+EpochWork Leader::work_of_epoch(std::int64_t epoch) const {
+  return EpochWork(data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(),
+                                     static_cast<std::uint64_t>(epoch)));
+}
+
+Status Leader::train_epoch() {
+  if (work_.done()) {  // else it continues one from a checkpoint
+    work_ = work_of_epoch(epoch_);
+    epoch_stats_ = {};
+  }
+  while (!work_.done()) {
+    if (context_.stop.stop_requested()) return stopped();
+    MG_RETURN_IF_ERROR(advance());
+    if (context_.clock.now() - last_report_ >= kProgressInterval || work_.done()) report_progress();
+    if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done()) save_checkpoint();
+  }
+  ++epoch_;
+  MG_RETURN_IF_ERROR(finish_epoch());
+  save_checkpoint();
+  return {};
+}
+
+/// Measures the validation split, where there is one, and reports the epoch that is done.
+Status Leader::finish_epoch() {
+  Reports::Epoch report;
+  report.epoch = epoch_;
+  report.train = epoch_stats_;
+  report.learning_rate = rate_at(epoch_ * steps_per_epoch() - 1);
+  std::string best_model;
+  if (data_.validation_samples() > 0) {
+    const Instant start = context_.clock.now();
+    MG_TRY(const Evaluation measured, evaluate(/*validation=*/true));
+    validation_seconds_ += context_.clock.now() - start;
+    master_->schedule().observe(measured.loss);
+    const double accuracy = measured.confusion.accuracy();
+    if (master_->best().observe(epoch_, accuracy, measured.loss)) best_model = model();
+    report.validation = {true, accuracy, measured.loss, master_->best()};
+  }
+  report.train_seconds = train_seconds();
+  reports_.epoch(report, std::move(best_model));
+  return {};
+}
+
+/// Of a run that was stopped between an epoch and its validation.
+bool Leader::validation_is_due() const {
+  return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < epoch_;
+}
+
+Work Leader::training(const EpochWork::Samples& samples, const EpochWork::Samples& next, bool next_epoch) const {
+  Work work;
+  work.set_kind(Work::TRAIN);
+  work.set_version(step_);
+  work.set_epoch(epoch_);
+  work.mutable_samples()->Add(samples.begin(), samples.end());
+  if (!next.empty()) {
+    work.mutable_next_samples()->Add(next.begin(), next.end());
+    work.set_next_epoch(epoch_ + (next_epoch ? 1 : 0));
+  }
+  return work;
+}
+
+/// None of it done; nothing where this epoch is the last.
+EpochWork Leader::next_epoch_work() const {
+  return epoch_ + 1 < job_.epochs() ? work_of_epoch(epoch_ + 1) : EpochWork();
+}
+
+std::map<net::Rank, Work> Leader::assign_to_ready() {
+  const net::RankSet ranks = workers_.ready();
+  const auto parts = work_.assign(ranks, batch_);
+  // the first samples of the next epoch are loaded during the last step of this one
+  const bool last_step = work_.pending_count() == 0;
+  const auto next = last_step ? next_epoch_work().preview(ranks, batch_) : work_.preview(ranks, batch_);
+  std::map<net::Rank, Work> works;
+  for (const auto& [rank, samples] : parts) {
+    const auto found = next.find(rank);
+    works[rank] = training(samples, found == next.end() ? EpochWork::Samples() : found->second, last_step);
+  }
+  return works;
+}
+
+Result<std::optional<Workers::Answered>> Leader::next_answer() {
+  if (context_.stop.stop_requested()) return stopped().error();
+  MG_TRY(Workers::News news, workers_.next());
+  if (auto* answered = std::get_if<Workers::Answered>(&news)) return std::optional(std::move(*answered));
+  if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
+    if (work_.holds(dropped->rank))
+      reports_.work_reassigned(dropped->rank, dropped->reason, work_.give_back(dropped->rank), step_);
+  }
+  return std::optional<Workers::Answered>();
+}
+
+Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
+  std::vector<Master::Part> parts;
+  for (const Workers::Answered& answered : answers) parts.push_back({answered.body(), answered.answer.count()});
+  return apply(answers, parts, rate);
+}
+
+Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const Master::Part> parts, float rate) {
+  learn::BatchStats stats;
+  for (const Workers::Answered& answered : answers) {
+    const Answer& answer = answered.answer;
+    if (!std::isfinite(answer.loss())) {
+      return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step_) +
+                                                ": the loss is no number any more; try a lower learning_rate");
+    }
+    stats += {answer.loss(), answer.correct(), answer.count()};
+  }
+  for (const Workers::Answered& answered : answers) work_.finish(answered.rank);
+  last_rate_ = rate * learning_rate(stats.count);
+  master_->step(parts, last_rate_, step_ + 1);
+  epoch_stats_ += stats;
+  recent_ += stats;
+  samples_ += stats.count;
+  ++step_;
+  return {};
+}
+
+std::int64_t Leader::steps_per_epoch() const {
+  return (samples_per_epoch_ + pace_.samples_per_step - 1) / pace_.samples_per_step;
+}
+
+float Leader::rate_at(std::int64_t position) const {
+  return master_->schedule().rate(
+      pace_.base_learning_rate,
+      {.step = position, .total = steps_per_epoch() * job_.epochs(), .steps_per_epoch = steps_per_epoch()});
+}
+
+/// Of an update with so many samples. The schedule follows the samples, not the steps: when workers are lost, steps
+/// become more and smaller, and the rate still ends where it should. Without losses this is the number of steps done.
+float Leader::learning_rate(std::int64_t taken) const {
+  const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.unfinished_count());
+  return rate_at(epoch_ * steps_per_epoch() + (done - taken) / pace_.samples_per_step);
+}
+
+/// What workers have not finished when the job is asked to stop is left to the run that resumes it.
+Status Leader::stopped() {
+  save_checkpoint();
+  return make_error(Code::cancelled,
+                    "stopped after step " + std::to_string(step_) + "; the checkpoint goes on from there");
+}
+
+void Leader::save_checkpoint() {
+  learn::Checkpoint checkpoint;
+  checkpoint.job = with_pace(settings_, pace_);
+  master_->save(checkpoint);
+  checkpoint.step = step_;
+  checkpoint.epoch = epoch_;
+  checkpoint.pending = work_.unfinished();
+  checkpoint.epoch_stats = epoch_stats_;
+  checkpoint.train_seconds = train_seconds();
+  checkpoint.micro_batches = workers_.micro_batches();
+  reports_.checkpoint(epoch_, step_, learn::encode_checkpoint(checkpoint));
+  last_checkpoint_ = context_.clock.now();
+}
+
+void Leader::report_progress() {
+  Reports::Progress progress;
+  progress.epoch = epoch_ + 1;
+  progress.epochs = job_.epochs();
+  progress.step = step_;
+  progress.total = job_.epochs() * samples_per_epoch_;
+  progress.done = samples_;
+  const std::int64_t per_step = samples_per_step(std::max<std::size_t>(1, workers_.in_use().size()));
+  progress.steps = step_ + (static_cast<std::int64_t>(work_.unfinished_count()) + per_step - 1) / per_step +
+                   (job_.epochs() - epoch_ - 1) * ((samples_per_epoch_ + per_step - 1) / per_step);
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, recent_.count));
+  progress.loss = recent_.loss / count;
+  progress.accuracy = static_cast<double>(recent_.correct) / count;
+  progress.learning_rate = last_rate_;
+  const Seconds seconds = train_seconds() - seconds_before_;
+  progress.images_per_s = seconds > 0 ? static_cast<double>(samples_ - samples_before_) / seconds : 0;
+  reports_.train_progress(progress);
+  recent_ = {};
+  last_report_ = context_.clock.now();
+}
+
+Result<Evaluation> Leader::evaluate(bool validation) {
+  const EvaluationTask task{.validation = validation,
+                            .samples = validation ? data_.validation_samples() : data_.test_samples(),
+                            .classes = data_.classes_size(),
+                            .batch = job_.batch(),
+                            .version = step_};
+  Result<Evaluation> evaluation = evaluate_on_workers(context_, workers_, reports_, task, master_->evaluated());
+  if (!evaluation.ok() && context_.stop.stop_requested()) return stopped().error();
+  return evaluation;
+}
+
+/// As ONNX.
+std::string Leader::model() {
+  return encode_onnx(labelled(master_->model(), job_, data_));
+}
+
+void Leader::finish(const Evaluation& test, Seconds train_seconds) {
+  Reports::Result result;
+  result.epochs = epoch_;
+  result.steps = step_;
+  result.samples = samples_;
+  result.batch = job_.batch();
+  result.workers = static_cast<int>(workers_.ready().size());
+  result.train_seconds = train_seconds;
+  result.eval_seconds = eval_seconds_;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, epoch_stats_.count));
+  result.loss = epoch_stats_.loss / count;
+  result.train_accuracy = static_cast<double>(epoch_stats_.correct) / count;
+  result.class_names = class_names(data_);
+  result.best = master_->best();
+  result.test_loss = test.loss;
+  reports_.result(result, test.confusion, model());
+}
+
+}  // namespace mangrove::train

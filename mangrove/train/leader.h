@@ -1,0 +1,111 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/epoch_work.h"
+#include "mangrove/train/evaluation.h"
+#include "mangrove/train/job_settings.h"
+#include "mangrove/train/master.h"
+#include "mangrove/train/workers.h"
+
+namespace mangrove::train {
+
+/// Rank 0 of a training job: what all strategies share. It walks through the epochs, says which samples are to be
+/// visited, validates, reports, saves checkpoints and resumes, and tests the network in the end. A strategy derives
+/// from it and says how samples become updates. threads: one at a time.
+class Leader {
+ public:
+  Leader(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master);
+  virtual ~Leader() = default;
+
+  /// Plays the role to the end of the job, and ends that of the workers. errors: those of Strategy::run.
+  Status run();
+
+ protected:
+  /// Gives samples out and takes answers in until there is an update, or something else has changed. Called as long as
+  /// the epoch has samples that nobody has learnt from; all must have been counted when it is over.
+  virtual Status advance() = 0;
+  /// Samples that one update learns from while so many workers are there.
+  virtual std::int64_t samples_per_step(std::size_t workers) const = 0;
+  /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
+  virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
+
+  const TrainJob& job() const { return job_; }
+  net::RoleContext& context() { return context_; }
+  Workers& workers() { return workers_; }
+  Reports& reports() { return reports_; }
+  EpochWork& work() { return work_; }
+  std::size_t batch() const { return batch_; }
+  std::int64_t step() const { return step_; }  // updates so far
+
+  Master& master() { return *master_; }
+  float last_rate() const { return last_rate_; }  // learning rate of the last update
+
+  /// Work for a worker, without values: to train on samples that it holds. next: what it gets after these, as far as is
+  /// known; of the next epoch if next_epoch.
+  Work training(const EpochWork::Samples& samples, const EpochWork::Samples& next, bool next_epoch) const;
+  /// The same for every worker that is ready, each with its part of the next samples.
+  std::map<net::Rank, Work> assign_to_ready();
+  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of Workers::next; cancelled:
+  /// the job is asked to stop, and a checkpoint was saved.
+  Result<std::optional<Workers::Answered>> next_answer();
+  /// One update with these answers, by rank, whose samples are counted; rate: times the scheduled learning rate.
+  /// errors: out_of_range: the loss is no number any more; nothing is changed then.
+  Status apply(std::span<const Workers::Answered> answers, float rate = 1);
+  /// The same, with the answers' gradients as they were put together elsewhere.
+  Status apply(std::span<const Workers::Answered> answers, std::span<const Master::Part> parts, float rate);
+
+ private:
+  Status train();
+  Status prepare();
+  Status resume(const learn::Checkpoint& checkpoint);
+  EpochWork work_of_epoch(std::int64_t epoch) const;
+  EpochWork next_epoch_work() const;
+  Status train_epoch();
+  std::int64_t steps_per_epoch() const;
+  float rate_at(std::int64_t position) const;
+  float learning_rate(std::int64_t taken) const;
+  Status finish_epoch();
+  bool validation_is_due() const;
+  Result<Evaluation> evaluate(bool validation);
+  std::string model();
+  void finish(const Evaluation& test, Seconds train_seconds);
+  Seconds train_seconds() const { return seconds_before_ + (context_.clock.now() - start_) - validation_seconds_; }
+
+  Status stopped();
+  void save_checkpoint();
+  void report_progress();
+
+  const TrainJob& job_;
+  net::RoleContext& context_;
+  const Recipe recipe_;
+  std::unique_ptr<Master> master_;
+  Reports reports_;
+  Workers workers_;
+  const std::size_t batch_;
+
+  Hello data_;
+  std::string settings_;  // see settings_text
+  std::int64_t samples_per_epoch_ = 0;
+  Pace pace_;
+
+  EpochWork work_;                 // of the epoch
+  std::int64_t epoch_ = 0;         // epochs done
+  std::int64_t step_ = 0;          // steps done
+  std::int64_t samples_ = 0;       // that the network has learnt from
+  learn::BatchStats epoch_stats_;  // of this epoch so far; when training is over, of the last one
+  learn::BatchStats recent_;       // since the last progress report
+  float last_rate_ = 0;            // learning rate of the last step
+  Seconds seconds_before_ = 0;     // of training, before this run took over
+  std::int64_t samples_before_ = 0;
+  Instant start_;  // of training in this run
+  Seconds validation_seconds_ = 0, eval_seconds_ = 0;
+  Instant last_report_, last_checkpoint_;
+};
+
+}  // namespace mangrove::train
