@@ -105,6 +105,13 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_strategy(settings.strategy);
   job.set_consistency(settings.consistency);
   job.set_topology(settings.topology);
+  job.set_neighbours(settings.neighbours);
+  job.set_split(settings.split);
+  job.set_local_steps(settings.local_steps);
+  job.set_local_epochs(settings.local_epochs);
+  job.set_client_fraction(static_cast<float>(settings.client_fraction));
+  job.set_outer_learning_rate(static_cast<float>(settings.outer_learning_rate));
+  job.set_outer_momentum(static_cast<float>(settings.outer_momentum));
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
   job.set_micro_batch(settings.micro_batch);

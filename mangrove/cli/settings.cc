@@ -69,11 +69,31 @@ Keys TrainSettings::keys() {
   keys.add("input_shape", input_shape, kInputShapeHelp);
   data.declare(keys);
   cluster.declare(keys);
-  keys.add("strategy", strategy, "how the nodes train together: parameter_server, all_reduce");
+  keys.add("strategy", strategy, "how the nodes train together: parameter_server, all_reduce, federated, gossip");
   keys.add("consistency", consistency,
-           "of parameter_server: sync; async; stale(S): async, but nobody is over S updates ahead; k_of_n(K): each step "
+           "of parameter_server, federated: sync; async; stale(S): async, but nobody is over S updates ahead; "
+           "k_of_n(K): each step "
            "waits for the first K");
-  keys.add("topology", topology, "of all_reduce: ring; tree; two_level(G): trees in groups of G, a ring of their heads");
+  keys.add("topology", topology,
+           "of all_reduce: ring; tree; two_level(G): trees in groups of G, a ring of their heads");
+  keys.add(
+      "neighbours", neighbours,
+      "of gossip, who averages with whom: ring; random: pairs drawn for every round; graph(0-1,1-2,...): as given");
+  keys.add("split", split,
+           "of federated, gossip, which samples are whose: iid: dealt out anew every epoch; dirichlet(A): uneven "
+           "classes, the more "
+           "the lower A; by_label(K): K classes each; by_size(A,B,...): in these proportions");
+  keys.add("local_steps", local_steps, "of federated, gossip: steps that a worker makes by itself between two averages",
+           1, 1'000'000);
+  keys.add(
+      "local_epochs", local_epochs,
+      "of federated, in place of local_steps: times that a worker goes through its part of the samples between two "
+      "averages; 1: they meet at the end of each epoch; as many as epochs: only at the very end; 0: local_steps",
+      0, kMany);
+  keys.add("client_fraction", client_fraction, "of federated: share of the workers that take part in a round", 1e-6, 1);
+  keys.add("outer_learning_rate", outer_learning_rate, "of federated: of the step along the mean change of the workers",
+           1e-6);
+  keys.add("outer_momentum", outer_momentum, "of federated: Nesterov momentum of that step", 0, 0.9999);
   keys.add("epochs", epochs, "passes over the training data", 1, kMany);
   keys.add("batch", batch, "samples per worker and step", 1, 1'000'000);
   keys.add("micro_batch", micro_batch,

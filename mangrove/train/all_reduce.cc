@@ -49,7 +49,7 @@ Status AllReduceLeader::advance() {
 }
 
 void AllReduceLeader::begin_step() {
-  std::map<net::Rank, Work> works = assign_to_ready();
+  std::map<net::Rank, Work> works = assign(workers().ready(), batch());
   Reduction reduction;
   reduction.set_id(++reduction_);
   std::int64_t samples = 0;

@@ -38,7 +38,7 @@ Status AsynchronousServer::advance() {
   MG_TRY(const std::optional<Workers::Answered> answered, next_answer());
   if (!answered) return {};
   const net::Rank rank = answered->rank;
-  const std::int64_t staleness = step() - versions_.at(rank), samples = answered->answer.count();
+  const std::int64_t staleness = step() - answered->version, samples = answered->answer.count();
   reports().staleness(staleness);
   ++updates_[rank];
   const std::string update = momentum_.accelerate(rank, answered->body(), samples);
@@ -75,7 +75,6 @@ void AsynchronousServer::start(net::Rank rank) {
   if (!work().holds(rank)) return;
   if (work().pending_count() >= batch() * workers().in_use().size()) work().assign(std::span(&rank, 1), batch());
   const auto parts = work().parts(rank);
-  versions_[rank] = step();
   const EpochWork::Samples next = parts.size() > 1 ? parts[1] : EpochWork::Samples();
   workers().give(rank, training(parts[0], next, /*next_epoch=*/false), master().values());
 }

@@ -35,8 +35,7 @@ class AsynchronousServer final : public Leader {
 
   const std::int64_t bound_;
   WorkerMomentum momentum_;
-  std::map<net::Rank, std::int64_t> updates_;   // of the workers in use
-  std::map<net::Rank, std::int64_t> versions_;  // steps done when a worker got its values
+  std::map<net::Rank, std::int64_t> updates_;  // of the workers in use
 };
 
 }  // namespace mangrove::train

@@ -17,6 +17,13 @@ std::int64_t bound_in(const std::string& text, const std::string& name) {
 
 }  // namespace
 
+Status check_enough_nodes(const Consistency& consistency, const std::string& text, int nodes) {
+  if (consistency.kind != Consistency::Kind::k_of_n || consistency.bound <= nodes) return {};
+  return make_error(Code::invalid_argument, "consistency: " + text + " needs at least " +
+                                                std::to_string(consistency.bound) + " nodes, got " +
+                                                std::to_string(nodes));
+}
+
 Result<Consistency> parse_consistency(const std::string& text) {
   if (text.empty() || text == "sync") return Consistency{};
   if (text == "async") return Consistency{Consistency::Kind::async, 0};

@@ -19,6 +19,9 @@ struct Consistency {
   std::int64_t bound = 0;
 };
 
+/// errors: invalid_argument: it waits for more workers than there are nodes; text: what it was parsed from.
+Status check_enough_nodes(const Consistency& consistency, const std::string& text, int nodes);
+
 /// "sync" (also ""), "async", "stale(3)", "k_of_n(8)". errors: invalid_argument (another text, a bound below 1).
 Result<Consistency> parse_consistency(const std::string& text);
 

@@ -3,31 +3,76 @@
 #include <algorithm>
 
 #include "mangrove/base/check.h"
-#include "mangrove/data/loader.h"
 
 namespace mangrove::train {
 
+EpochWork::EpochWork(const Samples& order, std::shared_ptr<const std::vector<net::Rank>> owners)
+    : owners_(std::move(owners)), pending_count_(order.size()) {
+  for (const std::uint32_t sample : order) pending_[owner(sample)].push_back(sample);
+}
+
+net::Rank EpochWork::owner(std::uint32_t sample) const {
+  const net::Rank rank = owners_ ? (*owners_)[sample] : kNobody;
+  return disowned_.contains(rank) ? kNobody : rank;
+}
+
+const EpochWork::Pending& EpochWork::pending_of(net::Rank rank) const {
+  static const Pending none;
+  const auto found = pending_.find(rank);
+  return found == pending_.end() ? none : found->second;
+}
+
+bool EpochWork::has_for(net::Rank rank) const {
+  return !pending_of(rank).empty() || !pending_of(kNobody).empty();
+}
+
 std::map<net::Rank, EpochWork::Samples> EpochWork::preview(std::span<const net::Rank> ranks, std::size_t batch) const {
+  const auto own = [&](net::Rank rank) { return std::min(pending_of(rank).size(), batch); };
+  const Pending& common = pending_of(kNobody);
+  std::size_t room = 0;
+  for (const net::Rank rank : ranks) room += batch - own(rank);
+  const std::size_t count = std::min(common.size(), room);
   std::map<net::Rank, Samples> parts;
-  const std::size_t count = std::min(pending_.size(), ranks.size() * batch);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto [first, last] = data::shard(static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(i),
-                                           static_cast<std::uint32_t>(ranks.size()));
-    if (first < last) parts[ranks[i]] = Samples(pending_.begin() + first, pending_.begin() + last);
+  std::size_t room_before = 0, first = 0;
+  for (const net::Rank rank : ranks) {
+    const auto own_end = pending_of(rank).begin() + static_cast<std::ptrdiff_t>(own(rank));
+    Samples samples(pending_of(rank).begin(), own_end);
+    room_before += batch - own(rank);
+    const std::size_t last = room == 0 ? 0 : count * room_before / room;
+    samples.insert(samples.end(), common.begin() + static_cast<std::ptrdiff_t>(first),
+                   common.begin() + static_cast<std::ptrdiff_t>(last));
+    first = last;
+    if (!samples.empty()) parts[rank] = std::move(samples);
   }
   return parts;
 }
 
 std::map<net::Rank, EpochWork::Samples> EpochWork::assign(std::span<const net::Rank> ranks, std::size_t batch) {
   std::map<net::Rank, Samples> parts = preview(ranks, batch);
-  std::size_t taken = 0;
   for (const auto& [rank, samples] : parts) {
+    const std::size_t own = std::min(pending_of(rank).size(), batch);
+    take(rank, own);
+    take(kNobody, samples.size() - own);
     held_[rank].push_back(samples);
-    taken += samples.size();
+    held_count_ += samples.size();
   }
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(taken));
-  held_count_ += taken;
   return parts;
+}
+
+void EpochWork::take(net::Rank owner, std::size_t count) {
+  if (count == 0) return;
+  Pending& pending = pending_.at(owner);
+  pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(count));
+  pending_count_ -= count;
+}
+
+void EpochWork::disown(net::Rank rank) {
+  disowned_.insert(rank);
+  const auto own = pending_.find(rank);
+  if (rank == kNobody || own == pending_.end()) return;
+  Pending& common = pending_[kNobody];
+  common.insert(common.end(), own->second.begin(), own->second.end());
+  pending_.erase(own);
 }
 
 std::span<const EpochWork::Samples> EpochWork::parts(net::Rank rank) const {
@@ -51,11 +96,13 @@ std::size_t EpochWork::give_back(net::Rank rank) {
   std::size_t count = 0;
   for (std::size_t i = found->second.size(); i-- > 0;) {
     const Samples& samples = found->second[i];
-    pending_.insert(pending_.begin(), samples.begin(), samples.end());
+    for (auto sample = samples.rbegin(); sample != samples.rend(); ++sample)
+      pending_[owner(*sample)].push_front(*sample);
     count += samples.size();
   }
   held_.erase(found);
   held_count_ -= count;
+  pending_count_ += count;
   return count;
 }
 
@@ -64,7 +111,7 @@ EpochWork::Samples EpochWork::unfinished() const {
   for (const auto& [rank, parts] : held_) {
     for (const Samples& part : parts) samples.insert(samples.end(), part.begin(), part.end());
   }
-  samples.insert(samples.end(), pending_.begin(), pending_.end());
+  for (const auto& [rank, pending] : pending_) samples.insert(samples.end(), pending.begin(), pending.end());
   return samples;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -13,17 +15,22 @@ namespace mangrove::train {
 
 /// Who has which samples of one pass over a data set. Every sample is pending, in the hands of exactly one rank, or
 /// done; so whatever ranks are lost, each sample is counted exactly once. A rank may hold several parts, which it
-/// finishes in the order in which it got them. No input or output; threads: one at a time.
+/// finishes in the order in which it got them. Samples may have an owner, which alone gets them until it is known not
+/// to come for them. No input or output; threads: one at a time.
 class EpochWork {
  public:
   using Samples = std::vector<std::uint32_t>;
 
   EpochWork() = default;
   /// Samples in the order in which they are to be visited.
-  explicit EpochWork(const Samples& order) : pending_(order.begin(), order.end()) {}
+  explicit EpochWork(const Samples& order) : EpochWork(order, {}) {}
+  /// owners: of each sample by its number; kNobody (or no vector): whoever comes.
+  EpochWork(const Samples& order, std::shared_ptr<const std::vector<net::Rank>> owners);
+  static constexpr net::Rank kNobody = 0;
 
-  /// Takes the next min(pending, |ranks| * batch) samples and gives each rank a contiguous part; sizes differ by at
-  /// most one, and ranks that get none are left out.
+  /// Gives each rank the next of its own samples, up to `batch`; and of those without an owner the next
+  /// min(pending, room left), to each a contiguous part in proportion to its room. Without owners sizes differ by at
+  /// most one. Ranks that get none are left out.
   std::map<net::Rank, Samples> assign(std::span<const net::Rank> ranks, std::size_t batch);
   /// What assign() would give, without giving it.
   std::map<net::Rank, Samples> preview(std::span<const net::Rank> ranks, std::size_t batch) const;
@@ -34,20 +41,32 @@ class EpochWork {
   /// they were. Returns how many.
   std::size_t give_back(net::Rank rank);
 
+  /// The rank's own samples, pending or given back later, are for whoever comes.
+  void disown(net::Rank rank);
+
   bool holds(net::Rank rank) const { return held_.contains(rank); }
   /// The parts that the rank holds, the oldest first.
   std::span<const Samples> parts(net::Rank rank) const;
   /// Samples that nobody holds.
-  std::size_t pending_count() const { return pending_.size(); }
+  std::size_t pending_count() const { return pending_count_; }
+  /// Whether assign() would give the rank some.
+  bool has_for(net::Rank rank) const;
   /// Samples that are not done: those held, by rank, then the pending ones, in their order.
   Samples unfinished() const;
-  std::size_t unfinished_count() const { return pending_.size() + held_count_; }
+  std::size_t unfinished_count() const { return pending_count_ + held_count_; }
   /// Nothing is pending and nobody holds anything.
-  bool done() const { return pending_.empty() && held_.empty(); }
+  bool done() const { return pending_count_ == 0 && held_.empty(); }
 
  private:
-  std::deque<std::uint32_t> pending_;
-  std::size_t held_count_ = 0;  // samples
+  using Pending = std::deque<std::uint32_t>;
+  net::Rank owner(std::uint32_t sample) const;
+  const Pending& pending_of(net::Rank rank) const;
+  void take(net::Rank owner, std::size_t count);
+
+  std::shared_ptr<const std::vector<net::Rank>> owners_;
+  std::set<net::Rank> disowned_;
+  std::map<net::Rank, Pending> pending_;            // by owner
+  std::size_t pending_count_ = 0, held_count_ = 0;  // samples
   std::map<net::Rank, std::vector<Samples>> held_;
 };
 

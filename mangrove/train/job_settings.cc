@@ -6,10 +6,14 @@
 #include <map>
 
 #include "mangrove/train/consistency.h"
+#include "mangrove/train/data_split.h"
+#include "mangrove/train/neighbours.h"
 #include "mangrove/train/reduction.h"
 
 namespace mangrove::train {
 namespace {
+
+constexpr std::int64_t kMostLocalSteps = 1'000'000;
 
 // of a Pace
 const std::string kSamplesPerStep = "pace.samples_per_step";
@@ -59,6 +63,16 @@ std::string value_of(const std::map<std::string, std::string>& settings, const s
   return found == settings.end() ? "not there" : "'" + found->second + "'";
 }
 
+Status check_local_training(const TrainJob& job) {
+  MG_RETURN_IF_ERROR(check("local_steps", job.local_steps(),
+                           job.local_steps() >= 0 && job.local_steps() <= kMostLocalSteps, "from 0 to 1000000"));
+  MG_RETURN_IF_ERROR(check("local_epochs", job.local_epochs(), job.local_epochs() >= 0, "0 or more"));
+  const float fraction = job.client_fraction(), rate = job.outer_learning_rate(), momentum = job.outer_momentum();
+  MG_RETURN_IF_ERROR(check("client_fraction", fraction, fraction >= 0 && fraction <= 1, "from 0 to 1"));
+  MG_RETURN_IF_ERROR(check("outer_learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
+  return check("outer_momentum", momentum, momentum >= 0 && momentum < 1, "from 0 to below 1");
+}
+
 }  // namespace
 
 Status check_job(const TrainJob& job) {
@@ -74,7 +88,10 @@ Status check_job(const TrainJob& job) {
       check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("step_timeout_s", job.step_timeout_s(), valid_seconds(job.step_timeout_s()), "0 or more"));
   MG_RETURN_IF_ERROR(check("limit", job.limit(), job.limit() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check_local_training(job));
   MG_RETURN_IF_ERROR(parse_consistency(job.consistency()));
+  MG_RETURN_IF_ERROR(parse_split(job.split()));
+  MG_RETURN_IF_ERROR(parse_neighbours(job.neighbours()));
   MG_RETURN_IF_ERROR(parse_topology(job.topology()));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
@@ -86,6 +103,18 @@ Seconds step_timeout(const TrainJob& job) {
 
 Seconds checkpoint_interval(const TrainJob& job) {
   return job.checkpoint_every_s() > 0 ? job.checkpoint_every_s() : 30;
+}
+
+std::int64_t local_steps(const TrainJob& job) {
+  return job.local_steps() > 0 ? job.local_steps() : 16;
+}
+
+float client_fraction(const TrainJob& job) {
+  return job.client_fraction() > 0 ? job.client_fraction() : 1;
+}
+
+float outer_learning_rate(const TrainJob& job) {
+  return job.outer_learning_rate() > 0 ? job.outer_learning_rate() : 1;
 }
 
 std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples) {
@@ -129,6 +158,17 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("plateau_patience", std::to_string(schedule.patience));
   add("loss", recipe.loss.name);
   add("label_smoothing", exact(recipe.loss.label_smoothing));
+  if (job.strategy() == "gossip") add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
+  if (job.strategy() == "gossip" || job.strategy() == "federated") {
+    add("local_steps", std::to_string(local_steps(job)));
+    add("split", job.split().empty() ? "iid" : job.split());
+  }
+  if (job.strategy() == "federated") {
+    add("local_epochs", std::to_string(job.local_epochs()));
+    add("client_fraction", exact(client_fraction(job)));
+    add("outer_learning_rate", exact(outer_learning_rate(job)));
+    add("outer_momentum", exact(job.outer_momentum()));
+  }
   return text;
 }
 

@@ -16,6 +16,10 @@ Status check_job(const TrainJob& job);
 Seconds step_timeout(const TrainJob& job);
 Seconds checkpoint_interval(const TrainJob& job);
 
+std::int64_t local_steps(const TrainJob& job);   // 16 where the job says 0
+float client_fraction(const TrainJob& job);      // 1
+float outer_learning_rate(const TrainJob& job);  // 1
+
 /// All that must be the same for a run to go on exactly where another stopped, one "key=value" per line.
 std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples);
 

@@ -6,6 +6,7 @@
 
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/train/data_split.h"
 #include "mangrove/train/hello.h"
 
 namespace mangrove::train {
@@ -61,6 +62,7 @@ Status Leader::prepare() {
                           "' has no validation split; set `validation`");
   }
   samples_per_epoch_ = data_.train_samples();
+  MG_RETURN_IF_ERROR(find_owners());
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
   pace_ = {samples_per_step(workers_.ready().size()),
            base_learning_rate(job_, *optimizer, workers_in_step(workers_.ready().size()))};
@@ -83,15 +85,40 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
   step_ = checkpoint.step;
   epoch_ = checkpoint.epoch;
   epoch_stats_ = checkpoint.epoch_stats;
-  work_ = EpochWork(checkpoint.pending);
+  work_ = EpochWork(checkpoint.pending, owners_);
   seconds_before_ = checkpoint.train_seconds;
   samples_before_ = samples_ = epoch_ * samples_per_epoch_ + (work_.done() ? 0 : epoch_stats_.count);
   return {};
 }
 
 EpochWork Leader::work_of_epoch(std::int64_t epoch) const {
-  return EpochWork(data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(),
-                                     static_cast<std::uint64_t>(epoch)));
+  return EpochWork(
+      data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(), static_cast<std::uint64_t>(epoch)),
+      owners_);
+}
+
+Status Leader::find_owners() {
+  MG_TRY(const DataSplit split, parse_split(job_.split()));
+  if (split.kind == DataSplit::Kind::iid) return {};
+  const auto nodes = static_cast<std::size_t>(context_.endpoint.size()) - 1;
+  MG_RETURN_IF_ERROR(check_workers(split, job_.split(), nodes));
+  if (data_.labels_size() != samples_per_epoch_)
+    return make_error(Code::data_loss, "split: the workers told " + std::to_string(data_.labels_size()) +
+                                           " labels of " + std::to_string(samples_per_epoch_) + " samples");
+  const std::vector<std::int32_t> labels(data_.labels().begin(), data_.labels().end());
+  std::vector<net::Rank> ranks;
+  for (const std::size_t worker : owners(split, labels, nodes, job_.seed()))
+    ranks.push_back(static_cast<net::Rank>(worker) + 1);
+  owners_ = std::make_shared<const std::vector<net::Rank>>(std::move(ranks));
+  return {};
+}
+
+/// What is left of the samples of workers that are not there is for the others; all nodes hold the whole data set.
+void Leader::disown_lost() {
+  const net::RankSet there = workers_.in_use();
+  for (net::Rank rank = 1; owners_ != nullptr && rank < context_.endpoint.size(); ++rank) {
+    if (!std::binary_search(there.begin(), there.end(), rank)) work_.disown(rank);
+  }
 }
 
 Status Leader::train_epoch() {
@@ -101,14 +128,15 @@ Status Leader::train_epoch() {
   }
   while (!work_.done()) {
     if (context_.stop.stop_requested()) return stopped();
+    disown_lost();
     MG_RETURN_IF_ERROR(advance());
     if (context_.clock.now() - last_report_ >= kProgressInterval || work_.done()) report_progress();
-    if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done()) save_checkpoint();
+    if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done())
+      MG_RETURN_IF_ERROR(save_checkpoint());
   }
-  ++epoch_;
+  epoch_ += passes();
   MG_RETURN_IF_ERROR(finish_epoch());
-  save_checkpoint();
-  return {};
+  return save_checkpoint();
 }
 
 /// Measures the validation split, where there is one, and reports the epoch that is done.
@@ -134,7 +162,8 @@ Status Leader::finish_epoch() {
 
 /// Of a run that was stopped between an epoch and its validation.
 bool Leader::validation_is_due() const {
-  return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < epoch_;
+  const std::int64_t due = (epoch_ + epochs_at_once() - 1) / epochs_at_once();
+  return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < due;
 }
 
 Work Leader::training(const EpochWork::Samples& samples, const EpochWork::Samples& next, bool next_epoch) const {
@@ -144,23 +173,23 @@ Work Leader::training(const EpochWork::Samples& samples, const EpochWork::Sample
   work.set_epoch(epoch_);
   work.mutable_samples()->Add(samples.begin(), samples.end());
   if (!next.empty()) {
-    work.mutable_next_samples()->Add(next.begin(), next.end());
-    work.set_next_epoch(epoch_ + (next_epoch ? 1 : 0));
+    const auto first_batch = next.begin() + static_cast<std::ptrdiff_t>(std::min(next.size(), batch_));
+    work.mutable_next_samples()->Add(next.begin(), first_batch);
+    work.set_next_epoch(epoch_ + (next_epoch ? passes() : 0));
   }
   return work;
 }
 
 /// None of it done; nothing where this epoch is the last.
 EpochWork Leader::next_epoch_work() const {
-  return epoch_ + 1 < job_.epochs() ? work_of_epoch(epoch_ + 1) : EpochWork();
+  return epoch_ + passes() < job_.epochs() ? work_of_epoch(epoch_ + passes()) : EpochWork();
 }
 
-std::map<net::Rank, Work> Leader::assign_to_ready() {
-  const net::RankSet ranks = workers_.ready();
-  const auto parts = work_.assign(ranks, batch_);
+std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t count) {
+  const auto parts = work_.assign(ranks, count);
   // the first samples of the next epoch are loaded during the last step of this one
   const bool last_step = work_.pending_count() == 0;
-  const auto next = last_step ? next_epoch_work().preview(ranks, batch_) : work_.preview(ranks, batch_);
+  const auto next = last_step ? next_epoch_work().preview(ranks, count) : work_.preview(ranks, count);
   std::map<net::Rank, Work> works;
   for (const auto& [rank, samples] : parts) {
     const auto found = next.find(rank);
@@ -171,11 +200,16 @@ std::map<net::Rank, Work> Leader::assign_to_ready() {
 
 Result<std::optional<Workers::Answered>> Leader::next_answer() {
   if (context_.stop.stop_requested()) return stopped().error();
+  return take_news();
+}
+
+Result<std::optional<Workers::Answered>> Leader::take_news() {
   MG_TRY(Workers::News news, workers_.next());
   if (auto* answered = std::get_if<Workers::Answered>(&news)) return std::optional(std::move(*answered));
   if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
     if (work_.holds(dropped->rank))
       reports_.work_reassigned(dropped->rank, dropped->reason, work_.give_back(dropped->rank), step_);
+    disown_lost();
   }
   return std::optional<Workers::Answered>();
 }
@@ -187,6 +221,13 @@ Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
 }
 
 Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const Master::Part> parts, float rate) {
+  MG_RETURN_IF_ERROR(count_in(answers));
+  last_rate_ *= rate;
+  master_->step(parts, master_rate(last_rate_), step_);
+  return {};
+}
+
+Status Leader::count_in(std::span<const Workers::Answered> answers) {
   learn::BatchStats stats;
   for (const Workers::Answered& answered : answers) {
     const Answer& answer = answered.answer;
@@ -196,9 +237,9 @@ Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const
     }
     stats += {answer.loss(), answer.correct(), answer.count()};
   }
-  for (const Workers::Answered& answered : answers) work_.finish(answered.rank);
-  last_rate_ = rate * learning_rate(stats.count);
-  master_->step(parts, last_rate_, step_ + 1);
+  std::int64_t taken = 0;
+  for (const Workers::Answered& answered : answers) taken += static_cast<std::int64_t>(work_.finish(answered.rank));
+  last_rate_ = rate_at(steps_done(taken));
   epoch_stats_ += stats;
   recent_ += stats;
   samples_ += stats.count;
@@ -216,21 +257,30 @@ float Leader::rate_at(std::int64_t position) const {
       {.step = position, .total = steps_per_epoch() * job_.epochs(), .steps_per_epoch = steps_per_epoch()});
 }
 
-/// Of an update with so many samples. The schedule follows the samples, not the steps: when workers are lost, steps
-/// become more and smaller, and the rate still ends where it should. Without losses this is the number of steps done.
-float Leader::learning_rate(std::int64_t taken) const {
+/// Before so many of the samples were done. The schedule follows the samples, not the steps: when workers are lost,
+/// steps become more and smaller, and the rate still ends where it should. Without losses this is the number of steps
+/// done.
+std::int64_t Leader::steps_done(std::int64_t taken) const {
   const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.unfinished_count());
-  return rate_at(epoch_ * steps_per_epoch() + (done - taken) / pace_.samples_per_step);
+  return epoch_ * steps_per_epoch() + (done - taken) * passes() / pace_.samples_per_step;
+}
+
+void Leader::set_local_steps(Work& work) const {
+  const std::int64_t batch = job_.batch(), steps = (work.samples_size() + batch - 1) / batch * passes();
+  const std::int64_t first = steps_done(0), last = steps_per_epoch() * job_.epochs() - 1;
+  for (std::int64_t i = 0; i < steps; ++i) work.add_learning_rates(rate_at(std::min(first + i, last)));
+  work.set_passes(passes());
 }
 
 /// What workers have not finished when the job is asked to stop is left to the run that resumes it.
 Status Leader::stopped() {
-  save_checkpoint();
+  MG_RETURN_IF_ERROR(save_checkpoint());
   return make_error(Code::cancelled,
                     "stopped after step " + std::to_string(step_) + "; the checkpoint goes on from there");
 }
 
-void Leader::save_checkpoint() {
+Status Leader::save_checkpoint() {
+  MG_RETURN_IF_ERROR(collect());
   learn::Checkpoint checkpoint;
   checkpoint.job = with_pace(settings_, pace_);
   master_->save(checkpoint);
@@ -242,6 +292,7 @@ void Leader::save_checkpoint() {
   checkpoint.micro_batches = workers_.micro_batches();
   reports_.checkpoint(epoch_, step_, learn::encode_checkpoint(checkpoint));
   last_checkpoint_ = context_.clock.now();
+  return {};
 }
 
 void Leader::report_progress() {
@@ -251,9 +302,10 @@ void Leader::report_progress() {
   progress.step = step_;
   progress.total = job_.epochs() * samples_per_epoch_;
   progress.done = samples_;
-  const std::int64_t per_step = samples_per_step(std::max<std::size_t>(1, workers_.in_use().size()));
-  progress.steps = step_ + (static_cast<std::int64_t>(work_.unfinished_count()) + per_step - 1) / per_step +
-                   (job_.epochs() - epoch_ - 1) * ((samples_per_epoch_ + per_step - 1) / per_step);
+  const std::int64_t per_update = samples_per_update(std::max<std::size_t>(1, workers_.in_use().size()));
+  const std::int64_t rest = (job_.epochs() - epoch_ - 1) / epochs_at_once();
+  progress.steps = step_ + (static_cast<std::int64_t>(work_.unfinished_count()) + per_update - 1) / per_update +
+                   rest * ((samples_per_epoch_ + per_update - 1) / per_update);
   const auto count = static_cast<double>(std::max<std::int64_t>(1, recent_.count));
   progress.loss = recent_.loss / count;
   progress.accuracy = static_cast<double>(recent_.correct) / count;
@@ -266,6 +318,7 @@ void Leader::report_progress() {
 }
 
 Result<Evaluation> Leader::evaluate(bool validation) {
+  MG_RETURN_IF_ERROR(collect());
   const EvaluationTask task{.validation = validation,
                             .samples = validation ? data_.validation_samples() : data_.test_samples(),
                             .classes = data_.classes_size(),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,8 +31,16 @@ class Leader {
   /// Gives samples out and takes answers in until there is an update, or something else has changed. Called as long as
   /// the epoch has samples that nobody has learnt from; all must have been counted when it is over.
   virtual Status advance() = 0;
-  /// Samples that one update learns from while so many workers are there.
+  /// Samples that one step of the schedule learns from while so many workers are there.
   virtual std::int64_t samples_per_step(std::size_t workers) const = 0;
+  /// The same of an update, where that is more than a step.
+  virtual std::int64_t samples_per_update(std::size_t workers) const { return samples_per_step(workers); }
+  /// Epochs that the samples given out stand for: those that a worker goes through its part of them.
+  virtual std::int64_t epochs_at_once() const { return 1; }
+  /// Brings the master's values up to date, where updates are not made by it. errors: those of Workers::next.
+  virtual Status collect() { return {}; }
+  /// Learning rate of the update where the schedule says so.
+  virtual float master_rate(float scheduled) const { return scheduled; }
   /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
 
@@ -42,6 +51,9 @@ class Leader {
   EpochWork& work() { return work_; }
   std::size_t batch() const { return batch_; }
   std::int64_t step() const { return step_; }  // updates so far
+  std::int64_t samples_per_epoch() const { return samples_per_epoch_; }
+  /// Epochs that this one stands for: epochs_at_once(), or those that are left.
+  std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - epoch_); }
 
   Master& master() { return *master_; }
   float last_rate() const { return last_rate_; }  // learning rate of the last update
@@ -49,13 +61,18 @@ class Leader {
   /// Work for a worker, without values: to train on samples that it holds. next: what it gets after these, as far as is
   /// known; of the next epoch if next_epoch.
   Work training(const EpochWork::Samples& samples, const EpochWork::Samples& next, bool next_epoch) const;
-  /// The same for every worker that is ready, each with its part of the next samples.
-  std::map<net::Rank, Work> assign_to_ready();
-  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of Workers::next; cancelled:
-  /// the job is asked to stop, and a checkpoint was saved.
+  /// The same for these workers, each with its part of the next samples, at most so many.
+  std::map<net::Rank, Work> assign(const net::RankSet& ranks, std::size_t count);
+  /// Lets the worker make steps of its own on the samples of this work, at the learning rates that come next.
+  void set_local_steps(Work& work) const;
+  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of Workers::next.
+  Result<std::optional<Workers::Answered>> take_news();
+  /// The same. errors: besides, cancelled: the job is asked to stop, and a checkpoint was saved.
   Result<std::optional<Workers::Answered>> next_answer();
-  /// One update with these answers, by rank, whose samples are counted; rate: times the scheduled learning rate.
-  /// errors: out_of_range: the loss is no number any more; nothing is changed then.
+  /// Counts the samples of these answers, and a step. errors: out_of_range: the loss is no number any more; nothing is
+  /// changed then.
+  Status count_in(std::span<const Workers::Answered> answers);
+  /// The same, and one update with these answers, by rank; rate: times the scheduled learning rate.
   Status apply(std::span<const Workers::Answered> answers, float rate = 1);
   /// The same, with the answers' gradients as they were put together elsewhere.
   Status apply(std::span<const Workers::Answered> answers, std::span<const Master::Part> parts, float rate);
@@ -64,12 +81,14 @@ class Leader {
   Status train();
   Status prepare();
   Status resume(const learn::Checkpoint& checkpoint);
+  Status find_owners();
+  void disown_lost();
   EpochWork work_of_epoch(std::int64_t epoch) const;
   EpochWork next_epoch_work() const;
   Status train_epoch();
   std::int64_t steps_per_epoch() const;
   float rate_at(std::int64_t position) const;
-  float learning_rate(std::int64_t taken) const;
+  std::int64_t steps_done(std::int64_t taken) const;
   Status finish_epoch();
   bool validation_is_due() const;
   Result<Evaluation> evaluate(bool validation);
@@ -78,7 +97,7 @@ class Leader {
   Seconds train_seconds() const { return seconds_before_ + (context_.clock.now() - start_) - validation_seconds_; }
 
   Status stopped();
-  void save_checkpoint();
+  Status save_checkpoint();
   void report_progress();
 
   const TrainJob& job_;
@@ -94,10 +113,11 @@ class Leader {
   std::int64_t samples_per_epoch_ = 0;
   Pace pace_;
 
-  EpochWork work_;                 // of the epoch
-  std::int64_t epoch_ = 0;         // epochs done
-  std::int64_t step_ = 0;          // steps done
-  std::int64_t samples_ = 0;       // that the network has learnt from
+  std::shared_ptr<const std::vector<net::Rank>> owners_;  // of the samples; null: they have none
+  EpochWork work_;                                        // of the epoch
+  std::int64_t epoch_ = 0;                                // epochs done
+  std::int64_t step_ = 0;                                 // steps done
+  std::int64_t samples_ = 0;                              // that the network has learnt from
   learn::BatchStats epoch_stats_;  // of this epoch so far; when training is over, of the last one
   learn::BatchStats recent_;       // since the last progress report
   float last_rate_ = 0;            // learning rate of the last step

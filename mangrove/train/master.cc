@@ -44,6 +44,11 @@ Status Master::make_optimizer(const Recipe& recipe) {
   return {};
 }
 
+void Master::set_values(std::span<const float> values) {
+  MG_CHECK(values.size() == values_.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
 void Master::step(std::span<const Part> parts, float learning_rate, std::int64_t step) {
   std::int64_t samples = 0;
   for (const Part& part : parts) samples += part.samples;
@@ -52,7 +57,7 @@ void Master::step(std::span<const Part> parts, float learning_rate, std::int64_t
   std::fill(states().begin(), states().end(), 0.0f);
   for (const Part& part : parts) {
     MG_CHECK(net::read_floats(part.body, scratch_).ok());  // the caller has checked the length
-    for (std::size_t i = 0; i < gradient_.size(); ++i) gradient_[i] += scratch_[i];
+    for (std::size_t i = 0; i < gradient_.size(); ++i) gradient_[i] += part.weight * scratch_[i];
     const auto share = static_cast<float>(static_cast<double>(part.samples) / static_cast<double>(samples));
     const std::span<float> mean = states();
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * scratch_[gradient_.size() + i];

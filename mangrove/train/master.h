@@ -22,6 +22,8 @@ class Master {
   const Graph& graph() const { return graph_; }
   /// What a step starts from.
   std::span<const float> values() const { return values_; }
+  /// As many as there are. What the optimizer remembers stays.
+  void set_values(std::span<const float> values);
   /// What is evaluated and exported: with the average of the weights where there is one. Valid until the next step.
   std::span<const float> evaluated();
   /// The graph with evaluated().
@@ -31,6 +33,7 @@ class Master {
   struct Part {
     std::string_view body;  // as long as values()
     std::int64_t samples;
+    float weight = 1;  // that the gradient counts with
   };
   /// One update with the gradient of the mean loss over all parts; states become their mean over the samples. Adds up
   /// in the order of the parts. step: counts from 1.

@@ -11,12 +11,7 @@ namespace {
 
 Status run_server(const TrainJob& job, net::RoleContext& context) {
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
-  const int nodes = context.endpoint.size() - 1;
-  if (consistency.kind == Consistency::Kind::k_of_n && consistency.bound > nodes) {
-    return make_error(Code::invalid_argument, "consistency: " + job.consistency() + " needs at least " +
-                                                  std::to_string(consistency.bound) + " nodes, got " +
-                                                  std::to_string(nodes));
-  }
+  MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Recipe recipe, recipe_of(job));
   using Kind = Consistency::Kind;

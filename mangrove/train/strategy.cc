@@ -6,6 +6,9 @@
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/train/all_reduce.h"
+#include "mangrove/train/data_split.h"
+#include "mangrove/train/federated.h"
+#include "mangrove/train/gossip.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/parameter_server.h"
 
@@ -17,13 +20,40 @@ constexpr std::array kStrategies = {
              .summary = "data parallelism around one server, synchronous or not: see consistency (Li et al., Scaling "
                         "distributed machine learning with the parameter server, OSDI 2014)",
              .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left",
+             .has_own_data = false,
              .run = &run_parameter_server},
     Strategy{.name = "all_reduce",
              .summary = "synchronous data parallelism, gradients summed by the workers along a ring or a tree: see "
                         "topology (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009)",
              .on_loss = "the step begins anew with the others; training ends only when no worker is left",
+             .has_own_data = false,
              .run = &run_all_reduce},
+    Strategy{.name = "federated",
+             .summary = "workers make steps of their own between averages: see local_steps, local_epochs (McMahan et "
+                        "al., Communication-efficient learning of deep networks from decentralized data, AISTATS 2017)",
+             .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left",
+             .has_own_data = true,
+             .run = &run_federated},
+    Strategy{.name = "gossip",
+             .summary =
+                 "workers make steps of their own and average with neighbours: see neighbours, local_steps (Lian "
+                 "et al., Can decentralized algorithms outperform centralized algorithms?, NIPS 2017)",
+             .on_loss = "the others average without it; its unfinished samples go to them; training ends only when no "
+                        "worker is left",
+             .has_own_data = true,
+             .run = &run_gossip},
 };
+
+Status check_split(const TrainJob& job, const Strategy& strategy) {
+  MG_TRY(const DataSplit split, parse_split(job.split()));
+  if (strategy.has_own_data || split.kind == DataSplit::Kind::iid) return {};
+  return make_error(Code::invalid_argument,
+                    "split: '" + job.split() +
+                        "' gives each worker samples of its own, but with "
+                        "strategy '" +
+                        std::string(strategy.name) +
+                        "' all workers share all samples; use strategy federated or gossip, or split iid");
+}
 
 }  // namespace
 
@@ -35,8 +65,10 @@ Status run_training(const TrainJob& job, net::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
   std::vector<std::string> names;
   for (const Strategy& strategy : kStrategies) {
-    if (strategy.name == job.strategy()) return strategy.run(job, context);
     names.emplace_back(strategy.name);
+    if (strategy.name != job.strategy()) continue;
+    MG_RETURN_IF_ERROR(check_split(job, strategy));
+    return strategy.run(job, context);
   }
   return make_error(Code::not_found,
                     "strategy: unknown training strategy '" + job.strategy() + "'" + suggestion(job.strategy(), names));

@@ -14,6 +14,7 @@ struct Strategy {
   std::string_view name;
   std::string_view summary;  // one line, with the source paper
   std::string_view on_loss;  // what happens when a rank is lost, one line
+  bool has_own_data;         // its workers may have samples of their own: see DataSplit
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
   /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled
   /// (stopped early, after a checkpoint), unavailable (no worker is left), those of data and engine.

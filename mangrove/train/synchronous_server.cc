@@ -16,7 +16,7 @@ std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
 /// A step: everyone gets a part, and their answers are one update.
 Status SynchronousServer::advance() {
   while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
-  const std::map<net::Rank, Work> works = assign_to_ready();
+  const std::map<net::Rank, Work> works = assign(workers().ready(), batch());
   for (const auto& [rank, work] : works) workers().give(rank, work, master().values());
   const std::size_t wanted = quorum_ > 0 ? std::min(quorum_, works.size()) : works.size();
   std::map<net::Rank, Workers::Answered> by_rank;  // so that the sum does not depend on who was first

@@ -5,17 +5,17 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_memory.h"
-#include "mangrove/data/augment/augmentation.h"
-#include "mangrove/data/loader.h"
-#include "mangrove/data/subset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/checkpoint.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/averager.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/local_steps.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/reducer.h"
+#include "mangrove/train/source.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -23,42 +23,6 @@ namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 constexpr Seconds kWait = 5;            // for work; then it is waited for again, as long as the server is alive
-
-using Samples = std::vector<std::uint32_t>;
-
-/// One split of the data set, with its loader and the batch that it prepares ahead.
-class Source {
- public:
-  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
-      : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options) {}
-
-  const data::Dataset& dataset() const { return *dataset_; }
-  std::int64_t size() const { return dataset_->size(); }
-  bool has(const Samples& samples) const {
-    return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size(); });
-  }
-
-  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
-  Status prepare(const Samples& samples, std::int64_t epoch) {
-    if (ahead_ == samples && ahead_epoch_ == epoch) return {};
-    if (ahead_) MG_RETURN_IF_ERROR(loader_.next());
-    loader_.request(samples, static_cast<std::uint64_t>(epoch));
-    ahead_ = samples;
-    ahead_epoch_ = epoch;
-    return {};
-  }
-  Result<data::Batch> take(const Samples& samples, std::int64_t epoch) {
-    MG_RETURN_IF_ERROR(prepare(samples, epoch));
-    ahead_.reset();
-    return loader_.next();
-  }
-
- private:
-  std::shared_ptr<const data::Dataset> dataset_;
-  data::Loader loader_;
-  std::optional<Samples> ahead_;
-  std::int64_t ahead_epoch_ = 0;
-};
 
 class Worker {
  public:
@@ -68,20 +32,22 @@ class Worker {
  private:
   Status prepare();
   bool reduces() const { return job_.strategy() == "all_reduce"; }
-  Status open_data();
+  bool steps_locally() const { return job_.strategy() == "federated" || job_.strategy() == "gossip"; }
   Status make_replica(const Graph& graph, Mode mode);
   Status plan_replica();
   Result<std::int64_t> resumed_micro_batch() const;
   learn::ReplicaOptions replica_options(Mode mode) const;
   learn::MemoryBudget memory_budget(const Graph& graph) const;
   Status take_values(std::span<const float> values, Mode mode);
-  Source& source(const Work& work);
   void say_hello();
   Status handle(const Work& work, std::string_view body);
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
   Result<bool> accept(const Work& work, std::string_view body);
+  bool fits_local_steps(const Work& work, std::string_view body) const;
   Result<net::Message> next_message();
   Status train(const Work& work);
+  Status train_locally(const Work& work);
+  Status hand_over(const Work& work);
   Result<bool> reduce(const Work& work, std::int64_t samples);
   std::span<const float> share_of_sums(const Work& work);
   Status evaluate(const Work& work);
@@ -89,13 +55,16 @@ class Worker {
 
   const TrainJob& job_;
   net::RoleContext& context_;
-  Status failure_;  // why this worker cannot take part
+  Status failure_;                            // why this worker cannot take part
+  std::optional<net::Message> interruption_;  // the work that ended another
   std::optional<Graph> graph_;
   learn::LossOptions loss_;
-  std::string augmentation_;                         // see Hello
-  std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
+  std::unique_ptr<Sources> data_;
   std::unique_ptr<learn::Replica> replica_;
   std::unique_ptr<Reducer> reducer_;        // of all_reduce only
+  std::unique_ptr<LocalSteps> local_;       // where steps_locally()
+  std::optional<Averager> averager_;        // of gossip only
+  bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
   std::int64_t version_ = -1;               // of the replica's values
   std::size_t parameters_ = 0;              // elements
@@ -110,37 +79,31 @@ void describe(const learn::ProcessPlan& plan, MemoryPlan& message) {
   message.set_unlimited(plan.training.unlimited);
 }
 
+Answer answer_with(const learn::BatchStats& stats) {
+  Answer answer;
+  answer.set_loss(stats.loss);
+  answer.set_correct(stats.correct);
+  answer.set_count(stats.count);
+  return answer;
+}
+
 Status Worker::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
   MG_TRY(const Recipe recipe, recipe_of(job_));
   loss_ = recipe.loss;
-  MG_RETURN_IF_ERROR(open_data());
+  MG_TRY(data_, Sources::open(job_, context_));
   MG_RETURN_IF_ERROR(plan_replica());
   if (reduces()) {
     MG_TRY(const Topology topology, parse_topology(job_.topology()));
-    MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_)));
+    MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_), interruption_));
   }
+  if (steps_locally()) {
+    MG_TRY(local_, LocalSteps::create(*graph_, recipe, job_, context_, interruption_));
+  }
+  if (job_.strategy() == "gossip") averager_.emplace(context_, step_timeout(job_) / 3, interruption_);
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
   flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
-  return {};
-}
-
-Status Worker::open_data() {
-  const auto open = [&](data::Split split) { return data::open_dataset(job_.data(), split, context_.data_folder); };
-  MG_TRY(auto train, open(data::Split::train));
-  MG_TRY(auto test, open(data::Split::test));
-  data::LoaderOptions options{.batch = job_.batch(), .workers = context_.threads, .seed = job_.seed()};
-  if (!job_.augment().empty()) {
-    MG_TRY(options.augmentation, data::Augmentation::create(job_.augment(), *train).context("augment"));
-    augmentation_ = options.augmentation->text();
-  }
-  test_.emplace(std::move(test), job_.limit(), options);
-  auto validation = open(data::Split::validation);
-  if (validation.ok()) validation_.emplace(std::move(*validation), job_.limit(), options);
-  if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
-  options.training = true;
-  train_.emplace(std::move(train), job_.limit(), options);
   return {};
 }
 
@@ -193,18 +156,13 @@ Status Worker::make_replica(const Graph& graph, Mode mode) {
 /// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
 /// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
 /// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
-/// remembers) and the state, in a message and out of it.
+/// remembers) and the state, in a message and out of it; where it makes steps of its own, the same but sums and state.
 learn::MemoryBudget Worker::memory_budget(const Graph& graph) const {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
-  const Bytes batch = job_.batch() * train_->dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (reduces() ? 15 : 4) * weights;
+  const Bytes batch = job_.batch() * data_->train().dataset().sample_shape().elements() * kFloat;
+  const Bytes held = (reduces() ? 15 : steps_locally() ? 12 : 4) * weights;
   return {.limit = job_.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
-}
-
-Source& Worker::source(const Work& work) {
-  if (work.kind() == Work::TRAIN) return *train_;
-  return work.validation() && validation_ ? *validation_ : *test_;
 }
 
 /// Makes the replica one of these values. Evaluation gets a new one: what is compiled for inference may have its
@@ -245,23 +203,15 @@ Status Worker::run() {
 }
 
 Result<net::Message> Worker::next_message() {
-  if (reducer_) {
-    if (std::optional<net::Message> interruption = reducer_->take_interruption()) return *std::move(interruption);
-  }
+  if (interruption_) return *std::exchange(interruption_, std::nullopt);
   return context_.endpoint.recv({0}, kWorkTag, context_.clock.after(kWait));
 }
 
 void Worker::say_hello() {
   Hello hello;
   if (failure_.ok()) {
-    const data::Dataset& dataset = train_->dataset();
     if (plan_) describe(*plan_, *hello.mutable_memory());
-    hello.set_train_samples(train_->size());
-    hello.set_test_samples(test_->size());
-    hello.set_validation_samples(validation_ ? validation_->size() : 0);
-    hello.set_augmentation(augmentation_);
-    for (const std::string& name : dataset.class_names()) hello.add_classes(name);
-    for (const std::int64_t size : dataset.sample_shape()) hello.add_sample_shape(size);
+    data_->describe(hello);
   } else {
     hello.set_code(static_cast<int>(failure_.code()));
     hello.set_message(failure_.error().message);
@@ -270,19 +220,22 @@ void Worker::say_hello() {
 }
 
 Status Worker::handle(const Work& work, std::string_view body) {
+  if (work.kind() == Work::COLLECT) return hand_over(work);
   MG_TRY(const bool accepted, accept(work, body));
   if (!accepted) {
     log_warn("work cannot be done", {{"round", work.round()}, {"version", work.version()}, {"have", version_}});
     return {};
   }
-  return work.kind() == Work::TRAIN ? train(work) : evaluate(work);
+  if (work.kind() == Work::EVALUATE) return evaluate(work);
+  return local_ ? train_locally(work) : train(work);
 }
 
 Result<bool> Worker::accept(const Work& work, std::string_view body) {
   if (work.kind() != Work::TRAIN && work.kind() != Work::EVALUATE) return false;
   const Mode mode = work.kind() == Work::TRAIN ? Mode::training : Mode::inference;
-  if (!source(work).has({work.samples().begin(), work.samples().end()})) return false;
-  if (mode == Mode::training && work.samples_size() > job_.batch()) return false;
+  if (!data_->of(work).has({work.samples().begin(), work.samples().end()})) return false;
+  if (mode == Mode::training && !(local_ ? fits_local_steps(work, body) : work.samples_size() <= job_.batch()))
+    return false;
   if (work.has_reduction()) {
     if (!reducer_ || !reducer_->follow(work, body)) return false;
     MG_RETURN_IF_ERROR(take_values(reducer_->values(), mode));
@@ -291,31 +244,69 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
     if (body.size() != flat_.size() * sizeof(float)) return false;
     MG_RETURN_IF_ERROR(net::read_floats(body, flat_));
     MG_RETURN_IF_ERROR(take_values(flat_, mode));
+    if (local_ && mode == Mode::training) local_->set_values(flat_);
+    version_ = work.version();
+  } else if (local_ && mode == Mode::training) {
+    MG_RETURN_IF_ERROR(take_values(local_->values(), mode));
     version_ = work.version();
   }
   return replica_ != nullptr && replica_->mode() == mode && version_ == work.version();
 }
 
+/// Only in gossip a worker goes on from its own values, once it has some.
+bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
+  if (!local_->accepts(work) || work.has_averaging() != averager_.has_value()) return false;
+  if (averager_ && !averager_->accepts(work.averaging())) return false;
+  return !body.empty() || (averager_ && has_own_values_);
+}
+
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
 Status Worker::train(const Work& work) {
-  MG_TRY(const data::Batch batch, train_->take({work.samples().begin(), work.samples().end()}, work.epoch()));
-  const Samples next(work.next_samples().begin(), work.next_samples().end());
-  if (train_->has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
-    MG_RETURN_IF_ERROR(train_->prepare(next, work.next_epoch()));
+  MG_TRY(const data::Batch batch, data_->train().take({work.samples().begin(), work.samples().end()}, work.epoch()));
+  const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
+  if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
+    MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
   replica_->read_gradients(std::span(flat_).first(parameters_));
   replica_->read_states(std::span(flat_).subspan(parameters_));
-  Answer result;
-  result.set_loss(stats.loss);
-  result.set_correct(stats.correct);
-  result.set_count(stats.count);
   if (!work.has_reduction()) {
-    answer(std::move(result), work.round(), flat_);
+    answer(answer_with(stats), work.round(), flat_);
     return {};
   }
   MG_TRY(const bool reduced, reduce(work, stats.count));
-  if (reduced) answer(std::move(result), work.round(), share_of_sums(work));
+  if (reduced) answer(answer_with(stats), work.round(), share_of_sums(work));
+  return {};
+}
+
+/// Steps of its own. The answer has what they have changed, unless neighbours get the values.
+Status Worker::train_locally(const Work& work) {
+  MG_TRY(const std::optional<learn::BatchStats> stats, local_->run(work, *replica_, data_->train()));
+  if (!stats) return {};
+  has_own_values_ = true;
+  const std::span<const float> values = local_->values();
+  if (averager_) {
+    flat_.assign(values.begin(), values.end());
+    MG_TRY(const bool averaged, averager_->average(work.averaging(), flat_));
+    if (averaged) local_->set_values(flat_);
+    if (averaged) answer(answer_with(*stats), work.round(), {});
+    return {};
+  }
+  const auto count = static_cast<float>(stats->count);
+  for (std::size_t i = 0; i < parameters_; ++i) flat_[i] = (flat_[i] - values[i]) * count;
+  std::copy(values.begin() + static_cast<std::ptrdiff_t>(parameters_), values.end(),
+            flat_.begin() + static_cast<std::ptrdiff_t>(parameters_));
+  answer(answer_with(*stats), work.round(), flat_);
+  return {};
+}
+
+/// The values that this worker has come to.
+Status Worker::hand_over(const Work& work) {
+  if (has_own_values_) {
+    answer({}, work.round(), local_->values());
+  } else {
+    log_warn("there are no values to hand over", {{"round", work.round()}});
+  }
   return {};
 }
 
@@ -334,17 +325,17 @@ std::span<const float> Worker::share_of_sums(const Work& work) {
 }
 
 Status Worker::evaluate(const Work& work) {
-  const Samples samples(work.samples().begin(), work.samples().end());
+  const Source::Samples samples(work.samples().begin(), work.samples().end());
   const auto part = [&](std::size_t first) {
     const std::size_t last = std::min(samples.size(), first + static_cast<std::size_t>(job_.batch()));
-    return Samples(samples.begin() + static_cast<std::ptrdiff_t>(first),
-                   samples.begin() + static_cast<std::ptrdiff_t>(last));
+    return Source::Samples(samples.begin() + static_cast<std::ptrdiff_t>(first),
+                           samples.begin() + static_cast<std::ptrdiff_t>(last));
   };
   Answer result;
   for (std::size_t first = 0; first < samples.size();) {
-    MG_TRY(const data::Batch batch, source(work).take(part(first), 0));
+    MG_TRY(const data::Batch batch, data_->of(work).take(part(first), 0));
     first += static_cast<std::size_t>(batch.count);
-    if (first < samples.size()) MG_RETURN_IF_ERROR(source(work).prepare(part(first), 0));
+    if (first < samples.size()) MG_RETURN_IF_ERROR(data_->of(work).prepare(part(first), 0));
     learn::BatchStats stats;
     const std::vector<std::int32_t> predictions = replica_->predict(batch, &stats);
     result.add_losses(stats.loss);

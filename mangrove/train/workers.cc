@@ -101,7 +101,9 @@ Work Workers::begin(net::Rank rank, Work work, std::size_t answer_bytes) {
   worker.state = State::busy;
   worker.round = ++rounds_;
   work.set_round(worker.round);
-  worker.samples = work.samples_size();
+  worker.version = work.version();
+  worker.samples = work.samples_size() * std::max<std::int64_t>(1, work.passes());
+  worker.done = 0;
   worker.predictions = work.kind() == Work::EVALUATE ? work.samples_size() : 0;
   worker.losses = 0;
   if (work.kind() == Work::EVALUATE)
@@ -269,9 +271,17 @@ void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
   worker.deadline = now + timeout_;
 }
 
+/// Only who gets on may take longer.
+void Workers::take_done(net::Rank rank, std::int64_t done) {
+  Worker& worker = workers_.at(rank);
+  if (done <= worker.done || done > worker.samples) return;
+  worker.done = done;
+  worker.deadline = context_.clock.after(timeout_);
+}
+
 Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   Worker& worker = workers_.at(rank);
-  Answered answered{rank, {}, std::move(payload), 0};
+  Answered answered{rank, {}, std::move(payload), 0, worker.version};
   const Result<net::PayloadParts> parts = net::split_payload(answered.payload);
   if (!parts.ok() || !answered.answer.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
     log_warn("answer cannot be read", {{"rank", rank}, {"bytes", answered.payload.size()}});
@@ -287,6 +297,10 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   if (worker.state != State::busy || answered.answer.round() != worker.round) return {};
   if (answered.answer.has_waiting()) {
     take_waiting(rank, answered.answer.waiting());
+    return {};
+  }
+  if (answered.answer.done() > 0) {
+    take_done(rank, answered.answer.done());
     return {};
   }
   if (!fits(answered.answer, worker) || parts->body.size() != worker.body_bytes) {

@@ -55,6 +55,7 @@ class Workers {
     Answer answer;            // fits what was given
     std::string payload;      // that it came in
     std::size_t body_offset;  // of the gradient in it
+    std::int64_t version;     // of the values that it was given
     std::string_view body() const { return std::string_view(payload).substr(body_offset); }
   };
   struct Dropped {
@@ -77,14 +78,16 @@ class Workers {
     Hello hello;
     std::int64_t micro_batch = 0;
     bool said_hello = false;
-    std::uint64_t round = 0;  // of the work it was given last
-    int samples = 0;          // in that work
-    int predictions = 0;      // that the answer must hold
-    int losses = 0;           // the same
+    std::uint64_t round = 0;   // of the work it was given last
+    std::int64_t version = 0;  // in that work
+    std::int64_t samples = 0;  // that its answer has to count
+    int predictions = 0;       // that the answer must hold
+    int losses = 0;            // the same
     std::size_t body_bytes = 0;
     std::set<net::Rank> peers;  // in the reduction that it takes part in
     Waiting waiting;            // what it has told last of the reduction; rank 0: nothing
     Instant waiting_since;      // without a part
+    std::int64_t done = 0;      // samples, as it has told so far
     Deadline deadline;          // of its answer
     Instant next_ping;          // while silent or starting
     int misses = 0;             // deadlines since its last answer
@@ -95,6 +98,7 @@ class Workers {
   void take_hello(net::Rank rank, const std::string& payload);
   News take_answer(net::Rank rank, std::string payload);
   void take_waiting(net::Rank rank, const Waiting& waiting);
+  void take_done(net::Rank rank, std::int64_t done);
   bool fits(const Answer& answer, const Worker& worker) const;
   void admit(net::Rank rank);
   void drop_gone();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "mangrove/base/random.h"
 
@@ -75,12 +76,42 @@ TEST(EpochWork, PartsOfOneRankAreFinishedInTheirOrder) {
   EXPECT_EQ(work.pending_count(), 8u);
 }
 
+std::shared_ptr<const std::vector<net::Rank>> owned_by(std::vector<net::Rank> owners) {
+  return std::make_shared<const std::vector<net::Rank>>(std::move(owners));
+}
+
+TEST(EpochWork, OwnersGetTheirOwnSamplesAndNobodyElse) {
+  EpochWork work({5, 4, 3, 2, 1, 0}, owned_by({1, 2, 1, 2, 1, 1}));
+  using Parts = std::map<net::Rank, EpochWork::Samples>;
+  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2, 3}, 3), (Parts{{1, {5, 4, 2}}, {2, {3, 1}}}));
+  EXPECT_TRUE(work.has_for(1));
+  EXPECT_FALSE(work.has_for(2));
+  EXPECT_TRUE(work.assign(std::vector<net::Rank>{2, 3}, 3).empty());
+  EXPECT_EQ(work.unfinished(), (EpochWork::Samples{5, 4, 2, 3, 1, 0}));
+  EXPECT_EQ(work.give_back(1), 3u);
+  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2}, 9), (Parts{{1, {5, 4, 2, 0}}}));
+}
+
+TEST(EpochWork, SamplesOfOwnersThatAreGoneAreForTheOthers) {
+  EpochWork work({0, 1, 2, 3, 4, 5}, owned_by({1, 1, 1, 1, 2, 2}));
+  work.assign(std::vector<net::Rank>{1}, 2);
+  work.disown(1);
+  EXPECT_EQ(work.give_back(1), 2u);
+  const auto parts = work.assign(std::vector<net::Rank>{2, 3}, 3);
+  EXPECT_EQ(parts.at(2), (EpochWork::Samples{4, 5, 0}));  // its own, and a part in proportion to its room
+  EXPECT_EQ(parts.at(3), (EpochWork::Samples{1, 2, 3}));
+  EXPECT_EQ(work.pending_count(), 0u);
+}
+
 /// A random epoch: ranks come and go, steps are redone, some ranks answer in any order.
-void run_random_epoch(std::uint64_t seed) {
+void run_random_epoch(std::uint64_t seed, bool is_owned) {
   Random random(seed);
   const auto n = static_cast<std::uint32_t>(random.below(200));
   const std::size_t batch = 1 + random.below(9);
-  EpochWork work(order_of(n));
+  std::vector<net::Rank> owners(n + 100);
+  for (net::Rank& owner : owners) owner = static_cast<net::Rank>(random.below(7));
+  EpochWork work(order_of(n), is_owned ? owned_by(owners) : nullptr);
+  std::set<net::Rank> gone;
   std::map<std::uint32_t, int> counted;
   for (int step = 0; !work.done(); ++step) {
     ASSERT_LT(step, 20'000) << "seed " << seed;
@@ -88,6 +119,7 @@ void run_random_epoch(std::uint64_t seed) {
     for (net::Rank rank = 1; rank <= 6; ++rank) {
       if (random.below(3) > 0) ranks.push_back(rank);
     }
+    std::erase_if(ranks, [&](net::Rank rank) { return gone.contains(rank); });
     const auto parts = work.assign(ranks, batch);
     std::vector<net::Rank> holders;
     for (const auto& [rank, samples] : parts) holders.push_back(rank);
@@ -97,10 +129,18 @@ void run_random_epoch(std::uint64_t seed) {
       ASSERT_TRUE(work.holds(rank));
       ASSERT_LE(parts.at(rank).size(), batch);
       if (random.below(4) == 0) {
+        if (gone.size() < 5 && random.below(20) == 0) {
+          work.disown(rank);
+          gone.insert(rank);
+        }
         total += work.give_back(rank);
         continue;
       }
-      for (const std::uint32_t sample : parts.at(rank)) ++counted[sample];
+      for (const std::uint32_t sample : parts.at(rank)) {
+        ++counted[sample];
+        const net::Rank owner = is_owned ? owners[sample] : EpochWork::kNobody;
+        ASSERT_TRUE(owner == EpochWork::kNobody || owner == rank || gone.contains(owner));
+      }
       ASSERT_EQ(work.finish(rank), parts.at(rank).size());
     }
     ASSERT_EQ(work.pending_count(), total) << "seed " << seed;
@@ -110,7 +150,7 @@ void run_random_epoch(std::uint64_t seed) {
 }
 
 TEST(EpochWork, EverySampleIsCountedOnceWhateverIsLost) {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) run_random_epoch(seed);
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) run_random_epoch(seed, seed % 2 == 0);
 }
 
 }  // namespace

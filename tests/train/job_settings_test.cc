@@ -47,6 +47,13 @@ INSTANTIATE_TEST_SUITE_P(
                     BadJob{"warmup_steps", [](TrainJob& job) { job.set_warmup_steps(-1); }},
                     BadJob{"checkpoint_every_s", [](TrainJob& job) { job.set_checkpoint_every_s(-1); }},
                     BadJob{"step_timeout_s", [](TrainJob& job) { job.set_step_timeout_s(-1); }},
+                    BadJob{"neighbours", [](TrainJob& job) { job.set_neighbours("rings"); }},
+                    BadJob{"split", [](TrainJob& job) { job.set_split("by_label"); }},
+                    BadJob{"local_steps", [](TrainJob& job) { job.set_local_steps(-1); }},
+                    BadJob{"local_epochs", [](TrainJob& job) { job.set_local_epochs(-1); }},
+                    BadJob{"client_fraction", [](TrainJob& job) { job.set_client_fraction(1.5f); }},
+                    BadJob{"outer_learning_rate", [](TrainJob& job) { job.set_outer_learning_rate(-1); }},
+                    BadJob{"outer_momentum", [](TrainJob& job) { job.set_outer_momentum(1); }},
                     BadJob{"limit", [](TrainJob& job) { job.set_limit(-1); }}));
 
 TEST(SameSettings, NamesWhatDiffers) {

@@ -1,0 +1,70 @@
+#include "mangrove/train/source.h"
+
+#include <algorithm>
+
+#include "mangrove/data/augment/augmentation.h"
+#include "mangrove/data/subset.h"
+#include "mangrove/train/data_split.h"
+
+namespace mangrove::train {
+
+Source::Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
+    : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options) {}
+
+bool Source::has(const Samples& samples) const {
+  return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size(); });
+}
+
+Status Source::prepare(const Samples& samples, std::int64_t epoch) {
+  if (ahead_ == samples && ahead_epoch_ == epoch) return {};
+  if (ahead_) MG_RETURN_IF_ERROR(loader_.next());
+  loader_.request(samples, static_cast<std::uint64_t>(epoch));
+  ahead_ = samples;
+  ahead_epoch_ = epoch;
+  return {};
+}
+
+Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
+  MG_RETURN_IF_ERROR(prepare(samples, epoch));
+  ahead_.reset();
+  return loader_.next();
+}
+
+Result<std::unique_ptr<Sources>> Sources::open(const TrainJob& job, const net::RoleContext& context) {
+  auto sources = std::make_unique<Sources>();
+  const auto open_split = [&](data::Split split) { return data::open_dataset(job.data(), split, context.data_folder); };
+  MG_TRY(auto train, open_split(data::Split::train));
+  MG_TRY(auto test, open_split(data::Split::test));
+  data::LoaderOptions options{.batch = job.batch(), .workers = context.threads, .seed = job.seed()};
+  if (!job.augment().empty()) {
+    MG_TRY(options.augmentation, data::Augmentation::create(job.augment(), *train).context("augment"));
+    sources->augmentation_ = options.augmentation->text();
+  }
+  sources->test_.emplace(std::move(test), job.limit(), options);
+  auto validation = open_split(data::Split::validation);
+  if (validation.ok()) sources->validation_.emplace(std::move(*validation), job.limit(), options);
+  if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
+  options.training = true;
+  sources->train_.emplace(std::move(train), job.limit(), options);
+  MG_TRY(const DataSplit split, parse_split(job.split()));
+  sources->tells_labels_ = split.kind != DataSplit::Kind::iid;
+  return sources;
+}
+
+Source& Sources::of(const Work& work) {
+  if (work.kind() == Work::TRAIN) return *train_;
+  return work.validation() && validation_ ? *validation_ : *test_;
+}
+
+void Sources::describe(Hello& hello) const {
+  const data::Dataset& dataset = train_->dataset();
+  hello.set_train_samples(train_->size());
+  hello.set_test_samples(test_->size());
+  hello.set_validation_samples(validation_ ? validation_->size() : 0);
+  hello.set_augmentation(augmentation_);
+  for (const std::string& name : dataset.class_names()) hello.add_classes(name);
+  for (const std::int64_t size : dataset.sample_shape()) hello.add_sample_shape(size);
+  for (std::uint32_t i = 0; tells_labels_ && i < dataset.size(); ++i) hello.add_labels(dataset.label(i));
+}
+
+}  // namespace mangrove::train

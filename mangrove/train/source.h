@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/result.h"
+#include "mangrove/data/loader.h"
+#include "mangrove/net/role.h"
+#include "mangrove/train/messages.pb.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+/// One split of a worker's data set, with its loader and the batch that it prepares ahead. threads: one at a time.
+class Source {
+ public:
+  using Samples = std::vector<std::uint32_t>;
+
+  /// limit: as of data::first_samples.
+  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options);
+
+  const data::Dataset& dataset() const { return *dataset_; }
+  std::int64_t size() const { return dataset_->size(); }
+  /// There are some, and all of them are samples of this split.
+  bool has(const Samples& samples) const;
+
+  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
+  Status prepare(const Samples& samples, std::int64_t epoch);
+  /// errors: those of Loader::next.
+  Result<data::Batch> take(const Samples& samples, std::int64_t epoch);
+
+ private:
+  std::shared_ptr<const data::Dataset> dataset_;
+  data::Loader loader_;
+  std::optional<Samples> ahead_;
+  std::int64_t ahead_epoch_ = 0;
+};
+
+/// The splits of a job's data set, as a worker reads them. threads: one at a time.
+class Sources {
+ public:
+  /// errors: those of data::open_dataset and data::Augmentation::create.
+  static Result<std::unique_ptr<Sources>> open(const TrainJob& job, const net::RoleContext& context);
+
+  Source& train() { return *train_; }
+  /// The one that the samples of this work are of.
+  Source& of(const Work& work);
+  /// Tells what there is.
+  void describe(Hello& hello) const;
+
+ private:
+  std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
+  std::string augmentation_;                         // see Hello
+  bool tells_labels_ = false;
+};
+
+}  // namespace mangrove::train
