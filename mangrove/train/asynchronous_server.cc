@@ -1,7 +1,6 @@
 #include "mangrove/train/asynchronous_server.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace mangrove::train {
 
@@ -20,11 +19,6 @@ AsynchronousServer::AsynchronousServer(const TrainJob& job, net::RoleContext& co
       bound_(bound),
       momentum_(shared_momentum(recipe.optimizer),
                 static_cast<std::size_t>(Leader::master().graph().parameter_elements())) {}
-
-/// Gradients that are late bear less.
-std::size_t AsynchronousServer::workers_in_step(std::size_t workers) const {
-  return static_cast<std::size_t>(std::sqrt(static_cast<double>(workers)));
-}
 
 Status AsynchronousServer::advance() {
   count_newcomers();

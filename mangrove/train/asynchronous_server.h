@@ -27,7 +27,7 @@ class AsynchronousServer final : public Leader {
                      std::unique_ptr<Master> master, std::int64_t bound);
   Status advance() override;
   std::int64_t samples_per_step(std::size_t) const override { return static_cast<std::int64_t>(batch()); }
-  std::size_t workers_in_step(std::size_t workers) const override;
+  std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }
   void count_newcomers();
   bool may_go_on(net::Rank rank) const;
   std::int64_t slowest() const;

@@ -30,7 +30,7 @@ class FederatedLeader final : public Leader {
     const auto most = static_cast<std::int64_t>(std::min(goal(), clients_of(workers)) * share(workers));
     return std::min(most, samples_per_epoch());
   }
-  std::size_t workers_in_step(std::size_t workers) const override { return clients_of(workers); }
+  std::size_t workers_in_step(std::size_t workers) const override { return root_of(clients_of(workers)); }
   std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
   float master_rate(float) const override { return outer_learning_rate(job()); }
 

@@ -27,6 +27,7 @@ class GossipLeader final : public Leader {
   std::int64_t samples_per_update(std::size_t workers) const override {
     return samples_per_step(workers) * local_steps(job());
   }
+  std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }
   Status welcome();
   void start();
   Result<std::map<net::Rank, Workers::Answered>> answers();

@@ -180,6 +180,10 @@ Work Leader::training(const EpochWork::Samples& samples, const EpochWork::Sample
   return work;
 }
 
+std::size_t Leader::root_of(std::size_t workers) {
+  return static_cast<std::size_t>(std::sqrt(static_cast<double>(workers)));
+}
+
 /// None of it done; nothing where this epoch is the last.
 EpochWork Leader::next_epoch_work() const {
   return epoch_ + passes() < job_.epochs() ? work_of_epoch(epoch_ + passes()) : EpochWork();

@@ -43,6 +43,8 @@ class Leader {
   virtual float master_rate(float scheduled) const { return scheduled; }
   /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
+  /// That of strategies whose workers are apart for a while: their gradients bear less.
+  static std::size_t root_of(std::size_t workers);
 
   const TrainJob& job() const { return job_; }
   net::RoleContext& context() { return context_; }

@@ -222,7 +222,17 @@ std::string random_bytes(Random& random) {
   return bytes;
 }
 
-TEST(Garbage, FromAWorkerHarmsNobodyElse) {
+class Garbage : public testing::TestWithParam<std::string_view> {
+ protected:
+  static TrainJob job(double step_timeout_s) {
+    TrainJob job = job_with_timeout(step_timeout_s);
+    job.set_strategy(std::string(GetParam()));
+    job.set_local_steps(2);
+    return job;
+  }
+};
+
+TEST_P(Garbage, FromAWorkerHarmsNobodyElse) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RoleWorld world(3);
     world.use_virtual_time();
@@ -242,26 +252,32 @@ TEST(Garbage, FromAWorkerHarmsNobodyElse) {
         context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0) + random_bytes(random));
       });
     });
-    expect_complete(train(job_with_timeout(0.3), world), "seed " + std::to_string(seed));
+    expect_complete(train(job(0.3), world), "seed " + std::to_string(seed));
   }
 }
 
-TEST(Garbage, FromTheServerHarmsNoWorker) {
+TEST_P(Garbage, FromTheServerHarmsNoWorker) {
   Random random(5);
   RoleWorld world(2);
   world.use_virtual_time();
-  const TrainJob job = job_with_timeout(20);
   world.replace(1, [&](net::RoleContext& context) {
-    const TrainJob copy = job;
+    const TrainJob copy = job(20);
     return run_training(copy, context);
   });
   const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
     for (int i = 0; i < 2000; ++i) {
       std::string payload = random_bytes(random);
       Work work;  // half of them can be read, but are for data and parameters that the worker has not
-      work.set_kind(static_cast<Work::Kind>(random.below(4)));
+      const std::uint64_t kind = random.below(5);
+      work.set_kind(kind == Work::END ? Work::COLLECT : static_cast<Work::Kind>(kind));
       work.set_version(static_cast<std::int64_t>(random.below(3)) - 1);
       for (std::uint64_t n = random.below(20); n > 0; --n) work.add_samples(static_cast<std::uint32_t>(random.next()));
+      for (std::uint64_t n = random.below(4); n > 0; --n) work.add_learning_rates(static_cast<float>(random.normal()));
+      work.set_passes(static_cast<std::int64_t>(random.below(4)) - 1);
+      for (std::uint64_t n = random.below(4); n > 0; --n) {
+        work.mutable_averaging()->add_ranks(static_cast<std::int32_t>(random.next()));
+        work.mutable_averaging()->add_weights(static_cast<float>(random.normal()));
+      }
       if (i % 2 == 0) payload = net::begin_payload(work.SerializeAsString(), 0) + payload;
       context.endpoint.send(1, kWorkTag, std::move(payload));
     }
@@ -272,6 +288,15 @@ TEST(Garbage, FromTheServerHarmsNoWorker) {
   });
   EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
 }
+
+std::vector<std::string_view> all_strategies() {
+  std::vector<std::string_view> names;
+  for (const Strategy& strategy : strategies()) names.push_back(strategy.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Garbage, testing::ValuesIn(all_strategies()),
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace mangrove::train
