@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 namespace mangrove::cli {
 
 Result<cluster::Client*> ClusterSession::connect(const ClusterSettings& settings, const fs::path& data_folder,
@@ -17,6 +19,8 @@ Result<cluster::Client*> ClusterSession::connect(const ClusterSettings& settings
   MG_TRY(const std::string address, start(settings, data_folder, log_folder));
   MG_TRY(client_, cluster::Client::connect(address));
   key_ = key;
+  if (settings.coordinator.empty() && !quiet_)
+    std::fprintf(stderr, "watch it with: mangrove top --coordinator %s\n", address.c_str());
   return client_.get();
 }
 

@@ -16,6 +16,9 @@ namespace mangrove::cli {
 /// cluster or testbed. threads: the main thread only (embedded processes end with the thread that started them).
 class ClusterSession {
  public:
+  /// quiet: does not say where a cluster that it starts can be watched.
+  explicit ClusterSession(bool quiet) : quiet_(quiet) {}
+
   /// Connects, starting the embedded cluster or the testbed if there is none that fits. The client belongs to the
   /// session.
   Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
@@ -25,6 +28,7 @@ class ClusterSession {
   /// The address of the coordinator that the settings name or ask to be started.
   Result<std::string> start(const ClusterSettings& settings, const fs::path& data_folder, const fs::path& log_folder);
 
+  const bool quiet_;
   std::string key_;  // what the cluster was started or connected with
   std::unique_ptr<cluster::LocalCluster> local_;
   std::unique_ptr<testbed::Testbed> testbed_;

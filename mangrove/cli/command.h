@@ -56,5 +56,7 @@ void add_data_command(CLI::App& app, CommandContext& context);
 void add_model_command(CLI::App& app, CommandContext& context);
 void add_predict_command(CLI::App& app, CommandContext& context);
 void add_quantize_command(CLI::App& app, CommandContext& context);
+void add_report_command(CLI::App& app, CommandContext& context);
+void add_top_command(CLI::App& app, CommandContext& context);
 
 }  // namespace mangrove::cli

@@ -3,6 +3,7 @@
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/report_page.h"
 #include "mangrove/cli/summary.h"
 
 namespace mangrove::cli {
@@ -16,10 +17,11 @@ struct State {
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.settings.keys()));
   MG_TRY(RunFolder folder, RunFolder::create(state.settings.run_dir, "infer"));
-  ClusterSession session;
+  ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   MG_TRY(const nlohmann::json result, run_infer(state.settings, job));
   MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
                       context.output);
 }

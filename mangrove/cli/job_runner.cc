@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <tuple>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/base/process_memory.h"
@@ -165,11 +165,13 @@ class ReportKeeper {
       result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
       if (!report.attachment.empty()) problem_ = context_.folder.write("model.onnx", report.attachment);
     } else {
-      json line = {{"kind", report.kind}};
       const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-      if (body.is_object()) line.update(body);
-      const Status added = context_.folder.add_metrics(to_text(line));
-      if (problem_.ok()) problem_ = added;
+      if (!body.is_object()) return;
+      if (report.kind == "nodes") {
+        for (const json& sample : body.value("samples", json::array())) add_metrics("sample", sample);
+      } else {
+        add_metrics(report.kind, body);
+      }
     }
   }
 
@@ -183,6 +185,13 @@ class ReportKeeper {
   }
 
  private:
+  void add_metrics(const std::string& kind, const json& body) {
+    json line = {{"kind", kind}};
+    line.update(body);
+    const Status added = context_.folder.add_metrics(to_text(line));
+    if (problem_.ok()) problem_ = added;
+  }
+
   JobContext& context_;
   ProgressDisplay display_;
   Status problem_;  // the first file that could not be written
@@ -202,17 +211,6 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
   return keeper.finish(ended);
 }
 
-/// report.html, of all lines of metrics.jsonl: those of the runs that this one goes on with too.
-Status write_report(const TrainSettings& settings, const std::string& data, const RunFolder& folder,
-                    const json& result) {
-  MG_TRY(const std::string text, read_file(folder.path() / "metrics.jsonl"));
-  std::vector<json> metrics;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    metrics.push_back(json::parse(line, nullptr, /*allow_exceptions=*/false));
-  return folder.write("report.html", report_page(settings.model + " on " + data, metrics, result));
-}
-
 }  // namespace
 
 Result<json> run_train(const TrainSettings& settings, JobContext& context) {
@@ -226,9 +224,10 @@ Result<json> run_train(const TrainSettings& settings, JobContext& context) {
     context.folder.append_metrics();
   }
   Result<json> ran = run_job(std::move(job), settings.cluster, settings.data, context);
-  Status reported = write_report(settings, data, context.folder, ran.ok() ? *ran : json());
-  if (!ran.ok()) return ran.error();
-  MG_RETURN_IF_ERROR(std::move(reported));
+  if (!ran.ok()) {
+    std::ignore = write_report(context.folder);  // why the run failed says more
+    return ran.error();
+  }
   json result = std::move(*ran);
   result["model"] = settings.model;
   result["data"] = data;

@@ -21,26 +21,6 @@ double number(const json& object, const char* key) {
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-/// [##########..........]
-std::string bar(double share, int width) {
-  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
-  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
-         std::string(static_cast<std::size_t>(width - filled), '.') + "]";
-}
-
-std::string render_progress(const json& p) {
-  const double done = number(p, "done"), total = std::max(number(p, "total"), 1.0);
-  std::string line =
-      fmt::format("{:<8} {} {:3.0f} %", p.value("phase", "job"), bar(done / total, 24), 100 * done / total);
-  if (p.contains("epoch")) line += fmt::format("  epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0));
-  if (p.contains("step")) line += fmt::format("  step {}/{}", p.value("step", 0), p.value("steps", 0));
-  if (p.contains("loss")) line += fmt::format("  loss {:.4f}", number(p, "loss"));
-  if (p.contains("accuracy")) line += fmt::format("  accuracy {:.2f} %", 100 * number(p, "accuracy"));
-  if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", number(p, "images_per_s"));
-  if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(number(p, "eta_s")));
-  return line;
-}
-
 std::string render_node(const json& n) {
   return fmt::format("  {:<12} {:<6} cpu {:5.1f} %  memory {:>8}  sent {:>8}  received {:>8}", n.value("name", "?"),
                      n.value("state", ""), number(n, "cpu_percent"), format_bytes(n.value("rss_bytes", Bytes{0})),
@@ -69,6 +49,25 @@ std::string render_event(const json& e) {
 
 }  // namespace
 
+std::string text_bar(double share, int width) {
+  const int filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * width);
+  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
+         std::string(static_cast<std::size_t>(width - filled), '.') + "]";
+}
+
+std::string progress_line(const json& p) {
+  const double done = number(p, "done"), total = std::max(number(p, "total"), 1.0);
+  std::string line =
+      fmt::format("{:<8} {} {:3.0f} %", p.value("phase", "job"), text_bar(done / total, 24), 100 * done / total);
+  if (p.contains("epoch")) line += fmt::format("  epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0));
+  if (p.contains("step")) line += fmt::format("  step {}/{}", p.value("step", 0), p.value("steps", 0));
+  if (p.contains("loss")) line += fmt::format("  loss {:.4f}", number(p, "loss"));
+  if (p.contains("accuracy")) line += fmt::format("  accuracy {:.2f} %", 100 * number(p, "accuracy"));
+  if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", number(p, "images_per_s"));
+  if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(number(p, "eta_s")));
+  return line;
+}
+
 ProgressDisplay::ProgressDisplay(bool enabled) : enabled_(enabled), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void ProgressDisplay::show(const Report& report) {
@@ -83,7 +82,7 @@ void ProgressDisplay::show(const Report& report) {
     const std::string phase = body.value("phase", "job");
     if (phase != phase_ && !phase_.empty()) finish();  // a finished phase stays on the screen
     phase_ = phase;
-    bar_ = render_progress(body);
+    bar_ = progress_line(body);
     unseen_ = true;
   } else if (report.kind == "nodes") {
     nodes_.clear();

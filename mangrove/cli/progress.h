@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "mangrove/base/report.h"
 
 namespace mangrove::cli {
+
+/// [#####.....]
+std::string text_bar(double share, int width);
+/// A "progress" report as a line.
+std::string progress_line(const nlohmann::json& progress);
 
 /// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place; elsewhere a plain
 /// line every few seconds. Events, and what each epoch came to, are printed as they come. threads: one at a time.

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "mangrove/base/units.h"
+#include "mangrove/cli/html.h"
+#include "mangrove/cli/node_charts.h"
 #include "mangrove/cli/svg_chart.h"
 
 namespace mangrove::cli {
@@ -20,31 +22,20 @@ constexpr const char* kStyle = R"(
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#667085;--paper:#fff;--line:#e4e7ec;--a:#0b6e4f;--b:#c2410c}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#98a2b3;--paper:#14171a;--line:#2c3239;--a:#4fd1a5;--b:#fb923c}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:1080px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.4rem;margin:0 0 1rem}h2{font-size:1rem;margin:0 0 .25rem;font-weight:600}
+h1{font-size:1.4rem;margin:0 0 1rem}h2{font-size:1.15rem;font-weight:600}
 dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.75rem 1.5rem;margin:0 0 2rem}
 dt{color:var(--soft);font-size:.8rem}dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums}
 main{display:grid;grid-template-columns:repeat(auto-fit,minmax(400px,1fr));gap:1.5rem 2rem}
 svg{width:100%;height:auto;overflow:visible}.grid{stroke:var(--line)}text{fill:var(--soft);font-size:11px}
-.a{stroke:var(--a)}.b{stroke:var(--b)}polyline{fill:none;stroke-width:1.8}circle.a{fill:var(--a)}circle.b{fill:var(--b)}
-.legend{color:var(--soft);font-size:.8rem}.legend b{font-weight:600}.legend .a{color:var(--a)}.legend .b{color:var(--b)}
+h2{margin:2.5rem 0 .5rem}h3{font-size:1rem;font-weight:600;margin:1rem 0 .25rem}main h3{margin-top:0}
+polyline{fill:none;stroke:currentColor;stroke-width:1.8}circle,rect{fill:currentColor}
+.legend{color:var(--soft);font-size:.8rem;margin:.25rem 0}.legend b{font-weight:600;margin-right:.5rem}
+table{border-collapse:collapse;font-size:.85rem;margin:.5rem 0 1rem;font-variant-numeric:tabular-nums}
+th,td{text-align:right;padding:.15rem .9rem .15rem 0}th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left}
+.a,.compute{color:var(--a)}.b,.wire{color:var(--b)}.encode{color:#7c6fdc}.wait{color:var(--line)}.legend .wait{color:var(--soft)}
+.n0{color:#0b8f63}.n1{color:#d2601a}.n2{color:#3b7dd8}.n3{color:#b5487f}.n4{color:#8a8d1a}
+.n5{color:#12959f}.n6{color:#c23b3b}.n7{color:#7b5cc4}.n8{color:#8c6239}.n9{color:#5f7285}
 )";
-
-std::string escaped(const std::string& text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '<')
-      html += "&lt;";
-    else if (c == '>')
-      html += "&gt;";
-    else if (c == '&')
-      html += "&amp;";
-    else if (c == '"')
-      html += "&quot;";
-    else
-      html += c;
-  }
-  return html;
-}
 
 std::optional<double> number(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -70,19 +61,19 @@ Curve curve_of(const std::vector<json>& metrics, const char* kind, const char* k
   return curve;
 }
 
-std::string chart(const std::string& title, const std::string& unit, const Curve& first, const Curve& second) {
+std::string chart(const char* title, const char* unit, const Curve& first, const Curve& second) {
   if (first.empty() && second.empty()) return {};
   std::string legend;
-  if (!second.empty()) legend = R"( <span class="legend"><b class="a">training</b> <b class="b">validation</b></span>)";
-  return fmt::format("<section><h2>{}{}</h2>{}</section>\n", escaped(title), legend, svg_chart(unit, first, second));
+  if (!second.empty()) legend = R"( <span class="legend"><b class="a">training</b><b class="b">validation</b></span>)";
+  return fmt::format("<section><h3>{}{}</h3>{}</section>\n", title, legend,
+                     svg_chart("epoch", unit, {{first, "a"}, {second, "b"}}));
 }
 
 std::string figure(const std::string& name, const std::string& value) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value));
 }
 
-std::string figures(const json& result) {
-  if (!result.is_object()) return "<p>The run has not ended: it was stopped, or failed.</p>";
+std::string train_figures(const json& result) {
   const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
   std::string html = "<dl>" + figure("test accuracy", percent("accuracy")) +
                      figure("test loss", fmt::format("{:.4f}", number(result, "test_loss").value_or(0))) +
@@ -97,21 +88,43 @@ std::string figures(const json& result) {
   return html + "</dl>";
 }
 
-}  // namespace
+std::string infer_figures(const json& result) {
+  const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
+  const auto rate = [&](const char* key) { return fmt::format("{:.0f}", number(result, key).value_or(0)); };
+  return "<dl>" + figure("accuracy", percent("accuracy")) + figure("pipeline images/s", rate("images_per_s")) +
+         figure("predicted images/s", rate("predicted_images_per_s")) +
+         figure("one node images/s", rate("single_images_per_s")) +
+         figure("same answer as one node", percent("agreement")) + figure("lost images", rate("lost")) + "</dl>";
+}
 
-std::string report_page(const std::string& title, const std::vector<json>& metrics, const json& result) {
+std::string figures(const json& results) {
+  if (!results.is_object() || results.empty())
+    return "<p>The run has not ended: it goes on, was stopped, or failed.</p>";
+  std::string html;
+  if (const auto train = results.find("train"); train != results.end() && train->is_object())
+    html += train_figures(*train);
+  if (const auto infer = results.find("infer"); infer != results.end() && infer->is_object())
+    html += infer_figures(*infer);
+  return html;
+}
+
+std::string training_charts(const std::vector<json>& metrics) {
   const auto progress = [&](const char* key, double scale) { return curve_of(metrics, "progress", key, scale); };
   const auto validation = [&](const char* key, double scale) { return curve_of(metrics, "epoch", key, scale); };
-  std::string html =
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>" +
-      escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n" +
-      figures(result) + "<main>\n";
-  html += chart("Loss", "", progress("loss", 1), validation("validation_loss", 1));
-  html += chart("Accuracy", "%", progress("accuracy", 100), validation("validation_accuracy", 100));
-  html += chart("Learning rate", "", progress("learning_rate", 1), {});
-  html += chart("Throughput", "images/s", progress("images_per_s", 1), {});
-  return html + "</main>\n</body></html>\n";
+  const std::string charts = chart("Loss", "", progress("loss", 1), validation("validation_loss", 1)) +
+                             chart("Accuracy", "%", progress("accuracy", 100), validation("validation_accuracy", 100)) +
+                             chart("Learning rate", "", progress("learning_rate", 1), {}) +
+                             chart("Throughput", "images/s", progress("images_per_s", 1), {});
+  return charts.empty() ? "" : "<h2>Training</h2>\n<main>\n" + charts + "</main>\n";
+}
+
+}  // namespace
+
+std::string report_page(const std::string& title, const std::vector<json>& metrics, const json& results) {
+  return "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width\"><title>" +
+         escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n" +
+         figures(results) + training_charts(metrics) + node_sections(node_histories(metrics)) + "</body></html>\n";
 }
 
 }  // namespace mangrove::cli

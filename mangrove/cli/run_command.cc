@@ -6,6 +6,7 @@
 #include "mangrove/base/section_file.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/report_page.h"
 #include "mangrove/cli/summary.h"
 
 namespace mangrove::cli {
@@ -83,7 +84,7 @@ Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(read_settings(state, file));
   const std::string run_dir = !state.train.run_dir.empty() ? state.train.run_dir : state.infer.run_dir;
   MG_TRY(RunFolder folder, RunFolder::create(run_dir, "run"));
-  ClusterSession session;
+  ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   json results = json::object();
   for (const SectionFile::Section& section : file.sections()) {
@@ -91,6 +92,7 @@ Status run(State& state, CommandContext& context) {
     folder.append_metrics();
   }
   MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(results, 2) + "\n"));
+  MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(results, summary_table(results) + "run folder: " + folder.path().string() + "\n", context.output);
 }
 

@@ -6,6 +6,17 @@
 #include <ctime>
 
 namespace mangrove::cli {
+namespace {
+
+/// As a run leaves it that is killed while it writes.
+bool ends_within_line(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file || file.tellg() == 0) return false;
+  file.seekg(-1, std::ios::end);
+  return file.get() != '\n';
+}
+
+}  // namespace
 
 Result<RunFolder> RunFolder::create(const std::string& path, const std::string& command) {
   fs::path folder = path;
@@ -23,7 +34,11 @@ Result<RunFolder> RunFolder::create(const std::string& path, const std::string& 
 
 Status RunFolder::add_metrics(const std::string& json_line) {
   const fs::path file = path_ / "metrics.jsonl";
-  if (!metrics_.is_open()) metrics_.open(file, append_ ? std::ios::app : std::ios::trunc);
+  if (!metrics_.is_open()) {
+    const bool cut_off = ends_within_line(file);
+    metrics_.open(file, append_ ? std::ios::app : std::ios::trunc);
+    if (append_ && cut_off) metrics_ << '\n';
+  }
   metrics_ << json_line << '\n' << std::flush;
   if (!metrics_) return make_error(Code::resource_exhausted, file.string() + ": cannot write");
   return {};
@@ -32,6 +47,7 @@ Status RunFolder::add_metrics(const std::string& json_line) {
 Status RunFolder::begin(const std::string& job_yaml) const {
   std::error_code not_there;
   fs::remove(checkpoint_path(), not_there);
+  fs::remove(path_ / "summary.json", not_there);
   return write_file_atomically(job_path(), job_yaml);
 }
 

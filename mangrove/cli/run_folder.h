@@ -23,8 +23,8 @@ class RunFolder {
   Status write(const std::string& name, std::string_view content) const {
     return write_file_atomically(path_ / name, content);
   }
-  /// The run starts anew: settings are written, and a checkpoint of an earlier run in this folder is removed, since it
-  /// is not of these settings.
+  /// The run starts anew: settings are written, and checkpoint and summary of an earlier run in this folder are
+  /// removed, since they are not of these settings.
   Status begin(const std::string& job_yaml) const;
   /// The error, with how to go on from the checkpoint if there is one.
   Error with_resume_hint(Error error) const;

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "mangrove/cli/html.h"
+
 namespace mangrove::cli {
 namespace {
 
 constexpr double kWidth = 480, kHeight = 220, kLeft = 48, kRight = 8, kTop = 10, kBottom = 26;
 constexpr std::size_t kMostPoints = 300;
+constexpr std::size_t kMostDots = 60;  // more points are a line alone
 
 /// The curve without what is no number, thinned to means of neighbours.
 Curve drawable(const Curve& curve) {
@@ -49,7 +52,7 @@ class Chart {
   double across(double x) const { return kLeft + (x - x_.low) / x_.size() * (kWidth - kLeft - kRight); }
   double down(double y) const { return kHeight - kBottom - (y - y_.low) / y_.size() * (kHeight - kTop - kBottom); }
 
-  std::string axes(const std::string& unit) const {
+  std::string axes(const std::string& x_name, const std::string& unit) const {
     std::string svg;
     for (const double y : round_ticks(y_.low, y_.high, 5)) {
       if (y < y_.low || y > y_.high) continue;
@@ -61,18 +64,19 @@ class Chart {
       if (x < x_.low || x > x_.high) continue;
       svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.4g}</text>)", across(x), kHeight - 10, x);
     }
-    svg += fmt::format(R"(<text x="{}" y="{}" text-anchor="end">epoch</text>)", kWidth - kRight, kHeight + 4);
-    return svg + fmt::format(R"(<text x="{}" y="{}">{}</text>)", kLeft + 4, kTop + 2, unit);
+    svg += fmt::format(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kWidth - kRight, kHeight + 4,
+                       escaped(x_name));
+    return svg + fmt::format(R"(<text x="{}" y="{}">{}</text>)", kLeft + 4, kTop + 2, escaped(unit));
   }
 
-  std::string line(const Curve& curve, const char* style, bool dots) const {
-    if (curve.empty()) return {};
-    std::string svg = fmt::format(R"(<polyline class="{}" points=")", style);
-    for (const auto& [x, y] : curve) svg += fmt::format("{:.1f},{:.1f} ", across(x), down(y));
-    svg += "\"/>";
-    for (const auto& [x, y] : curve)
+  std::string line(const Series& series, bool dots) const {
+    if (series.curve.empty()) return {};
+    std::string svg = fmt::format(R"(<polyline class="{}" points=")", series.style);
+    for (const auto& [x, y] : series.curve) svg += fmt::format("{:.1f},{:.1f} ", across(x), down(y));
+    svg += series.name.empty() ? "\"/>" : fmt::format("\"><title>{}</title></polyline>", escaped(series.name));
+    for (const auto& [x, y] : series.curve)
       if (dots)
-        svg += fmt::format(R"(<circle class="{}" r="2.5" cx="{:.1f}" cy="{:.1f}"/>)", style, across(x), down(y));
+        svg += fmt::format(R"(<circle class="{}" r="2.5" cx="{:.1f}" cy="{:.1f}"/>)", series.style, across(x), down(y));
     return svg;
   }
 
@@ -92,21 +96,29 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 
-std::string svg_chart(const std::string& unit, const Curve& first, const Curve& second) {
-  const Curve a = drawable(first), b = drawable(second);
+std::string svg_chart(const std::string& x_name, const std::string& unit, const std::vector<Series>& series) {
+  std::vector<Series> drawn;
   Range x, y;
-  for (const Curve* curve : {&a, &b}) {
-    for (const auto& [at, value] : *curve) {
+  for (const Series& given : series) {
+    const Curve curve = drawable(given.curve);
+    if (curve.empty()) continue;
+    for (const auto& [at, value] : curve) {
       x.add(at);
       y.add(value);
     }
+    drawn.push_back({curve, given.style, given.name});
   }
-  if (a.empty() && b.empty()) return "<p>no numbers to draw</p>";
+  if (drawn.empty()) return "<p>no numbers to draw</p>";
   x.add(0);
-  if (y.low > 0 && y.low < 0.5 * y.high) y.add(0);
+  if (y.low > 0 && (y.low < 0.5 * y.high || y.low == y.high)) y.add(0);
   const Chart chart(x, y);
-  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img">)", kWidth, kHeight + 8) + chart.axes(unit) +
-         chart.line(a, "a", a.size() < 40) + chart.line(b, "b", b.size() < 60) + "</svg>";
+  std::string svg =
+      fmt::format(R"(<svg viewBox="0 0 {} {}" role="img">)", kWidth, kHeight + 8) + chart.axes(x_name, unit);
+  for (const Series& one : drawn) {
+    const bool few = one.curve.size() < kMostDots && drawn.size() <= 2;
+    svg += chart.line(one, few || one.curve.size() == 1);
+  }
+  return svg + "</svg>";
 }
 
 }  // namespace mangrove::cli

@@ -5,6 +5,7 @@
 #include "mangrove/base/section_file.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/report_page.h"
 #include "mangrove/cli/summary.h"
 
 namespace mangrove::cli {
@@ -41,12 +42,13 @@ Status run(State& state, CommandContext& context) {
   MG_TRY(RunFolder folder, RunFolder::create(settings.run_dir, "train"));
   // a resumed run keeps the settings that it was started with
   if (settings.resume.empty()) MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", keys)));
-  ClusterSession session;
+  ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   auto result = run_train(settings, job);
   if (!result.ok()) return folder.with_resume_hint(result.error());
   const std::string summary = summary_table({{"train", *result}});
   MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(*result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
 }
 

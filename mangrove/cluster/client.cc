@@ -41,12 +41,18 @@ Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator, 
 }
 
 Result<std::vector<NodeStatus>> Client::nodes() {
+  MG_TRY(const ListNodesResponse response, status({}));
+  return std::vector<NodeStatus>(response.nodes().begin(), response.nodes().end());
+}
+
+Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
   grpc::ClientContext context;
   context.set_deadline(from_now(kListWithin));
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   ListNodesResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListNodes(&context, {}, &response))
                          .context("asking the coordinator at " + impl_->coordinator + " for its nodes"));
-  return std::vector<NodeStatus>(response.nodes().begin(), response.nodes().end());
+  return response;
 }
 
 Status Client::run(const Job& job, const Reporter& report, std::stop_token stop) {

@@ -21,6 +21,8 @@ class Client {
   ~Client();
 
   Result<std::vector<NodeStatus>> nodes();
+  /// The nodes, and the job that runs. errors: unavailable; cancelled (stop was requested).
+  Result<ListNodesResponse> status(const std::stop_token& stop);
 
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
   /// its reports (a last checkpoint) still come. errors: what the job ended with; cancelled (stopped); unavailable (the

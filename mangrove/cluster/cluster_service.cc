@@ -154,7 +154,8 @@ void ClusterService::Service::wait_for_clients(Deadline deadline) {
 
 grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext*, const ListNodesRequest*,
                                                 ListNodesResponse* response) {
-  for (NodeStatus& status : membership_.list()) *response->add_nodes() = std::move(status);
+  for (NodeStatus& status : membership_.list(clock_.now())) *response->add_nodes() = std::move(status);
+  if (const auto job = jobs_.current()) job->describe(*response);
   return grpc::Status::OK;
 }
 

@@ -82,9 +82,24 @@ void JobRun::report_nodes() {
   std::string json;
   {
     MutexLock lock(mutex_);
-    json = nodes_json(usage_.now());
+    json = nodes_json(usage_.now(), usage_.take_samples(), id_, began_);
   }
   report_({.kind = "nodes", .json = std::move(json), .attachment = {}});
+}
+
+void JobRun::describe(ListNodesResponse& response) const {
+  CurrentJob& job = *response.mutable_job();
+  job.set_id(id_);
+  job.set_kind(job_.has_train() ? "train" : "infer");
+  job.set_strategy(job_.has_train() ? job_.train().strategy() : job_.infer().strategy());
+  MutexLock lock(mutex_);
+  job.set_progress(progress_);
+  for (NodeStatus& node : *response.mutable_nodes()) {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const bool is_it = workers_[i].member.description.name() == node.description().name();
+      if (is_it && !workers_[i].gone) node.set_rank(static_cast<int>(i) + 1);
+    }
+  }
 }
 
 JobRun::Worker* JobRun::find(MemberId member) {

@@ -24,6 +24,46 @@ ordered_json nodes_array(std::span<const NodeUsage> nodes) {
   return array;
 }
 
+ordered_json step_seconds(const StepSeconds& step) {
+  return {{"compute_s", rounded(step.compute(), 1e6)},
+          {"encode_s", rounded(step.encode(), 1e6)},
+          {"wire_s", rounded(step.wire(), 1e6)},
+          {"wait_s", rounded(step.wait(), 1e6)}};
+}
+
+ordered_json sample_object(const NodeSample& sample, const std::string& job, Instant began) {
+  const ResourceUse& use = sample.use;
+  const Seconds time = sample.taken - began;
+  ordered_json json = {{"node", sample.name},
+                       {"job", job},
+                       {"time_s", rounded(time, 1000)},
+                       {"cpu_percent", rounded(use.cpu_percent(), 10)},
+                       {"core_percent", ordered_json::array()},
+                       {"rss_bytes", use.rss_bytes()},
+                       {"minor_faults", use.minor_faults()},
+                       {"major_faults", use.major_faults()},
+                       {"sent_bytes", use.sent_bytes()},
+                       {"received_bytes", use.received_bytes()},
+                       {"traffic", ordered_json::array()}};
+  for (const float core : use.core_percent()) json["core_percent"].push_back(rounded(core, 10));
+  if (use.has_temperature_c()) json["temperature_c"] = rounded(use.temperature_c(), 10);
+  for (const PeerFlow& flow : use.flows())
+    json["traffic"].push_back({{"peer", flow.peer()},
+                               {"purpose", flow.purpose()},
+                               {"sent_bytes", flow.sent_bytes()},
+                               {"received_bytes", flow.received_bytes()}});
+  if (use.steps().count() == 0) return json;
+  json["steps"] = step_seconds(use.steps().total());
+  json["steps"]["count"] = use.steps().count();
+  json["steps"]["recent"] = ordered_json::array();
+  for (const StepSeconds& step : use.steps().recent()) {
+    ordered_json recent = {{"step", step.step()}, {"time_s", rounded(time - step.age(), 1e6)}};
+    recent.update(step_seconds(step));
+    json["steps"]["recent"].push_back(std::move(recent));
+  }
+  return json;
+}
+
 // messages of peers may hold bytes that are no UTF-8
 std::string dump(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
@@ -31,8 +71,11 @@ std::string dump(const ordered_json& json) {
 
 }  // namespace
 
-std::string nodes_json(std::span<const NodeUsage> nodes) {
-  return dump({{"nodes", nodes_array(nodes)}});
+std::string nodes_json(std::span<const NodeUsage> nodes, std::span<const NodeSample> samples, const std::string& job,
+                       Instant began) {
+  ordered_json json = {{"nodes", nodes_array(nodes)}, {"samples", ordered_json::array()}};
+  for (const NodeSample& sample : samples) json["samples"].push_back(sample_object(sample, job, began));
+  return dump(json);
 }
 
 std::string event_json(const std::string& event, const std::string& node, Seconds time, const std::string& message) {

@@ -9,8 +9,10 @@
 
 namespace mangrove::cluster {
 
-/// {"nodes": [{"name", "state", "cpu_percent", "rss_bytes", "sent_bytes", "received_bytes"}]}
-std::string nodes_json(std::span<const NodeUsage> nodes);
+/// {"nodes": [{"name", "state", "cpu_percent", "rss_bytes", "sent_bytes", "received_bytes"}], "samples": [...]}, a
+/// sample as docs/json.md says; `began` is when the job did.
+std::string nodes_json(std::span<const NodeUsage> nodes, std::span<const NodeSample> samples, const std::string& job,
+                       Instant began);
 
 /// {"event": "node_lost", "node": "node-2", "time_s": 3.1, "message": "..."}; an empty message is left out.
 std::string event_json(const std::string& event, const std::string& node, Seconds time, const std::string& message);

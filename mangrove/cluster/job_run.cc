@@ -160,6 +160,7 @@ void JobRun::end_roles() {
 
 Status JobRun::finish(Status led) {
   publish_members();
+  report_nodes();  // with the last heartbeats
   MutexLock lock(mutex_);
   if (!led.ok()) {
     const bool nobody_left = std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.gone; });
@@ -181,9 +182,10 @@ void JobRun::on_report(Report report) {
     result_ = std::move(report);
     return;
   }
-  if (report.kind == "event") {
+  if (report.kind == "event" || report.kind == "progress") {
     MutexLock lock(mutex_);
-    events_.push_back(report.json);
+    if (report.kind == "event") events_.push_back(report.json);
+    if (report.kind == "progress") progress_ = report.json;
   }
   report_(std::move(report));
 }

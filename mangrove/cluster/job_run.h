@@ -49,6 +49,9 @@ class JobRun {
   void role_ended(MemberId member, const RoleEnded& ended);
   void resources_used(MemberId member, const ResourceUse& use);
 
+  /// What the job is, and which ranks the nodes have.
+  void describe(ListNodesResponse& response) const;
+
  private:
   struct Worker {  // ranks 1 .. workers_.size()
     Member member;
@@ -87,6 +90,7 @@ class JobRun {
   UsageBook usage_ MG_GUARDED_BY(mutex_);
   std::vector<std::string> events_ MG_GUARDED_BY(mutex_);
   std::vector<std::string> unsent_events_ MG_GUARDED_BY(mutex_);
+  std::string progress_ MG_GUARDED_BY(mutex_);  // JSON, the last
   std::optional<Report> result_ MG_GUARDED_BY(mutex_);
   std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
   std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);

@@ -36,7 +36,7 @@ Member Membership::join(NodeDescription description, std::shared_ptr<NodeLink> l
   description.set_name(free_name(clean_name(description.name())));
   // whoever had this name is gone: the new stay takes its line in the list
   std::erase_if(members_, [&](const Member& old) { return old.description.name() == description.name(); });
-  Member member{next_++, MemberState::alive, std::move(description), {}, std::move(link)};
+  Member member{next_++, MemberState::alive, std::move(description), {}, std::move(link), now};
   detector_.heard_from(member.id, now);
   members_.push_back(member);
   return member;
@@ -47,6 +47,8 @@ bool Membership::heartbeat(MemberId id, const ResourceUse& use, Instant now) {
   Member* member = find(id);
   if (member == nullptr || member->state != MemberState::alive) return false;
   member->use = use;
+  member->heard = now;
+  member->rate.update(use, now);
   detector_.heard_from(id, now);
   return true;
 }
@@ -88,7 +90,7 @@ std::vector<Member> Membership::alive() const {
   return found;
 }
 
-std::vector<NodeStatus> Membership::list() const {
+std::vector<NodeStatus> Membership::list(Instant now) const {
   MutexLock lock(mutex_);
   std::vector<NodeStatus> statuses;
   for (const Member& member : members_) {
@@ -96,6 +98,9 @@ std::vector<NodeStatus> Membership::list() const {
     *status.mutable_description() = member.description;
     *status.mutable_use() = member.use;
     status.set_state(member_state_name(member.state));
+    status.set_heartbeat_age(now - member.heard);
+    status.set_sent_per_s(member.rate.sent());
+    status.set_received_per_s(member.rate.received());
   }
   return statuses;
 }

@@ -8,6 +8,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/failure_detector.h"
+#include "mangrove/cluster/traffic_rate.h"
 
 namespace mangrove::cluster {
 
@@ -29,6 +30,8 @@ struct Member {
   NodeDescription description;  // with the name that the cluster knows it by
   ResourceUse use;              // of the last heartbeat
   std::shared_ptr<NodeLink> link;
+  Instant heard{};     // its last heartbeat, or its joining
+  TrafficRate rate{};  // of its messages
 };
 
 /// The nodes of a cluster: who is there, and who was.
@@ -49,7 +52,7 @@ class Membership {
   bool alive(MemberId member) const;
   std::vector<Member> alive() const;  // in order of joining
   /// All, and the last of those that are gone; in order of joining.
-  std::vector<NodeStatus> list() const;
+  std::vector<NodeStatus> list(Instant now) const;
 
  private:
   Member* find(MemberId member) MG_REQUIRES(mutex_);

@@ -135,12 +135,14 @@ void Node::Impl::obey(const ToNode& message) {
 
 ResourceUse Node::Impl::measure() {
   const ProcessUse process = monitor.sample();
-  const net::Traffic traffic = roles.traffic();
   ResourceUse use;
   use.set_cpu_percent(process.cpu_percent);
   use.set_rss_bytes(process.rss_bytes);
-  use.set_sent_bytes(traffic.sent_bytes);
-  use.set_received_bytes(traffic.received_bytes);
+  use.set_minor_faults(process.minor_faults);
+  use.set_major_faults(process.major_faults);
+  use.mutable_core_percent()->Add(process.core_percent.begin(), process.core_percent.end());
+  if (process.temperature_c) use.set_temperature_c(*process.temperature_c);
+  roles.add_use(use);
   return use;
 }
 

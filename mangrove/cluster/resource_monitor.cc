@@ -1,6 +1,13 @@
 #include "mangrove/cluster/resource_monitor.h"
 
+#include <sys/resource.h>
 #include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "mangrove/base/process_memory.h"
 
@@ -8,6 +15,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kShortest = 0.05;  // a share of less time than this is mostly noise
+constexpr int kMostCores = 4096;     // more is no list of cores
 
 Seconds process_cpu_time() {
   timespec spent{};
@@ -15,19 +23,108 @@ Seconds process_cpu_time() {
   return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
 }
 
+std::optional<int> core_number(const std::string& text) {
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < 0 || number >= kMostCores) return {};
+  return number;
+}
+
+/// The cores that this process may use: control groups and affinity both show here.
+std::vector<int> allowed_cores(const fs::path& root) {
+  std::ifstream status(root / "proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Cpus_allowed_list:")) return parse_core_list(line.substr(line.find_last_of(" \t:") + 1));
+  }
+  return {};
+}
+
 }  // namespace
 
-ResourceMonitor::ResourceMonitor(const Clock& clock) : clock_(clock), sampled_(clock.now()), cpu_(process_cpu_time()) {}
+std::vector<int> parse_core_list(const std::string& text) {
+  std::vector<int> cores;
+  std::istringstream ranges(text);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const std::size_t dash = range.find('-');
+    const auto first = core_number(range.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : core_number(range.substr(dash + 1));
+    if (!first || !last || *last < *first) return {};
+    for (int core = *first; core <= *last; ++core) cores.push_back(core);
+  }
+  return cores;
+}
+
+ResourceMonitor::ResourceMonitor(const Clock& clock, const fs::path& root)
+    : clock_(clock), root_(root), sampled_(clock.now()), cpu_(process_cpu_time()), cores_(core_times()) {
+  std::error_code none;
+  for (const auto& zone : fs::directory_iterator(root / "sys/class/thermal", none)) {
+    if (zone.path().filename().string().starts_with("thermal_zone")) sensors_.push_back(zone.path() / "temp");
+  }
+}
+
+/// Of the cores that this process may use, in their order.
+std::vector<ResourceMonitor::CoreTime> ResourceMonitor::core_times() const {
+  const std::vector<int> allowed = allowed_cores(root_);
+  std::vector<CoreTime> times;
+  std::ifstream stat(root_ / "proc/stat");
+  for (std::string line; std::getline(stat, line) && line.starts_with("cpu");) {
+    if (line.starts_with("cpu ")) continue;  // the sum
+    std::istringstream words(line.substr(3));
+    int core = 0;
+    words >> core;
+    if (!std::binary_search(allowed.begin(), allowed.end(), core)) continue;
+    CoreTime time;
+    std::uint64_t ticks = 0;
+    // user nice system idle iowait irq softirq steal; what follows is part of user and nice
+    for (int column = 0; column < 8 && words >> ticks; ++column) {
+      time.total += ticks;
+      if (column != 3 && column != 4) time.busy += ticks;
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
+std::optional<double> ResourceMonitor::temperature() const {
+  std::optional<double> hottest;
+  for (const fs::path& sensor : sensors_) {
+    double thousandths = 0;
+    if (!(std::ifstream(sensor) >> thousandths)) continue;
+    const double degrees = thousandths / 1000;
+    if (degrees > -50 && degrees < 200) hottest = std::max(hottest.value_or(degrees), degrees);  // else no reading
+  }
+  return hottest;
+}
+
+void ResourceMonitor::update_cpu(Instant now) {
+  const Seconds cpu = process_cpu_time();
+  percent_ = 100 * (cpu - cpu_) / (now - sampled_);
+  sampled_ = now;
+  cpu_ = cpu;
+  std::vector<CoreTime> cores = core_times();
+  core_percent_.clear();
+  for (std::size_t i = 0; i < cores.size() && cores.size() == cores_.size(); ++i) {
+    // the counters of a core that was taken out and put back begin anew
+    const bool counted = cores[i].total > cores_[i].total && cores[i].busy >= cores_[i].busy;
+    const auto busy = static_cast<double>(cores[i].busy - cores_[i].busy);
+    const auto total = static_cast<double>(cores[i].total - cores_[i].total);
+    core_percent_.push_back(counted ? static_cast<float>(std::min(100.0, 100 * busy / total)) : 0.0F);
+  }
+  cores_ = std::move(cores);
+}
 
 ProcessUse ResourceMonitor::sample() {
   const Instant now = clock_.now();
-  if (now - sampled_ >= kShortest) {
-    const Seconds cpu = process_cpu_time();
-    percent_ = 100 * (cpu - cpu_) / (now - sampled_);
-    sampled_ = now;
-    cpu_ = cpu;
-  }
-  return {percent_, resident_memory()};
+  if (now - sampled_ >= kShortest) update_cpu(now);
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return {.cpu_percent = percent_,
+          .rss_bytes = resident_memory(),
+          .minor_faults = use.ru_minflt,
+          .major_faults = use.ru_majflt,
+          .core_percent = core_percent_,
+          .temperature_c = temperature()};
 }
 
 }  // namespace mangrove::cluster

@@ -4,6 +4,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/wire_status.h"
+#include "mangrove/net/node_name.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -67,7 +68,8 @@ void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
                              .data_folder = around_.data_folder,
                              .threads = around_.threads,
                              .stop = stop,
-                             .report = [](Report) {}};
+                             .report = [](Report) {},
+                             .step_done = [&role](const net::StepTimes& step) { role.steps.add(step); }};
     status = play_guarded(around_.play, *job, context);
   } else {
     status = job.error();
@@ -78,9 +80,7 @@ void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   std::unique_ptr<net::Endpoint> endpoint;
   {
     MutexLock lock(mutex_);
-    const net::Traffic traffic = role.endpoint->traffic();
-    past_.sent_bytes += traffic.sent_bytes;
-    past_.received_bytes += traffic.received_bytes;
+    add_flows(past_, *role.endpoint);
     endpoint = std::move(role.endpoint);
   }
   endpoint.reset();
@@ -120,16 +120,29 @@ void RoleRunner::members_changed(const MembersChanged& news) {
   }
 }
 
-net::Traffic RoleRunner::traffic() const {
+void RoleRunner::add_flows(Flows& flows, const net::Endpoint& endpoint) {
+  for (const auto& [key, flow] : endpoint.traffic().by_peer)
+    flows[{net::node_name(endpoint, key.first), key.second}] += flow;
+}
+
+void RoleRunner::add_use(ResourceUse& use) const {
   MutexLock lock(mutex_);
-  net::Traffic total = past_;
+  Flows flows = past_;
   for (const Role& role : roles_) {
-    if (!role.endpoint) continue;
-    const net::Traffic traffic = role.endpoint->traffic();
-    total.sent_bytes += traffic.sent_bytes;
-    total.received_bytes += traffic.received_bytes;
+    if (role.endpoint) add_flows(flows, *role.endpoint);
+    if (!role.over) *use.mutable_steps() = role.steps.use(around_.clock.now());
   }
-  return total;
+  net::Flow total;
+  for (const auto& [key, flow] : flows) {
+    PeerFlow& message = *use.add_flows();
+    message.set_peer(key.first);
+    message.set_purpose(net::purpose_name(key.second));
+    message.set_sent_bytes(flow.sent_bytes);
+    message.set_received_bytes(flow.received_bytes);
+    total += flow;
+  }
+  use.set_sent_bytes(total.sent_bytes);
+  use.set_received_bytes(total.received_bytes);
 }
 
 void RoleRunner::reap() {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/step_log.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
@@ -50,24 +52,28 @@ class RoleRunner {
   void end_all();
   void members_changed(const MembersChanged& news);
 
-  /// Of all roles since the node started.
-  net::Traffic traffic() const;
+  /// Of all roles since the node started: sent_bytes, received_bytes, flows; and the steps of the role that runs.
+  void add_use(ResourceUse& use) const;
 
  private:
   struct Role {
     std::string job_id;
     net::Rank rank = 0;
     std::unique_ptr<net::Endpoint> endpoint;
+    StepLog steps{};
     bool over = false;
     std::jthread thread;
   };
   void play(Role& role, const std::stop_token& stop, RoleHost& host);
   void reap() MG_REQUIRES(mutex_);
+  /// By the name of the peer's node: ranks are a job's own.
+  using Flows = std::map<std::pair<std::string, net::Purpose>, net::Flow>;
+  static void add_flows(Flows& flows, const net::Endpoint& endpoint);
 
   const RoleSurroundings around_;
   mutable Mutex mutex_;
   std::list<Role> roles_ MG_GUARDED_BY(mutex_);
-  net::Traffic past_ MG_GUARDED_BY(mutex_);  // of roles that are over
+  Flows past_ MG_GUARDED_BY(mutex_);  // of roles that are over
 };
 
 }  // namespace mangrove::cluster

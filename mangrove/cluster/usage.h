@@ -20,6 +20,13 @@ struct NodeUsage {
   Bytes received_bytes = 0;
 };
 
+/// One node at one moment.
+struct NodeSample {
+  std::string name;
+  Instant taken;    // when its heartbeat came
+  ResourceUse use;  // counters since the job began; of the recent steps those that no earlier sample had
+};
+
 /// Adds up the heartbeats of a job's nodes.
 /// threads: one at a time.
 class UsageBook {
@@ -31,6 +38,8 @@ class UsageBook {
 
   std::vector<NodeUsage> now() const;      // CPU and memory of the last sample; in order of adding
   std::vector<NodeUsage> overall() const;  // mean CPU, peak memory
+  /// Of the nodes whose heartbeat has come since the last call.
+  std::vector<NodeSample> take_samples();
 
  private:
   struct Entry {
@@ -43,6 +52,8 @@ class UsageBook {
     double cpu_seconds = 0;
     Seconds seconds = 0;
     Bytes peak_rss = 0;
+    bool is_new = false;           // `last` is in no sample yet
+    std::int64_t step_before = 0;  // the last one in a sample
   };
   std::vector<NodeUsage> rows(bool overall) const;
   Entry* find(MemberId node);

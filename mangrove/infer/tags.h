@@ -5,8 +5,8 @@
 namespace mangrove::infer {
 
 /// What the messages of messages.proto are sent as.
-constexpr net::Tag kCommandTag = 1;     // leader to node: Command
-constexpr net::Tag kFromNodeTag = 2;    // node to leader: FromNode
-constexpr net::Tag kActivationTag = 3;  // node to node: payload of Activation and values
+constexpr net::Tag kCommandTag = 1;                                               // leader to node: Command
+constexpr net::Tag kFromNodeTag = 2;                                              // node to leader: FromNode
+constexpr net::Tag kActivationTag = net::make_tag(net::Purpose::activations, 3);  // node to node: Activation and values
 
 }  // namespace mangrove::infer

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/clock.h"
@@ -14,6 +16,19 @@ constexpr Rank kAnyRank = -1;
 
 /// Says what a message is for; each strategy names its own. Order is kept per (sender, tag).
 using Tag = std::uint32_t;
+
+/// What the bytes of a message are, mostly: whose traffic it is in the counters.
+enum class Purpose : std::uint8_t { control, parameters, gradients, activations };
+const char* purpose_name(Purpose purpose);  // "control", ...
+
+/// A tag carries its purpose in its highest byte, so that both ends and all counters know it. A bare number is control.
+constexpr Tag make_tag(Purpose purpose, std::uint32_t number) {
+  return static_cast<Tag>(purpose) << 24 | number;
+}
+/// Control for a number that nobody has given a meaning.
+constexpr Purpose purpose_of(Tag tag) {
+  return tag >> 24 <= static_cast<Tag>(Purpose::activations) ? static_cast<Purpose>(tag >> 24) : Purpose::control;
+}
 
 struct Message {
   Rank from = kAnyRank;
@@ -40,10 +55,22 @@ struct Members {
   RankSet alive_ranks() const;
 };
 
-/// Bytes of messages, payload and framing, that this endpoint has sent and received.
-struct Traffic {
+/// Bytes sent and received.
+struct Flow {
   std::int64_t sent_bytes = 0;
   std::int64_t received_bytes = 0;
+
+  Flow& operator+=(const Flow& other) {
+    sent_bytes += other.sent_bytes;
+    received_bytes += other.received_bytes;
+    return *this;
+  }
+};
+
+/// Bytes of messages, payload and framing, that this endpoint has sent and received: all, and by the other end and
+/// purpose.
+struct Traffic : Flow {
+  std::map<std::pair<Rank, Purpose>, Flow> by_peer;
 };
 
 /// How the members of one job talk, and the only thing that a strategy blocks on. The same strategy code runs over gRPC

@@ -96,7 +96,7 @@ void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
   const std::string& address = addresses_[static_cast<std::size_t>(to)];
   if (address.empty()) {
     const std::size_t bytes = payload.size();
-    local_->meter.sent(bytes);
+    local_->meter.sent(to, tag, bytes);
     return transport_.jobs->deliver(job_, to, {rank_, tag, std::move(payload)}, bytes);
   }
   auto message = std::make_unique<Outgoing>();

@@ -27,7 +27,7 @@ class InProcessEndpoint final : public Endpoint {
 
   void send(Rank to, Tag tag, std::string payload) override {
     MG_CHECK_MSG(to >= 0 && to < size_, "rank " + std::to_string(to) + " of " + std::to_string(size_));
-    meter_.sent(payload.size());
+    meter_.sent(to, tag, payload.size());
     post_(to, {rank_, tag, std::move(payload)});
   }
   Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) override {
@@ -38,7 +38,7 @@ class InProcessEndpoint final : public Endpoint {
   }
 
   void deliver(Message message) {
-    meter_.received(message.payload.size());
+    meter_.received(message.from, message.tag, message.payload.size());
     mailbox_.deliver(std::move(message));
   }
   void set_members(const Members& members) { mailbox_.set_members(members); }

@@ -62,7 +62,7 @@ void JobTable::hand_over(const Key& key, const Local& local, Message message, st
              {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"ranks", local.size}});
     return;
   }
-  local.rank->meter.received(bytes);
+  local.rank->meter.received(message.from, message.tag, bytes);
   local.rank->mailbox.deliver(std::move(message));
 }
 

@@ -40,7 +40,8 @@ void PeerStream::OnReadDone(bool ok) {
 void PeerStream::OnWriteDone(bool ok) {
   MutexLock lock(table_->mutex);
   if (ok) {
-    link_.state.in_flight->meter->sent(link_.state.in_flight->envelope.ByteSizeLong());
+    const Envelope& envelope = link_.state.in_flight->envelope;
+    link_.state.in_flight->meter->sent(envelope.to(), envelope.tag(), envelope.ByteSizeLong());
     link_.last_progress = table_->clock.now();
   } else {
     link_.state.broken = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -9,6 +10,15 @@
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::net {
+
+/// Where the time of one step of a role went.
+struct StepTimes {
+  Instant ended;
+  Seconds compute = 0;  // on samples, reading them included
+  Seconds encode = 0;   // values into messages, and out of them
+  Seconds wire = 0;     // messages on their way
+  Seconds wait = 0;     // for the server or for peers
+};
 
 /// What a strategy is given to play one rank of one job. Rank 0 lives beside the coordinator and leads the job; ranks
 /// 1 .. size-1 are one per node.
@@ -21,6 +31,8 @@ struct RoleContext {
   std::stop_token stop;
   /// Rank 0 only: to the client. Other ranks' reports go nowhere.
   Reporter report;
+  /// Called after each step, for those who watch.
+  std::function<void(const StepTimes&)> step_done = [](const StepTimes&) {};
 };
 
 }  // namespace mangrove::net

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
+#include "mangrove/base/mutex.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::net {
@@ -10,13 +8,22 @@ namespace mangrove::net {
 /// Counts the bytes of one endpoint. threads: any thread may call any method.
 class TrafficMeter {
  public:
-  void sent(std::size_t bytes) { sent_bytes_ += static_cast<std::int64_t>(bytes); }
-  void received(std::size_t bytes) { received_bytes_ += static_cast<std::int64_t>(bytes); }
-  Traffic read() const { return {sent_bytes_.load(), received_bytes_.load()}; }
+  void sent(Rank to, Tag tag, std::size_t bytes) { count(to, tag, {static_cast<std::int64_t>(bytes), 0}); }
+  void received(Rank from, Tag tag, std::size_t bytes) { count(from, tag, {0, static_cast<std::int64_t>(bytes)}); }
+  Traffic read() const {
+    MutexLock lock(mutex_);
+    return traffic_;
+  }
 
  private:
-  std::atomic<std::int64_t> sent_bytes_ = 0;
-  std::atomic<std::int64_t> received_bytes_ = 0;
+  void count(Rank peer, Tag tag, const Flow& flow) {
+    MutexLock lock(mutex_);
+    traffic_ += flow;
+    traffic_.by_peer[{peer, purpose_of(tag)}] += flow;
+  }
+
+  mutable Mutex mutex_;
+  Traffic traffic_ MG_GUARDED_BY(mutex_);
 };
 
 }  // namespace mangrove::net

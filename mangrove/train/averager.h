@@ -6,6 +6,7 @@
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/part_exchange.h"
+#include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 
@@ -14,7 +15,10 @@ class Averager {
  public:
   /// patience: neighbours that are silent for longer are left out. interruption: gets the work that ends an average.
   Averager(net::RoleContext& context, Seconds patience, std::optional<net::Message>& interruption)
-      : context_(context), patience_(patience), parts_(context, interruption), interruption_(interruption) {}
+      : context_(context),
+        patience_(patience),
+        parts_(context, kValuesTag, interruption),
+        interruption_(interruption) {}
 
   /// Whether its ranks are other workers, and its weights are some.
   bool accepts(const Averaging& averaging) const;

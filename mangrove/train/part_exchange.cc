@@ -28,13 +28,13 @@ void PartExchange::send(net::Rank to, std::span<const float> values) {
   header.set_sequence(sent_[to]++);
   std::string payload = net::begin_payload(header.SerializeAsString(), values.size_bytes());
   net::append_floats(payload, values);
-  context_.endpoint.send(to, kPartTag, std::move(payload));
+  context_.endpoint.send(to, tag_, std::move(payload));
 }
 
 Result<bool> PartExchange::receive(net::Rank from, std::span<float> into, Deadline deadline) {
   if (take_early(from, into)) return true;
   while (true) {
-    Result<net::Message> message = context_.endpoint.recv_any({from, 0}, {kPartTag, kWorkTag}, deadline);
+    Result<net::Message> message = context_.endpoint.recv_any({from, 0}, {tag_, kWorkTag}, deadline);
     if (!message.ok() && message.code() == Code::deadline_exceeded) return false;
     if (!message.ok()) return message.error();
     if ((message->tag == kWorkTag) != (message->from == 0)) continue;  // of nobody who has a say in it

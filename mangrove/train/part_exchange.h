@@ -14,9 +14,9 @@ namespace mangrove::train {
 /// rank sends to another in an exchange arrives in order, or not at all. threads: one at a time.
 class PartExchange {
  public:
-  /// interruption: gets the message from the leader that ends a wait.
-  PartExchange(net::RoleContext& context, std::optional<net::Message>& interruption)
-      : context_(context), interruption_(interruption) {}
+  /// tag: of the parts. interruption: gets the message from the leader that ends a wait.
+  PartExchange(net::RoleContext& context, net::Tag tag, std::optional<net::Message>& interruption)
+      : context_(context), tag_(tag), interruption_(interruption) {}
 
   /// From now on: the exchange of this number, between these ranks. Parts of those before are dropped. Those of later
   /// ones are kept: their sender has been told of it, and this rank will be.
@@ -35,6 +35,7 @@ class PartExchange {
   bool take_early(net::Rank from, std::span<float> into);
 
   net::RoleContext& context_;
+  const net::Tag tag_;
   std::optional<net::Message>& interruption_;
   std::uint64_t id_ = 0;
   std::map<net::Rank, std::uint32_t> sent_, received_;

@@ -42,6 +42,7 @@ Result<bool> Reducer::reduce(const Work& work, std::span<float> values) {
   if (me == group.end()) return false;
   id_ = work.reduction().id();
   round_ = work.round();
+  waited_.reset();
   parts_.begin(id_, group);
   const Status status = all_reduce(*this, group, static_cast<std::size_t>(me - group.begin()), topology_, values);
   if (!status.ok() && !interruption_ && status.code() == Code::cancelled) return status.error();
@@ -52,11 +53,14 @@ Result<bool> Reducer::reduce(const Work& work, std::span<float> values) {
 }
 
 Status Reducer::recv(net::Rank from, std::span<float> into) {
+  const Instant asked = context_.clock.now();
   while (true) {
     MG_TRY(const bool received, parts_.receive(from, into, context_.clock.after(patience_)));
-    if (received) return {};
+    if (received) break;
     tell_leader(from);
   }
+  if (!waited_) waited_ = context_.clock.now() - asked;
+  return {};
 }
 
 void Reducer::tell_leader(net::Rank waiting_for) {

@@ -9,6 +9,7 @@
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/part_exchange.h"
 #include "mangrove/train/reduction.h"
+#include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 
@@ -32,6 +33,8 @@ class Reducer final : private Peers {
   /// Sums `values`, a gradient and the states weighted with their share of the samples, over the ranks of the work's
   /// reduction. False: it came to nothing, since a rank is lost or the leader has other work. errors: cancelled.
   Result<bool> reduce(const Work& work, std::span<float> values);
+  /// For the first part of the last reduction: until the rank that it comes from was ready, mostly.
+  Seconds waited() const { return waited_.value_or(0); }
 
  private:
   Reducer(std::unique_ptr<Master> master, const Topology& topology, net::RoleContext& context, Seconds patience,
@@ -40,7 +43,7 @@ class Reducer final : private Peers {
         topology_(topology),
         context_(context),
         patience_(patience),
-        parts_(context, interruption),
+        parts_(context, kPartTag, interruption),
         interruption_(interruption) {}
   void send(net::Rank to, std::span<const float> values) override { parts_.send(to, values); }
   Status recv(net::Rank from, std::span<float> into) override;
@@ -57,6 +60,7 @@ class Reducer final : private Peers {
   std::uint64_t sum_id_ = 0;
   // of the reduction that goes on
   std::uint64_t id_ = 0, round_ = 0;
+  std::optional<Seconds> waited_;
 };
 
 }  // namespace mangrove::train

@@ -5,9 +5,10 @@
 namespace mangrove::train {
 
 /// What the messages of messages.proto are sent as.
-constexpr net::Tag kHelloTag = 1;   // worker to server: Hello
-constexpr net::Tag kWorkTag = 2;    // server to worker: payload of Work and parameters
-constexpr net::Tag kAnswerTag = 3;  // worker to server: payload of Answer and gradient
-constexpr net::Tag kPartTag = 4;    // worker to worker: payload of Part and floats
+constexpr net::Tag kHelloTag = 1;                                            // worker to server: Hello
+constexpr net::Tag kWorkTag = net::make_tag(net::Purpose::parameters, 2);    // server to worker: Work and parameters
+constexpr net::Tag kAnswerTag = net::make_tag(net::Purpose::gradients, 3);   // worker to server: Answer and gradient
+constexpr net::Tag kPartTag = net::make_tag(net::Purpose::gradients, 4);     // worker to worker: Part of a sum
+constexpr net::Tag kValuesTag = net::make_tag(net::Purpose::parameters, 5);  // worker to worker: Part of the values
 
 }  // namespace mangrove::train

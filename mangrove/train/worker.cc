@@ -16,6 +16,7 @@
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/reducer.h"
 #include "mangrove/train/source.h"
+#include "mangrove/train/step_timer.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -26,10 +27,11 @@ constexpr Seconds kWait = 5;            // for work; then it is waited for again
 
 class Worker {
  public:
-  Worker(const TrainJob& job, net::RoleContext& context) : job_(job), context_(context) {}
+  Worker(const TrainJob& job, net::RoleContext& context) : job_(job), context_(context), timer_(context) {}
   Status run();
 
  private:
+  using Phase = StepTimer::Phase;
   Status prepare();
   bool reduces() const { return job_.strategy() == "all_reduce"; }
   bool steps_locally() const { return job_.strategy() == "federated" || job_.strategy() == "gossip"; }
@@ -47,6 +49,7 @@ class Worker {
   Result<net::Message> next_message();
   Status train(const Work& work);
   Status train_locally(const Work& work);
+  Status average(const Work& work, const learn::BatchStats& stats);
   Status hand_over(const Work& work);
   Result<bool> reduce(const Work& work, std::int64_t samples);
   std::span<const float> share_of_sums(const Work& work);
@@ -55,6 +58,7 @@ class Worker {
 
   const TrainJob& job_;
   net::RoleContext& context_;
+  StepTimer timer_;
   Status failure_;                            // why this worker cannot take part
   std::optional<net::Message> interruption_;  // the work that ended another
   std::optional<Graph> graph_;
@@ -221,6 +225,7 @@ void Worker::say_hello() {
 
 Status Worker::handle(const Work& work, std::string_view body) {
   if (work.kind() == Work::COLLECT) return hand_over(work);
+  timer_.take(work);
   MG_TRY(const bool accepted, accept(work, body));
   if (!accepted) {
     log_warn("work cannot be done", {{"round", work.round()}, {"version", work.version()}, {"have", version_}});
@@ -237,7 +242,9 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
   if (mode == Mode::training && !(local_ ? fits_local_steps(work, body) : work.samples_size() <= job_.batch()))
     return false;
   if (work.has_reduction()) {
+    timer_.enter(Phase::compute);  // the last step's update
     if (!reducer_ || !reducer_->follow(work, body)) return false;
+    timer_.enter(Phase::encode);
     MG_RETURN_IF_ERROR(take_values(reducer_->values(), mode));
     version_ = work.version();
   } else if (!body.empty()) {
@@ -262,41 +269,59 @@ bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
 
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
 Status Worker::train(const Work& work) {
+  timer_.enter(Phase::compute);
   MG_TRY(const data::Batch batch, data_->train().take({work.samples().begin(), work.samples().end()}, work.epoch()));
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
     MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
+  timer_.enter(Phase::encode);
   replica_->read_gradients(std::span(flat_).first(parameters_));
   replica_->read_states(std::span(flat_).subspan(parameters_));
   if (!work.has_reduction()) {
     answer(answer_with(stats), work.round(), flat_);
+    timer_.end_step();
     return {};
   }
+  timer_.enter(Phase::wire);
   MG_TRY(const bool reduced, reduce(work, stats.count));
-  if (reduced) answer(answer_with(stats), work.round(), share_of_sums(work));
+  timer_.enter(Phase::encode);
+  timer_.waited_on_wire(reducer_->waited());
+  if (!reduced) return {};
+  answer(answer_with(stats), work.round(), share_of_sums(work));
+  timer_.end_step();
   return {};
 }
 
 /// Steps of its own. The answer has what they have changed, unless neighbours get the values.
 Status Worker::train_locally(const Work& work) {
+  timer_.enter(Phase::compute);
   MG_TRY(const std::optional<learn::BatchStats> stats, local_->run(work, *replica_, data_->train()));
   if (!stats) return {};
   has_own_values_ = true;
   const std::span<const float> values = local_->values();
-  if (averager_) {
-    flat_.assign(values.begin(), values.end());
-    MG_TRY(const bool averaged, averager_->average(work.averaging(), flat_));
-    if (averaged) local_->set_values(flat_);
-    if (averaged) answer(answer_with(*stats), work.round(), {});
-    return {};
-  }
+  if (averager_) return average(work, *stats);
+  timer_.enter(Phase::encode);
   const auto count = static_cast<float>(stats->count);
   for (std::size_t i = 0; i < parameters_; ++i) flat_[i] = (flat_[i] - values[i]) * count;
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(parameters_), values.end(),
             flat_.begin() + static_cast<std::ptrdiff_t>(parameters_));
   answer(answer_with(*stats), work.round(), flat_);
+  timer_.end_step();
+  return {};
+}
+
+/// Of its own values with those of its neighbours.
+Status Worker::average(const Work& work, const learn::BatchStats& stats) {
+  timer_.enter(Phase::wire);
+  const std::span<const float> values = local_->values();
+  flat_.assign(values.begin(), values.end());
+  MG_TRY(const bool averaged, averager_->average(work.averaging(), flat_));
+  if (!averaged) return {};
+  local_->set_values(flat_);
+  answer(answer_with(stats), work.round(), {});
+  timer_.end_step();
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "mangrove/train/workers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
@@ -112,6 +113,7 @@ Work Workers::begin(net::Rank rank, Work work, std::size_t answer_bytes) {
   worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
   worker.waiting = {};
   worker.deadline = context_.clock.after(timeout_);
+  if (worker.answered) work.set_held_s(context_.clock.now() - *std::exchange(worker.answered, std::nullopt));
   return work;
 }
 
@@ -309,6 +311,7 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   }
   worker.state = State::ready;
   worker.misses = 0;
+  worker.answered = context_.clock.now();
   reports_.peak_resident(rank, answered.answer.peak_resident());
   return answered;
 }

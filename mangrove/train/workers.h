@@ -84,13 +84,14 @@ class Workers {
     int predictions = 0;       // that the answer must hold
     int losses = 0;            // the same
     std::size_t body_bytes = 0;
-    std::set<net::Rank> peers;  // in the reduction that it takes part in
-    Waiting waiting;            // what it has told last of the reduction; rank 0: nothing
-    Instant waiting_since;      // without a part
-    std::int64_t done = 0;      // samples, as it has told so far
-    Deadline deadline;          // of its answer
-    Instant next_ping;          // while silent or starting
-    int misses = 0;             // deadlines since its last answer
+    std::set<net::Rank> peers;        // in the reduction that it takes part in
+    Waiting waiting;                  // what it has told last of the reduction; rank 0: nothing
+    Instant waiting_since;            // without a part
+    std::int64_t done = 0;            // samples, as it has told so far
+    Deadline deadline;                // of its answer
+    std::optional<Instant> answered;  // the last time, until it is given work
+    Instant next_ping;                // while silent or starting
+    int misses = 0;                   // deadlines since its last answer
   };
 
   Work begin(net::Rank rank, Work work, std::size_t answer_bytes);

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
   for (const char* command :
-       {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "data", "model", "predict"}) {
+       {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "top", "report", "data", "model", "predict"}) {
     const Finished run = run_program({program(), command, "--help"});
     EXPECT_EQ(run.status, 0) << command;
     EXPECT_NE(run.out.find("Examples:\n  mangrove " + std::string(command)), std::string::npos) << run.out;

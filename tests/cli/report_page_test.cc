@@ -5,42 +5,15 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/html_check.h"
+
 #include "mangrove/cli/svg_chart.h"
 
 namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
-
-/// Whether every element is closed in order, every attribute is quoted, and every & begins an entity. "" if so, else
-/// what is wrong. Knows as much of HTML as the page uses: void elements, a doctype, style text without < or &.
-std::string problem_of(const std::string& html) {
-  std::vector<std::string> open;
-  for (std::size_t at = 0; at < html.size(); ++at) {
-    if (html[at] == '&') {
-      const std::string entity = html.substr(at, html.find(';', at) - at);
-      if (entity != "&lt" && entity != "&gt" && entity != "&amp" && entity != "&quot") return "entity " + entity;
-    }
-    if (html[at] == '>') return "a > outside of a tag: ..." + html.substr(at > 40 ? at - 40 : 0, 60);
-    if (html[at] != '<') continue;
-    const std::size_t end = html.find('>', at);
-    if (end == std::string::npos) return "a tag without end";
-    const std::string tag = html.substr(at + 1, end - at - 1);
-    at = end;
-    if (tag.find('<') != std::string::npos) return "< in tag " + tag;
-    if (std::count(tag.begin(), tag.end(), '"') % 2 != 0) return "quotes in " + tag;
-    const std::string name = tag.substr(0, tag.find_first_of(" /", 1));
-    if (name == "!doctype" || name == "meta" || tag.back() == '/') continue;
-    if (tag.front() != '/') {
-      open.push_back(name);
-    } else if (open.empty() || "/" + open.back() != tag) {
-      return "<" + tag + "> closes " + (open.empty() ? "nothing" : open.back());
-    } else {
-      open.pop_back();
-    }
-  }
-  return open.empty() ? "" : open.back() + " is not closed";
-}
+using testing::problem_of;
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -91,7 +64,7 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
                        {"epochs", 2},           {"workers", 4},          {"batch", 64},
                        {"best_epoch", 2},       {"train_seconds", 12.5}, {"best_validation_accuracy", 0.9123},
                        {"images_per_s", 3456.7}};
-  const std::string page = report_page("lenet on mnist", two_epochs(), result);
+  const std::string page = report_page("lenet on mnist", two_epochs(), {{"train", result}});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<title>lenet on mnist</title>", "87.65 %", "0.4321", "86.42 %", "91.23 % (epoch 2)",
                            "4 × 64", "<dd>3457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
@@ -102,7 +75,7 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
 }
 
 TEST(ReportPage, NamesDoNotBecomeMarkup) {
-  const std::string page = report_page("<b>&\"model\".onnx on csv:a&b.csv", two_epochs(), json());
+  const std::string page = report_page("<b>&\"model\".onnx on csv:a&b.csv", two_epochs(), json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_EQ(page.find("<b>&"), std::string::npos);
   EXPECT_NE(page.find("&lt;b&gt;&amp;&quot;model&quot;.onnx on csv:a&amp;b.csv"), std::string::npos);
@@ -116,7 +89,7 @@ TEST(ReportPage, OfARunWithoutMetricsIsWellFormed) {
 }
 
 TEST(SvgChart, DrawsTheValuesInProportion) {
-  const std::string svg = svg_chart("%", {{0, 0}, {1, 50}, {4, 100}}, {{2, 25}});
+  const std::string svg = svg_chart("epoch", "%", {{{{0, 0}, {1, 50}, {4, 100}}, "a"}, {{{2, 25}}, "b"}});
   EXPECT_EQ(problem_of(svg), "");
   const Curve a = points_of(svg, "a"), b = points_of(svg, "b");
   ASSERT_EQ(a.size(), 3u);
@@ -135,20 +108,20 @@ TEST(SvgChart, DrawsTheValuesInProportion) {
 TEST(SvgChart, LongCurvesAreThinnedToMeans) {
   Curve curve;
   for (int i = 0; i < 3000; ++i) curve.emplace_back(i, i % 2);
-  const Curve drawn = points_of(svg_chart("", curve, {}), "a");
+  const Curve drawn = points_of(svg_chart("epoch", "", {{curve, "a"}}), "a");
   ASSERT_EQ(drawn.size(), 300u);
   for (const auto& [x, y] : drawn) EXPECT_EQ(y, drawn[0].second) << "each is the mean of ten";
 }
 
 TEST(SvgChart, WhatIsNoNumberIsLeftOut) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
-  const std::string svg = svg_chart("", {{0, 1}, {1, kNan}, {2, kInfinity}, {3, 2}}, {});
+  const std::string svg = svg_chart("epoch", "", {{{{0, 1}, {1, kNan}, {2, kInfinity}, {3, 2}}, "a"}});
   EXPECT_EQ(problem_of(svg), "");
   EXPECT_EQ(points_of(svg, "a").size(), 2u);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_EQ(svg.find("inf"), std::string::npos);
-  EXPECT_EQ(svg_chart("", {{0, kNan}}, {}).find("<svg"), std::string::npos);
-  EXPECT_EQ(problem_of(svg_chart("", {{1, 5}}, {})), "") << "one point";
+  EXPECT_EQ(svg_chart("epoch", "", {{{{0, kNan}}, "a"}}).find("<svg"), std::string::npos);
+  EXPECT_EQ(problem_of(svg_chart("epoch", "", {{{{1, 5}}, "a"}})), "") << "one point";
 }
 
 }  // namespace

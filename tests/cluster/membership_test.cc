@@ -24,7 +24,7 @@ MemberId join(Membership& membership, const std::string& name, Instant now = {0}
 /// "a alive, b lost"
 std::string listing(const Membership& membership) {
   std::string text;
-  for (const NodeStatus& status : membership.list())
+  for (const NodeStatus& status : membership.list({}))
     text += (text.empty() ? "" : ", ") + status.description().name() + " " + status.state();
   return text;
 }
@@ -50,7 +50,7 @@ TEST(Membership, NamesFitIntoLogsAndFiles) {
   for (const auto& [wanted, got] : cases) {
     Membership membership(3);
     join(membership, wanted);
-    const std::string name = membership.list().front().description().name();
+    const std::string name = membership.list({}).front().description().name();
     EXPECT_EQ(name.find_first_of("/ \n"), std::string::npos) << name;
     EXPECT_EQ(name.size(), got.size()) << name;
   }
@@ -80,7 +80,7 @@ TEST(Membership, HeartbeatsKeepANodeAndCarryItsUse) {
     EXPECT_TRUE(membership.heartbeat(node, use, {static_cast<double>(second)}));
     EXPECT_TRUE(membership.expire({static_cast<double>(second)}).empty());
   }
-  EXPECT_EQ(membership.list().front().use().rss_bytes(), 1234);
+  EXPECT_EQ(membership.list({}).front().use().rss_bytes(), 1234);
 }
 
 TEST(Membership, GoneIsToldOnce) {
@@ -97,9 +97,9 @@ TEST(Membership, RemembersALimitedNumberOfThoseThatAreGone) {
   Membership membership(3);
   join(membership, "stays");
   for (int i = 0; i < 500; ++i) membership.gone(join(membership, "n" + std::to_string(i)), MemberState::left);
-  EXPECT_LE(membership.list().size(), 65u);
-  EXPECT_EQ(membership.list().front().description().name(), "stays");
-  EXPECT_EQ(membership.list().back().description().name(), "n499");
+  EXPECT_LE(membership.list({}).size(), 65u);
+  EXPECT_EQ(membership.list({}).front().description().name(), "stays");
+  EXPECT_EQ(membership.list({}).back().description().name(), "n499");
 }
 
 }  // namespace

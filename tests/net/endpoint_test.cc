@@ -183,6 +183,35 @@ TEST_P(EndpointTest, TrafficCountsPayloadsAtBothEnds) {
   EXPECT_EQ(world->endpoint(1).traffic().sent_bytes, 0);
 }
 
+TEST_P(EndpointTest, TrafficIsCountedByPeerAndPurpose) {
+  constexpr Tag kGradients = make_tag(Purpose::gradients, 7), kParameters = make_tag(Purpose::parameters, 8);
+  constexpr Tag kStrange = 0xff000001;  // of no purpose that there is
+  const auto world = make(3);
+  world->endpoint(0).send(1, kGradients, random_bytes(40'000));
+  world->endpoint(0).send(1, kGradients, random_bytes(30'000));
+  world->endpoint(0).send(2, kParameters, random_bytes(20'000));
+  world->endpoint(1).send(0, 7, random_bytes(10'000));
+  world->endpoint(2).send(0, kStrange, random_bytes(5'000));
+  receive(world->endpoint(1), {0}, kGradients);
+  receive(world->endpoint(1), {0}, kGradients);
+  receive(world->endpoint(2), {0}, kParameters);
+  receive(world->endpoint(0), {1}, 7);
+  receive(world->endpoint(0), {2}, kStrange);
+
+  const auto about = [](std::int64_t counted, std::int64_t payload) {
+    return counted >= payload && counted <= payload + 400;  // with framing
+  };
+  const Traffic first = world->endpoint(1).traffic(), zero = world->endpoint(0).traffic();
+  EXPECT_TRUE(about(first.by_peer.at({0, Purpose::gradients}).received_bytes, 70'000));
+  EXPECT_TRUE(about(world->endpoint(2).traffic().by_peer.at({0, Purpose::parameters}).received_bytes, 20'000));
+  EXPECT_TRUE(about(zero.by_peer.at({1, Purpose::control}).received_bytes, 10'000));
+  EXPECT_TRUE(about(zero.by_peer.at({2, Purpose::control}).received_bytes, 5'000));
+  EXPECT_FALSE(zero.by_peer.contains({0, Purpose::control})) << "it has sent itself nothing";
+  Flow sum;
+  for (const auto& [key, flow] : zero.by_peer) sum += flow;
+  EXPECT_EQ(sum.received_bytes, zero.received_bytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, EndpointTest, testing::ValuesIn(world_kinds()), kind_name);
 
 class AllToAllTest : public testing::TestWithParam<std::tuple<WorldKind, int>> {};

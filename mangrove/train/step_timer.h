@@ -1,0 +1,36 @@
+#pragma once
+
+#include "mangrove/net/role.h"
+#include "mangrove/train/messages.pb.h"
+
+namespace mangrove::train {
+
+/// Tells where the time of a worker's steps goes. Time passes in one phase after another; between steps the worker
+/// waits.
+/// threads: one at a time.
+class StepTimer {
+ public:
+  enum class Phase { compute, encode, wire, wait };
+
+  explicit StepTimer(net::RoleContext& context) : context_(context), since_(context.clock.now()) {}
+
+  /// From now on time is of this phase.
+  void enter(Phase phase);
+  /// So much of the wire's time was spent waiting for a peer that was not ready.
+  void waited_on_wire(Seconds seconds);
+  /// Work has come. What the server did not hold it for since this worker's last answer, the wire took; where the
+  /// server does not say, all is waiting. What follows is decoding.
+  void take(const Work& work);
+  /// The step's answer is on its way: its times are told.
+  void end_step();
+
+ private:
+  Seconds& time_of(Phase phase);
+
+  net::RoleContext& context_;
+  net::StepTimes times_;
+  Phase phase_ = Phase::wait;
+  Instant since_;  // when it was entered
+};
+
+}  // namespace mangrove::train
