@@ -55,14 +55,17 @@ struct Pass {
   struct Group {
     int slices = 1;
     std::vector<SlicedStep::Bound> steps = {};
+    std::vector<std::size_t> ready = {};  // parameters whose gradients it makes or changes last
+
+    void run() const {
+      for (int slice = 0; slice < slices; ++slice) {
+        for (const SlicedStep::Bound& step : steps) step(slice);
+      }
+    }
   };
 
   void run() const {
-    for (const Group& group : groups) {
-      for (int slice = 0; slice < group.slices; ++slice) {
-        for (const SlicedStep::Bound& step : group.steps) step(slice);
-      }
-    }
+    for (const Group& group : groups) group.run();
   }
 
   /// The same, with the time of each step.
@@ -109,6 +112,25 @@ struct Execution::Impl {
     for (std::size_t k = 0; k < placed.buffers.size(); ++k)
       buffers.push_back({at(placed.buffers[k]), static_cast<std::ptrdiff_t>(placed.strides[k])});
     return placed.sliced->bind(buffers, placed.sliced->workspace > 0 ? at(placed.workspace) : nullptr);
+  }
+
+  /// Says of each parameter after which group of the backward pass its gradient is done: the first, where no step has to
+  /// do with it.
+  void find_ready(const Program& program) {
+    if (backward.groups.empty()) return;
+    std::map<Bytes, std::size_t> last_group;  // by offset among the parameters
+    std::size_t group = 0;
+    for (const Program::PlacedStep& placed : program.backward_steps()) {
+      if (&placed != program.backward_steps().data() && (placed.slices == 1 || placed.starts_group)) ++group;
+      for (const BufferRef& buffer : placed.buffers) {
+        if (buffer.region == BufferRef::Region::parameters) last_group[buffer.offset] = group;
+      }
+    }
+    const auto& parameters_of_graph = program.graph().parameters();
+    for (std::size_t i = 0; i < parameters_of_graph.size(); ++i) {
+      const auto found = last_group.find(program.placed_values().at(parameters_of_graph[i]).gradient.offset);
+      backward.groups[found == last_group.end() ? 0 : found->second].ready.push_back(i);
+    }
   }
 
   Pass bind(const std::vector<Program::PlacedStep>& steps) const {
@@ -181,6 +203,7 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   }
   impl.forward = impl.bind(made.forward_steps());
   impl.backward = impl.bind(made.backward_steps());
+  impl.find_ready(made);
   return execution;
 }
 
@@ -198,6 +221,15 @@ void Execution::backward() {
   MG_CHECK(program_->options().mode == Mode::training);
   program_->backend().prepare_thread(threads_);
   impl_->backward.run();
+}
+
+void Execution::backward(const std::function<void(std::size_t)>& ready) {
+  MG_CHECK(program_->options().mode == Mode::training);
+  for (const Pass::Group& group : impl_->backward.groups) {
+    program_->backend().prepare_thread(threads_);
+    group.run();
+    for (const std::size_t parameter : group.ready) ready(parameter);
+  }
 }
 
 void Execution::zero_gradients() {

@@ -121,7 +121,10 @@ Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, s
   for (const std::string& state : states_) state_elements_ += graph.value(state).shape.elements();
   if (options.mode != Mode::training) return;
   views_ = execution_->parameters();
-  for (const auto& view : views_) sizes_.push_back(static_cast<std::size_t>(graph.value(view.name).shape.elements()));
+  for (const auto& view : views_) {
+    starts_.push_back(sizes_.empty() ? 0 : starts_.back() + sizes_.back());
+    sizes_.push_back(static_cast<std::size_t>(graph.value(view.name).shape.elements()));
+  }
 }
 
 /// Rows `first` and on of the batch, as many as go through the network at once.
@@ -152,7 +155,8 @@ BatchStats Replica::add_loss(const Loss& loss, const data::Batch& batch, std::in
               {.labels = labels, .second = second, .share = share, .dense = targets}, scale, gradient);
 }
 
-BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense) {
+BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense,
+                                      const std::function<void(std::size_t)>& ready) {
   MG_CHECK(options_.mode == Mode::training);
   if (options_.micro_batch < options_.batch) execution_->zero_gradients();
   BatchStats stats;
@@ -160,8 +164,12 @@ BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std
   do {
     forward(batch, first);
     stats += add_loss(loss_, batch, first, scale, dense, execution_->output_gradient<float>(output_));
-    execution_->backward();
     first += options_.micro_batch;
+    if (ready && first >= batch.count) {
+      execution_->backward(ready);
+    } else {
+      execution_->backward();
+    }
   } while (first < batch.count);
   return stats;
 }
@@ -196,11 +204,13 @@ void Replica::write_parameters(std::span<const float> flat) {
 }
 
 void Replica::read_gradients(std::span<float> flat) {
+  for (std::size_t i = 0; i < views_.size(); ++i) read_gradient(i, flat);
+}
+
+void Replica::read_gradient(std::size_t parameter, std::span<float> flat) {
   MG_CHECK(options_.mode == Mode::training && static_cast<std::int64_t>(flat.size()) == parameter_elements_);
-  for (std::size_t i = 0; i < views_.size(); ++i) {
-    execution_->to_plain(views_[i].name, views_[i].gradient, flat.first(sizes_[i]));
-    flat = flat.subspan(sizes_[i]);
-  }
+  const auto& view = views_[parameter];
+  execution_->to_plain(view.name, view.gradient, flat.subspan(starts_[parameter], sizes_[parameter]));
 }
 
 void Replica::read_states(std::span<float> flat) {

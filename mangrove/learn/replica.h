@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -57,7 +58,10 @@ class Replica {
   /// scale * (sum of the losses over labelled rows). Training mode only. In a network with batch normalisation, rows
   /// that pad the batch repeat its samples, so that its statistics are of real samples only.
   /// dense: target rows [N, classes] in place of the labels; see Targets. Losses that need them must get them.
-  BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {});
+  /// ready: called with each parameter (its position in Graph::parameters()) as soon as its gradient is done; others are
+  /// still computed then, states are done.
+  BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {},
+                               const std::function<void(std::size_t parameter)>& ready = {});
 
   /// Forward only: the predicted class of each of the first batch.count rows. stats, unless null: gets the loss without
   /// label smoothing (softmax cross-entropy where the loss needs more than labels) added.
@@ -74,6 +78,7 @@ class Replica {
   void read_parameters(std::span<float> flat);
   void write_parameters(std::span<const float> flat);
   void read_gradients(std::span<float> flat);
+  void read_gradient(std::size_t parameter, std::span<float> flat);  // one of them, to its place in the flat vector
   void read_states(std::span<float> flat);
   void write_states(std::span<const float> flat);
 
@@ -94,7 +99,7 @@ class Replica {
   Loss loss_, measured_loss_;
   std::unique_ptr<Execution> execution_;
   std::vector<Execution::ParameterView> views_;  // training: in the order of Graph::parameters()
-  std::vector<std::size_t> sizes_;               // elements of each in the flat vector
+  std::vector<std::size_t> sizes_, starts_;      // elements of each, and where they begin, in the flat vector
   std::vector<std::string> states_;
   std::string input_, output_;
   std::int32_t classes_ = 0;

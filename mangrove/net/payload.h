@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +69,19 @@ inline Status read_floats(std::string_view bytes, std::span<float> values) {
       for (std::size_t k = 4; k-- > 0;) bits = (bits << 8) | static_cast<unsigned char>(bytes[4 * i + k]);
       values[i] = std::bit_cast<float>(bits);
     }
+  }
+  return {};
+}
+
+/// Adds exactly values.size() f32 values to those that are there. errors: data_loss (other length); nothing is added.
+inline Status add_floats(std::string_view bytes, std::span<float> values) {
+  constexpr std::size_t kAtOnce = 1024;
+  if (bytes.size() != values.size_bytes()) return read_floats(bytes, values);
+  std::array<float, kAtOnce> some;
+  for (std::size_t first = 0; first < values.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, values.size() - first);
+    MG_RETURN_IF_ERROR(read_floats(bytes.substr(first * sizeof(float), count * sizeof(float)), std::span(some).first(count)));
+    for (std::size_t i = 0; i < count; ++i) values[first + i] += some[i];
   }
   return {};
 }

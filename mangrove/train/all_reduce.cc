@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/leader.h"
 #include "mangrove/train/reduction.h"
@@ -73,9 +72,8 @@ void AllReduceLeader::begin_step() {
       state = learn::encode_checkpoint(checkpoint);
     }
     const std::string_view body = work.state() ? std::string_view(state) : std::string_view();
-    const auto [first, last] = data::shard(static_cast<std::uint32_t>(master().values().size()),
-                                           static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(group_.size()));
-    workers().give(group_[i], std::move(work), body, last - first);
+    const Range share = part_of(master().values().size(), i, group_.size());
+    workers().give(group_[i], std::move(work), body, share.count);
   }
 }
 

@@ -27,6 +27,8 @@ class Averager {
   Result<bool> average(const Averaging& averaging, std::span<float> values);
 
  private:
+  Result<bool> receive(net::Rank from, std::span<float> into, Deadline deadline);
+
   net::RoleContext& context_;
   const Seconds patience_;
   PartExchange parts_;

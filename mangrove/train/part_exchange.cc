@@ -1,7 +1,7 @@
 #include "mangrove/train/part_exchange.h"
 
 #include <algorithm>
-#include <utility>
+#include <limits>
 
 #include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
@@ -10,7 +10,8 @@
 namespace mangrove::train {
 namespace {
 
-constexpr std::size_t kMostEarly = 64;  // parts of later exchanges from one rank; nobody sends as many in good faith
+constexpr std::size_t kMostEarly = 1024;  // parts of later exchanges from one rank; nobody sends as many in good faith
+constexpr std::uint32_t kRefused = std::numeric_limits<std::uint32_t>::max();  // a sequence number that none has
 
 }  // namespace
 
@@ -18,59 +19,77 @@ void PartExchange::begin(std::uint64_t id, std::span<const net::Rank> group) {
   id_ = id;
   sent_.clear();
   received_.clear();
-  std::erase_if(
-      early_, [&](const auto& of_rank) { return std::find(group.begin(), group.end(), of_rank.first) == group.end(); });
+  next_sent_.clear();
+  next_received_.clear();
+  arrived_.clear();
+  for (auto& [rank, parts] : std::exchange(early_, {})) {
+    if (std::find(group.begin(), group.end(), rank) == group.end()) continue;
+    for (net::Message& part : parts) accept(std::move(part));
+  }
 }
 
-void PartExchange::send(net::Rank to, std::span<const float> values) {
+void PartExchange::send(net::Rank to, std::uint32_t stream, std::span<const float> values) {
   Part header;
   header.set_exchange(id_);
-  header.set_sequence(sent_[to]++);
+  header.set_stream(stream);
+  header.set_sequence(next_sent_[{to, stream}]++);
+  ++sent_[to];
   std::string payload = net::begin_payload(header.SerializeAsString(), values.size_bytes());
   net::append_floats(payload, values);
   context_.endpoint.send(to, tag_, std::move(payload));
 }
 
-Result<bool> PartExchange::receive(net::Rank from, std::span<float> into, Deadline deadline) {
-  if (take_early(from, into)) return true;
-  while (true) {
-    Result<net::Message> message = context_.endpoint.recv_any({from, 0}, {tag_, kWorkTag}, deadline);
-    if (!message.ok() && message.code() == Code::deadline_exceeded) return false;
+std::optional<PartExchange::Arrived> PartExchange::take(net::Rank from, std::uint32_t stream) {
+  std::deque<Arrived>& parts = arrived_[{from, stream}];
+  if (parts.empty()) return {};
+  Arrived part = std::move(parts.front());
+  parts.pop_front();
+  return part;
+}
+
+void PartExchange::refuse(net::Rank from, std::uint32_t stream) {
+  log_warn("part of an exchange has another size", {{"rank", from}, {"exchange", id_}});
+  received_[from] -= 1 + static_cast<std::uint32_t>(arrived_[{from, stream}].size());
+  arrived_[{from, stream}].clear();
+  next_received_[{from, stream}] = kRefused;
+}
+
+Result<bool> PartExchange::wait(const net::RankSet& from, Deadline deadline) {
+  net::RankSet ranks = from;
+  ranks.push_back(0);
+  for (bool received = false;; deadline = received ? Deadline{} : deadline) {
+    Result<net::Message> message = context_.endpoint.recv_any(ranks, {tag_, kWorkTag}, deadline);
+    if (!message.ok() && message.code() == Code::deadline_exceeded) return received;
+    if (!message.ok() && received && message.code() == Code::unavailable) return true;  // what has come may do
     if (!message.ok()) return message.error();
     if ((message->tag == kWorkTag) != (message->from == 0)) continue;  // of nobody who has a say in it
     if (message->tag == kWorkTag) {
       interruption_ = std::move(*message);
       return make_error(Code::cancelled, "the leader has other work");
     }
-    if (take(*message, into)) return true;
+    accept(*std::move(message));
+    received = true;
   }
 }
 
-bool PartExchange::take(const net::Message& message, std::span<float> into) {
+void PartExchange::accept(net::Message message) {
+  const net::Rank from = message.from;
   const Result<net::PayloadParts> parts = net::split_payload(message.payload);
   Part header;
   if (!parts.ok() || !header.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
-    log_warn("part of an exchange cannot be read", {{"rank", message.from}, {"bytes", message.payload.size()}});
-    return false;
+    log_warn("part of an exchange cannot be read", {{"rank", from}, {"bytes", message.payload.size()}});
+    return;
   }
-  if (header.exchange() > id_ && early_[message.from].size() < kMostEarly) early_[message.from].push_back(message);
-  if (header.exchange() != id_ || header.sequence() != received_[message.from]) return false;
-  if (!net::read_floats(parts->body, into).ok()) return false;
-  ++received_[message.from];
-  return true;
-}
-
-bool PartExchange::take_early(net::Rank from, std::span<float> into) {
-  std::deque<net::Message> early = std::exchange(early_[from], {});
-  bool taken = false;
-  for (net::Message& message : early) {
-    if (taken) {
-      early_[from].push_back(std::move(message));
-    } else {
-      taken = take(message, into);
-    }
+  if (header.exchange() > id_) {
+    if (early_[from].size() < kMostEarly) early_[from].push_back(std::move(message));
+    return;
   }
-  return taken;
+  std::uint32_t& next = next_received_[{from, header.stream()}];
+  if (header.exchange() != id_ || header.sequence() != next) return;  // of the past, again, or behind one that is lost
+  ++next;
+  ++received_[from];
+  const std::size_t offset = message.payload.size() - parts->body.size();
+  arrived_[{from, header.stream()}].push_back({std::move(message.payload), offset});
 }
 
 }  // namespace mangrove::train

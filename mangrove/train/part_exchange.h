@@ -1,17 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
 
-/// How a worker passes floats to others. What it passes belongs to an exchange, which the leader has numbered; what a
-/// rank sends to another in an exchange arrives in order, or not at all. threads: one at a time.
+/// How a worker passes floats to others. What it passes belongs to an exchange, which the leader has numbered, and to one
+/// of its streams; what a rank sends to another in a stream arrives in order, or not at all. threads: one at a time.
 class PartExchange {
  public:
   /// tag: of the parts. interruption: gets the message from the leader that ends a wait.
@@ -21,24 +25,39 @@ class PartExchange {
   /// From now on: the exchange of this number, between these ranks. Parts of those before are dropped. Those of later
   /// ones are kept: their sender has been told of it, and this rank will be.
   void begin(std::uint64_t id, std::span<const net::Rank> group);
-  void send(net::Rank to, std::span<const float> values);
-  /// The next floats from a rank. False: they have not come. errors: cancelled (the leader has other work, or the job
-  /// ends), unavailable (the rank, or the leader, is gone).
-  Result<bool> receive(net::Rank from, std::span<float> into, Deadline deadline);
+  void send(net::Rank to, std::uint32_t stream, std::span<const float> values);
+
+  /// Floats that have come, as bytes.
+  struct Arrived {
+    std::string payload;
+    std::size_t offset = 0;
+    std::string_view body() const { return std::string_view(payload).substr(offset); }
+  };
+  /// The next part of a stream from a rank, if it is here.
+  std::optional<Arrived> take(net::Rank from, std::uint32_t stream);
+  /// The part that was taken last is not what it should be: as if it, and all behind it, had been lost.
+  void refuse(net::Rank from, std::uint32_t stream);
+
+  /// Takes in what has come from these ranks; waits for the first of it. False: nothing has come by the deadline.
+  /// errors: cancelled (the leader has other work, or the job ends), unavailable (one of the ranks, or the leader, is
+  /// gone).
+  Result<bool> wait(const net::RankSet& from, Deadline deadline);
 
   /// Parts of this exchange so far, by rank.
   const std::map<net::Rank, std::uint32_t>& sent() const { return sent_; }
   const std::map<net::Rank, std::uint32_t>& received() const { return received_; }
 
  private:
-  bool take(const net::Message& message, std::span<float> into);
-  bool take_early(net::Rank from, std::span<float> into);
+  using Line = std::pair<net::Rank, std::uint32_t>;  // a rank, and a stream to or from it
+  void accept(net::Message message);
 
   net::RoleContext& context_;
   const net::Tag tag_;
   std::optional<net::Message>& interruption_;
   std::uint64_t id_ = 0;
   std::map<net::Rank, std::uint32_t> sent_, received_;
+  std::map<Line, std::uint32_t> next_sent_, next_received_;  // sequence numbers
+  std::map<Line, std::deque<Arrived>> arrived_;
   std::map<net::Rank, std::deque<net::Message>> early_;  // parts of later exchanges
 };
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mangrove/net/role.h"
 #include "mangrove/train/master.h"
@@ -14,9 +15,10 @@
 namespace mangrove::train {
 
 /// A worker's side of all_reduce: its own copy of the values, the optimizer that updates them, and the sums that it
-/// makes with others. An update is made only when the leader says that everyone has the sum, so copies never part.
+/// makes with others, bucket by bucket, while gradients are still computed. An update is made only when the leader says
+/// that everyone has the sums, so copies never part.
 /// threads: one at a time.
-class Reducer final : private Peers {
+class Reducer final {
  public:
   /// timeout: after a third of it without the part that is waited for, the leader is told. interruption: gets the work
   /// that ends a reduction.
@@ -30,23 +32,36 @@ class Reducer final : private Peers {
   bool follow(const Work& work, std::string_view body);
   std::span<const float> values() const { return master_->values(); }
 
-  /// Sums `values`, a gradient and the states weighted with their share of the samples, over the ranks of the work's
-  /// reduction. False: it came to nothing, since a rank is lost or the leader has other work. errors: cancelled.
-  Result<bool> reduce(const Work& work, std::span<float> values);
-  /// For the first part of the last reduction: until the rank that it comes from was ready, mostly.
-  Seconds waited() const { return waited_.value_or(0); }
+  /// Begins to sum `values`, a gradient and the states weighted with their share of the samples, over the ranks of the
+  /// work's reduction. They are written after this, and must stay until finish(). False: this rank is not one of them.
+  bool begin(const Work& work, std::span<float> values);
+  /// The gradient of this parameter is there; of all parameters and one more: the states are. In any order, each once.
+  /// What can be sent goes on its way; nothing is waited for.
+  void ready(std::size_t parameter);
+  /// Waits until `values` are the sums. False: it came to nothing, since a rank is lost or the leader has other work.
+  /// errors: cancelled.
+  Result<bool> finish();
+  /// By finish(), for the first part that came: until the rank that it came from was ready, mostly.
+  Seconds waited() const { return waited_; }
 
  private:
+  /// A bucket's way to its sum; its parts are the stream of its number.
+  struct Sum {
+    std::size_t missing = 0;  // of what ready() tells; at 0 it is under way
+    std::span<float> values = {};
+    std::vector<Transfer> plan = {};
+    std::size_t next = 0;  // transfer
+
+    bool done() const { return next == plan.size(); }
+    bool waits() const { return missing == 0 && !done(); }
+    net::Rank waits_for() const { return plan[next].peer; }
+  };
+
   Reducer(std::unique_ptr<Master> master, const Topology& topology, net::RoleContext& context, Seconds patience,
-          std::optional<net::Message>& interruption)
-      : master_(std::move(master)),
-        topology_(topology),
-        context_(context),
-        patience_(patience),
-        parts_(context, kPartTag, interruption),
-        interruption_(interruption) {}
-  void send(net::Rank to, std::span<const float> values) override { parts_.send(to, values); }
-  Status recv(net::Rank from, std::span<float> into) override;
+          std::optional<net::Message>& interruption);
+  void advance(std::uint32_t bucket);
+  bool use_part(std::uint32_t bucket, const Transfer& transfer);
+  Status take_parts(Deadline deadline);
   void tell_leader(net::Rank waiting_for);
 
   std::unique_ptr<Master> master_;
@@ -55,12 +70,16 @@ class Reducer final : private Peers {
   const Seconds patience_;
   PartExchange parts_;
   const std::optional<net::Message>& interruption_;
+  const std::vector<Bucket> buckets_;  // the states belong to the first
   std::int64_t version_ = -1;
   std::string sum_;  // of the last reduction, as bytes, until its update is made
   std::uint64_t sum_id_ = 0;
   // of the reduction that goes on
   std::uint64_t id_ = 0, round_ = 0;
-  std::optional<Seconds> waited_;
+  std::span<float> values_;
+  std::vector<Sum> sums_;  // parallel to buckets_
+  Status broken_;          // why it will come to nothing
+  Seconds waited_ = 0;
 };
 
 }  // namespace mangrove::train

@@ -1,6 +1,7 @@
 #include "mangrove/train/reduction.h"
 
 #include <charconv>
+#include <numeric>
 #include <vector>
 
 #include "mangrove/data/loader.h"
@@ -10,71 +11,66 @@ namespace {
 
 using Group = std::span<const net::Rank>;
 
-void add(std::span<float> to, std::span<const float> values) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += values[i];
-}
+/// Writes down what one rank of a group does.
+class Plan {
+ public:
+  Plan(Group group, std::size_t me, std::vector<Transfer>& transfers)
+      : group_(group), me_(me), transfers_(transfers) {}
 
-/// Each part goes around once and is added to, then around once more as it is.
-Status ring(Peers& peers, Group group, std::size_t me, std::span<float> values) {
-  const std::size_t size = group.size();
-  const net::Rank next = group[(me + 1) % size], before = group[(me + size - 1) % size];
-  std::vector<float> received;
-  for (std::size_t step = 0; step + 1 < size; ++step) {
-    peers.send(next, part_of(values, me + size - step, size));
-    const std::span<float> sum = part_of(values, me + 2 * size - step - 1, size);
-    received.resize(sum.size());
-    MG_RETURN_IF_ERROR(peers.recv(before, received));
-    add(sum, received);
-  }
-  for (std::size_t step = 0; step + 1 < size; ++step) {
-    peers.send(next, part_of(values, me + 1 + size - step, size));
-    MG_RETURN_IF_ERROR(peers.recv(before, part_of(values, me + size - step, size)));
-  }
-  return {};
-}
-
-/// Sums flow to the first rank of the group along a binomial tree.
-Status to_head(Peers& peers, Group group, std::size_t me, std::span<float> values) {
-  std::vector<float> received;
-  for (std::size_t distance = 1; distance < group.size(); distance *= 2) {
-    if (me % (2 * distance) != 0) {
-      peers.send(group[me - distance], values);
-      return {};
+  /// Each part goes around once and is added to, then around once more as it is.
+  void ring(std::size_t n) {
+    const std::size_t size = group_.size(), next = (me_ + 1) % size, before = (me_ + size - 1) % size;
+    for (std::size_t step = 0; step + 1 < size; ++step) {
+      send(next, part_of(n, me_ + size - step, size));
+      add(before, part_of(n, me_ + 2 * size - step - 1, size));
     }
-    if (me + distance >= group.size()) continue;
-    received.resize(values.size());
-    MG_RETURN_IF_ERROR(peers.recv(group[me + distance], received));
-    add(values, received);
+    for (std::size_t step = 0; step + 1 < size; ++step) {
+      send(next, part_of(n, me_ + 1 + size - step, size));
+      take(before, part_of(n, me_ + size - step, size));
+    }
   }
-  return {};
-}
 
-/// The first rank's values flow back along the same tree.
-Status from_head(Peers& peers, Group group, std::size_t me, std::span<float> values) {
-  std::size_t distance = 1;  // to the rank that this one gets the values from; of the head: beyond all others
-  while (distance < group.size() && me % (2 * distance) == 0) distance *= 2;
-  if (me != 0) MG_RETURN_IF_ERROR(peers.recv(group[me - distance], values));
-  for (distance /= 2; distance >= 1; distance /= 2) {
-    if (me + distance < group.size()) peers.send(group[me + distance], values);
+  /// Sums flow to the first rank of the group along a binomial tree.
+  void to_head(std::size_t n) {
+    for (std::size_t distance = 1; distance < group_.size(); distance *= 2) {
+      if (me_ % (2 * distance) != 0) return send(me_ - distance, {0, n});
+      if (me_ + distance < group_.size()) add(me_ + distance, {0, n});
+    }
   }
-  return {};
-}
 
-Status tree(Peers& peers, Group group, std::size_t me, std::span<float> values) {
-  MG_RETURN_IF_ERROR(to_head(peers, group, me, values));
-  return from_head(peers, group, me, values);
-}
+  /// The first rank's values flow back along the same tree.
+  void from_head(std::size_t n) {
+    std::size_t distance = 1;  // to the rank that this one gets the values from; of the head: beyond all others
+    while (distance < group_.size() && me_ % (2 * distance) == 0) distance *= 2;
+    if (me_ != 0) take(me_ - distance, {0, n});
+    for (distance /= 2; distance >= 1; distance /= 2) {
+      if (me_ + distance < group_.size()) send(me_ + distance, {0, n});
+    }
+  }
 
-Status two_level(Peers& peers, Group group, std::size_t me, std::size_t size, std::span<float> values) {
+ private:
+  void send(std::size_t to, Range range) { append(Transfer::Kind::send, to, range); }
+  void add(std::size_t from, Range range) { append(Transfer::Kind::add, from, range); }
+  void take(std::size_t from, Range range) { append(Transfer::Kind::take, from, range); }
+  void append(Transfer::Kind kind, std::size_t peer, Range range) {
+    transfers_.push_back({kind, group_[peer], range});
+  }
+
+  const Group group_;
+  const std::size_t me_;
+  std::vector<Transfer>& transfers_;
+};
+
+void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std::vector<Transfer>& transfers) {
   const std::size_t first = me / size * size;
-  const Group mine = group.subspan(first, std::min(size, group.size() - first));
-  MG_RETURN_IF_ERROR(to_head(peers, mine, me - first, values));
+  Plan mine(group.subspan(first, std::min(size, group.size() - first)), me - first, transfers);
+  mine.to_head(n);
   if (me == first) {
     std::vector<net::Rank> heads;
     for (std::size_t head = 0; head < group.size(); head += size) heads.push_back(group[head]);
-    MG_RETURN_IF_ERROR(ring(peers, heads, me / size, values));
+    Plan(heads, me / size, transfers).ring(n);
   }
-  return from_head(peers, mine, me - first, values);
+  mine.from_head(n);
 }
 
 }  // namespace
@@ -94,18 +90,36 @@ Result<Topology> parse_topology(const std::string& text) {
       "topology: must be ring, tree or two_level(G) with a number from 2 on in place of G, got '" + text + "'");
 }
 
-std::span<float> part_of(std::span<float> values, std::size_t index, std::size_t parts) {
-  const auto [first, last] = data::shard(static_cast<std::uint32_t>(values.size()),
-                                         static_cast<std::uint32_t>(index % parts), static_cast<std::uint32_t>(parts));
-  return values.subspan(first, last - first);
+Range part_of(std::size_t n, std::size_t index, std::size_t parts) {
+  const auto [first, last] = data::shard(static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(index % parts),
+                                         static_cast<std::uint32_t>(parts));
+  return {first, last - first};
 }
 
-Status all_reduce(Peers& peers, Group group, std::size_t me, const Topology& topology, std::span<float> values) {
-  if (group.size() < 2) return {};
-  if (topology.kind == Topology::Kind::tree) return tree(peers, group, me, values);
-  if (topology.kind == Topology::Kind::two_level)
-    return two_level(peers, group, me, static_cast<std::size_t>(topology.group), values);
-  return ring(peers, group, me, values);
+std::vector<Transfer> plan_all_reduce(Group group, std::size_t me, const Topology& topology, std::size_t n) {
+  std::vector<Transfer> transfers;
+  Plan plan(group, me, transfers);
+  switch (topology.kind) {
+    case Topology::Kind::ring: plan.ring(n); break;
+    case Topology::Kind::tree:
+      plan.to_head(n);
+      plan.from_head(n);
+      break;
+    case Topology::Kind::two_level: two_level(group, me, static_cast<std::size_t>(topology.group), n, transfers);
+  }
+  return transfers;
+}
+
+std::vector<Bucket> plan_buckets(std::span<const std::size_t> sizes, std::size_t least) {
+  std::vector<Bucket> buckets;  // the last one first
+  std::size_t end = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (buckets.empty() || buckets.back().elements.count >= least) buckets.push_back({i + 1, 0, {end, 0}});
+    Bucket& bucket = buckets.back();
+    bucket = {i, bucket.parameters + 1, {bucket.elements.first - sizes[i], bucket.elements.count + sizes[i]}};
+    end -= sizes[i];
+  }
+  return buckets;
 }
 
 }  // namespace mangrove::train

@@ -3,20 +3,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/result.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::train {
-
-/// How the ranks of a group pass floats to each other. What a rank sends to another arrives in order.
-class Peers {
- public:
-  virtual ~Peers() = default;
-  virtual void send(net::Rank to, std::span<const float> values) = 0;
-  /// The next floats from a rank, exactly `into.size()` of them. errors: ends the reduction.
-  virtual Status recv(net::Rank from, std::span<float> into) = 0;
-};
 
 /// Along which links the ranks of a group add up vectors.
 struct Topology {
@@ -32,15 +24,44 @@ struct Topology {
 /// "ring" (also ""), "tree", "two_level(4)". errors: invalid_argument (another text, a group below 2).
 Result<Topology> parse_topology(const std::string& text);
 
-/// Part `index`, counted modulo their number, of as many nearly equal, contiguous parts.
-std::span<float> part_of(std::span<float> values, std::size_t index, std::size_t parts);
+/// Consecutive elements of a vector.
+struct Range {
+  std::size_t first = 0, count = 0;
+};
 
-/// Every rank of the group calls this with as many values; afterwards each has the sums, the same bits on all of them,
-/// whatever the timing. group: in the same order everywhere; me: the position of this rank in it.
-/// errors: those of Peers::recv; values are undefined then.
+/// Range `index`, counted modulo their number, of as many nearly equal ones that n elements are cut into.
+Range part_of(std::size_t n, std::size_t index, std::size_t parts);
+
+/// One thing that a rank does in a reduction.
+struct Transfer {
+  enum class Kind {
+    send,  // the floats of the range to the peer
+    add,   // floats that the peer has sent to those of the range
+    take,  // floats that the peer has sent in place of those of the range
+  };
+  Kind kind;
+  net::Rank peer;
+  Range range;
+};
+
+/// What group[me] does, in this order, for a vector of n floats: when every rank of the group has, each has the sums,
+/// the same bits on all of them, whatever the timing. What a rank sends to another must arrive in order. Sending needs
+/// no answer, so a rank only ever stops where it waits for floats.
 /// source  Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009 (ring);
-///         Thakur et al., Optimization of collective communication operations in MPICH, 2005 (binomial trees).
-Status all_reduce(Peers& peers, std::span<const net::Rank> group, std::size_t me, const Topology& topology,
-                  std::span<float> values);
+///         Thakur et al., Optimization of collective communication operations in MPICH, 2005 (binomial trees);
+///         Hoefler et al., Implementation and performance analysis of non-blocking collective operations for MPI, 2007
+///         (schedules).
+std::vector<Transfer> plan_all_reduce(std::span<const net::Rank> group, std::size_t me, const Topology& topology,
+                                      std::size_t n);
+
+/// Consecutive parameters whose gradients are summed together.
+struct Bucket {
+  std::size_t first_parameter = 0, parameters = 0;
+  Range elements;  // of the flat vector of all parameters
+};
+
+/// Parameters of these sizes (elements) in buckets of at least `least` elements, filled from the last parameter on:
+/// gradients come in about that order. The first parameters may be fewer.
+std::vector<Bucket> plan_buckets(std::span<const std::size_t> sizes, std::size_t least);
 
 }  // namespace mangrove::train

@@ -51,7 +51,7 @@ class Worker {
   Status train_locally(const Work& work);
   Status average(const Work& work, const learn::BatchStats& stats);
   Status hand_over(const Work& work);
-  Result<bool> reduce(const Work& work, std::int64_t samples);
+  Status train_together(const Work& work, const data::Batch& batch);
   std::span<const float> share_of_sums(const Work& work);
   Status evaluate(const Work& work);
   void answer(Answer answer, std::uint64_t round, std::span<const float> gradient);
@@ -275,21 +275,12 @@ Status Worker::train(const Work& work) {
   if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
     MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
+  if (work.has_reduction()) return train_together(work, batch);
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
   timer_.enter(Phase::encode);
   replica_->read_gradients(std::span(flat_).first(parameters_));
   replica_->read_states(std::span(flat_).subspan(parameters_));
-  if (!work.has_reduction()) {
-    answer(answer_with(stats), work.round(), flat_);
-    timer_.end_step();
-    return {};
-  }
-  timer_.enter(Phase::wire);
-  MG_TRY(const bool reduced, reduce(work, stats.count));
-  timer_.enter(Phase::encode);
-  timer_.waited_on_wire(reducer_->waited());
-  if (!reduced) return {};
-  answer(answer_with(stats), work.round(), share_of_sums(work));
+  answer(answer_with(stats), work.round(), flat_);
   timer_.end_step();
   return {};
 }
@@ -335,18 +326,39 @@ Status Worker::hand_over(const Work& work) {
   return {};
 }
 
-/// Sums what is in flat_ over the workers; states become their mean over the samples.
-Result<bool> Worker::reduce(const Work& work, std::int64_t samples) {
-  const double share = static_cast<double>(samples) / static_cast<double>(work.reduction().samples());
-  for (float& state : std::span(flat_).subspan(parameters_)) state *= static_cast<float>(share);
-  return reducer_->reduce(work, flat_);
+/// Gradients and states, summed over the workers in flat_ while they come; states become their mean over the samples.
+Status Worker::train_together(const Work& work, const data::Batch& batch) {
+  if (!reducer_->begin(work, flat_)) return {};
+  const double share = static_cast<double>(batch.count) / static_cast<double>(work.reduction().samples());
+  bool has_states = false;
+  const auto ready = [&](std::size_t parameter) {
+    if (!std::exchange(has_states, true)) {
+      const std::span<float> states = std::span(flat_).subspan(parameters_);
+      replica_->read_states(states);
+      for (float& state : states) state *= static_cast<float>(share);
+      reducer_->ready(graph_->parameters().size());
+    }
+    replica_->read_gradient(parameter, std::span(flat_).first(parameters_));
+    reducer_->ready(parameter);
+  };
+  const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f, {}, ready);
+  timer_.enter(Phase::wire);
+  MG_TRY(const bool reduced, reducer_->finish());
+  timer_.enter(Phase::encode);
+  timer_.waited_on_wire(reducer_->waited());
+  if (!reduced) return {};
+  answer(answer_with(stats), work.round(), share_of_sums(work));
+  timer_.end_step();
+  return {};
 }
 
 /// What the leader gets from this worker.
 std::span<const float> Worker::share_of_sums(const Work& work) {
   const auto& ranks = work.reduction().ranks();
   const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank());
-  return part_of(flat_, static_cast<std::size_t>(me - ranks.begin()), static_cast<std::size_t>(ranks.size()));
+  const Range part = part_of(flat_.size(), static_cast<std::size_t>(me - ranks.begin()),
+                             static_cast<std::size_t>(ranks.size()));
+  return std::span(flat_).subspan(part.first, part.count);
 }
 
 Status Worker::evaluate(const Work& work) {

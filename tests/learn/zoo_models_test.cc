@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 
-#include "mangrove/base/random.h"
 #include "mangrove/base/random.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/graph/onnx.h"
@@ -19,8 +19,9 @@ struct Network {
   Shape sample;
 };
 
-std::unique_ptr<Execution> execution_of(const Graph& graph, Mode mode, const std::string& backend) {
-  const auto program = Program::compile(graph, {.mode = mode, .batch = 2, .backend = backend});
+std::unique_ptr<Execution> execution_of(const Graph& graph, Mode mode, const std::string& backend,
+                                        std::int64_t batch = 2) {
+  const auto program = Program::compile(graph, {.mode = mode, .batch = batch, .backend = backend});
   MG_CHECK_MSG(program.ok(), program.error().message);
   auto execution = Execution::create(*program).value();
   Random random(7);
@@ -47,6 +48,26 @@ TEST_P(ZooNetwork, GivesFiniteLogitsThatDifferBetweenSamplesTheSameOnEveryBacken
     EXPECT_FALSE(std::equal(logits.begin(), logits.begin() + 5, logits.begin() + 5)) << backend;
     if (reference.empty()) reference.assign(logits.begin(), logits.end());
     for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], reference[i], 2e-4f * largest) << backend;
+  }
+}
+
+// Steps that run on slices of the batch are among them.
+TEST_P(ZooNetwork, GradientsDoNotChangeOnceTheyAreReady) {
+  const Graph graph = zoo::build_model(GetParam().name, {.sample_shape = GetParam().sample, .classes = 5}).value();
+  const auto execution = execution_of(graph, Mode::training, "", 8);
+  execution->forward();
+  Random random(8);
+  for (float& g : execution->output_gradient<float>("logits")) g = static_cast<float>(random.normal());
+  std::map<std::size_t, std::vector<float>> at_ready;
+  const auto views = execution->parameters();
+  execution->backward([&](std::size_t parameter) {
+    const auto gradient = views[parameter].gradient;
+    EXPECT_TRUE(at_ready.emplace(parameter, std::vector<float>(gradient.begin(), gradient.end())).second);
+  });
+  ASSERT_EQ(at_ready.size(), views.size());
+  for (const auto& [parameter, gradient] : at_ready) {
+    const std::vector<float> in_the_end(views[parameter].gradient.begin(), views[parameter].gradient.end());
+    EXPECT_EQ(gradient, in_the_end) << views[parameter].name;
   }
 }
 

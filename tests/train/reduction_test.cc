@@ -2,106 +2,103 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
-#include <thread>
+#include <numeric>
 
-#include "mangrove/base/mutex.h"
 #include "mangrove/base/random.h"
 
 namespace mangrove::train {
 namespace {
 
-/// Floats on their way between the ranks of a group, each on a thread of its own.
-class Wires {
+/// The ranks of a group, which follow their plans in an order that is drawn by chance.
+class Group {
  public:
-  void send(net::Rank from, net::Rank to, std::span<const float> values) {
-    MutexLock lock(mutex_);
-    waiting_[{from, to}].emplace_back(values.begin(), values.end());
-    floats_ += values.size();
-    changed_.notify_all();
+  Group(std::size_t size, std::size_t floats, const Topology& topology) : next_(size), values_(size) {
+    for (std::size_t i = 0; i < size; ++i) ranks_.push_back(static_cast<net::Rank>(3 * i + 1));
+    for (std::size_t i = 0; i < size; ++i) plans_.push_back(plan_all_reduce(ranks_, i, topology, floats));
   }
-  std::vector<float> recv(net::Rank from, net::Rank to) {
-    MutexLock lock(mutex_);
-    auto& queue = waiting_[{from, to}];
-    while (queue.empty()) changed_.wait_for(mutex_, 60);
-    std::vector<float> values = std::move(queue.front());
-    queue.pop_front();
-    return values;
-  }
-  std::size_t floats() const {
-    MutexLock lock(mutex_);
-    return floats_;
-  }
-  bool all_taken() const {
-    MutexLock lock(mutex_);
-    for (const auto& [ranks, queue] : waiting_) {
-      if (!queue.empty()) return false;
+
+  std::vector<float>& values(std::size_t i) { return values_[i]; }
+  /// False: all wait, and nothing is on its way.
+  bool run(std::uint64_t seed) {
+    Random random(seed);
+    while (true) {
+      std::vector<std::size_t> able;
+      for (std::size_t i = 0; i < plans_.size(); ++i) {
+        if (can_go_on(i)) able.push_back(i);
+      }
+      if (able.empty()) break;
+      go_on(able[random.below(able.size())]);
+    }
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (next_[i] < plans_[i].size()) return false;
     }
     return true;
   }
+  bool all_taken() const {
+    return std::all_of(wires_.begin(), wires_.end(), [](const auto& wire) { return wire.second.empty(); });
+  }
+  std::size_t floats_sent() const { return sent_; }
 
  private:
-  mutable Mutex mutex_;
-  Condition changed_;
-  std::map<std::pair<net::Rank, net::Rank>, std::deque<std::vector<float>>> waiting_ MG_GUARDED_BY(mutex_);
-  std::size_t floats_ MG_GUARDED_BY(mutex_) = 0;
-};
-
-class WirePeers final : public Peers {
- public:
-  WirePeers(Wires& wires, net::Rank me) : wires_(wires), me_(me) {}
-  void send(net::Rank to, std::span<const float> values) override { wires_.send(me_, to, values); }
-  Status recv(net::Rank from, std::span<float> into) override {
-    const std::vector<float> values = wires_.recv(from, me_);
-    if (values.size() != into.size()) {
-      return make_error(Code::data_loss,
-                        std::to_string(values.size()) + " floats instead of " + std::to_string(into.size()));
+  bool can_go_on(std::size_t i) {
+    if (next_[i] == plans_[i].size()) return false;
+    const Transfer& transfer = plans_[i][next_[i]];
+    return transfer.kind == Transfer::Kind::send || !wires_[{transfer.peer, ranks_[i]}].empty();
+  }
+  void go_on(std::size_t i) {
+    const Transfer& transfer = plans_[i][next_[i]++];
+    const auto range = std::span(values_[i]).subspan(transfer.range.first, transfer.range.count);
+    if (transfer.kind == Transfer::Kind::send) {
+      wires_[{ranks_[i], transfer.peer}].emplace_back(range.begin(), range.end());
+      sent_ += range.size();
+      return;
     }
-    std::copy(values.begin(), values.end(), into.begin());
-    return {};
+    auto& wire = wires_[{transfer.peer, ranks_[i]}];
+    const std::vector<float> floats = std::move(wire.front());
+    wire.pop_front();
+    ASSERT_EQ(floats.size(), range.size());
+    for (std::size_t k = 0; k < range.size(); ++k)
+      range[k] = transfer.kind == Transfer::Kind::add ? range[k] + floats[k] : floats[k];
   }
 
- private:
-  Wires& wires_;
-  const net::Rank me_;
+  std::vector<net::Rank> ranks_;
+  std::vector<std::vector<Transfer>> plans_;
+  std::vector<std::size_t> next_;
+  std::vector<std::vector<float>> values_;
+  std::map<std::pair<net::Rank, net::Rank>, std::deque<std::vector<float>>> wires_;
+  std::size_t sent_ = 0;
 };
 
 class Reductions : public testing::TestWithParam<const char*> {};
 
-TEST_P(Reductions, EveryRankGetsTheSameSums) {
+TEST_P(Reductions, EveryRankGetsTheSameSumsInWhateverOrder) {
   const Topology topology = *parse_topology(GetParam());
   for (const std::size_t size : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 10u}) {
     for (const std::size_t floats : {1u, 3u, 64u, 1001u}) {
       const std::string where = std::to_string(size) + " ranks, " + std::to_string(floats) + " floats";
-      std::vector<net::Rank> group;
-      std::vector<std::vector<float>> values(size);
-      std::vector<double> sums(floats);
-      Random random(size * 10'000 + floats);
-      for (std::size_t i = 0; i < size; ++i) {
-        group.push_back(static_cast<net::Rank>(3 * i + 1));
-        for (std::size_t k = 0; k < floats; ++k) {
-          values[i].push_back(static_cast<float>(random.normal()));
-          sums[k] += static_cast<double>(values[i][k]);
-        }
-      }
-      Wires wires;
-      std::vector<Status> statuses(size);
-      {
-        std::vector<std::jthread> threads;
+      std::vector<float> first;
+      for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        Group group(size, floats, topology);
+        std::vector<double> sums(floats);
+        Random random(size * 10'000 + floats);
         for (std::size_t i = 0; i < size; ++i) {
-          threads.emplace_back([&, i] {
-            WirePeers peers(wires, group[i]);
-            statuses[i] = all_reduce(peers, group, i, topology, values[i]);
-          });
+          for (std::size_t k = 0; k < floats; ++k) {
+            group.values(i).push_back(static_cast<float>(random.normal()));
+            sums[k] += static_cast<double>(group.values(i)[k]);
+          }
         }
+        ASSERT_TRUE(group.run(seed)) << where;
+        EXPECT_TRUE(group.all_taken()) << where;
+        for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(group.values(i), group.values(0)) << where;
+        for (std::size_t k = 0; k < floats; ++k) {
+          ASSERT_NEAR(static_cast<double>(group.values(0)[k]), sums[k], 1e-4) << where;
+        }
+        if (first.empty()) first = group.values(0);
+        ASSERT_EQ(group.values(0), first) << where << ": the bits depend on the timing";
       }
-      for (std::size_t i = 0; i < size; ++i) {
-        ASSERT_TRUE(statuses[i].ok()) << where << ": " << statuses[i].error().message;
-        ASSERT_EQ(values[i], values[0]) << where;
-      }
-      for (std::size_t k = 0; k < floats; ++k) ASSERT_NEAR(static_cast<double>(values[0][k]), sums[k], 1e-4) << where;
-      EXPECT_TRUE(wires.all_taken()) << where;
     }
   }
 }
@@ -117,19 +114,30 @@ INSTANTIATE_TEST_SUITE_P(All, Reductions,
 // Each rank sends 2 (P-1) / P of the values: no algorithm sends less.
 TEST(Ring, SendsTheLeastThatIsPossible) {
   constexpr std::size_t kRanks = 4, kFloats = 400;
-  const std::vector<net::Rank> group{1, 2, 3, 4};
-  Wires wires;
-  std::vector<std::vector<float>> values(kRanks, std::vector<float>(kFloats, 1.0f));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < kRanks; ++i) {
-      threads.emplace_back([&, i] {
-        WirePeers peers(wires, group[i]);
-        EXPECT_TRUE(all_reduce(peers, group, i, {}, values[i]).ok());
-      });
-    }
+  Group group(kRanks, kFloats, {});
+  for (std::size_t i = 0; i < kRanks; ++i) group.values(i).assign(kFloats, 1.0f);
+  ASSERT_TRUE(group.run(1));
+  EXPECT_EQ(group.floats_sent(), 2 * (kRanks - 1) * kFloats);
+}
+
+TEST(Buckets, HoldEveryParameterOnceFilledFromTheLast) {
+  const std::vector<std::size_t> sizes{5, 300, 0, 20, 90, 10};
+  const std::vector<Bucket> buckets = plan_buckets(sizes, 100);
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_EQ(buckets[0].first_parameter, 4u);
+  EXPECT_EQ(buckets[0].elements.count, 100u);
+  EXPECT_EQ(buckets[1].first_parameter, 1u);
+  EXPECT_EQ(buckets[1].parameters, 3u);
+  EXPECT_EQ(buckets[2].elements.count, 5u);
+  std::size_t end = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), parameters = sizes.size();
+  for (const Bucket& bucket : buckets) {
+    EXPECT_EQ(bucket.elements.first + bucket.elements.count, end);
+    EXPECT_EQ(bucket.first_parameter + bucket.parameters, parameters);
+    end = bucket.elements.first;
+    parameters = bucket.first_parameter;
   }
-  EXPECT_EQ(wires.floats(), 2 * (kRanks - 1) * kFloats);
+  EXPECT_EQ(end, 0u);
+  EXPECT_EQ(parameters, 0u);
 }
 
 TEST(ParseTopology, RefusesWhatItDoesNotKnow) {
