@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/calibration_data.h"
 #include "mangrove/cli/command.h"
@@ -20,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 struct State {
-  std::string model, output;
+  std::string model, output, input_shape;
   CalibrationSettings calibration;
   std::vector<std::string> skip;
   std::string method{compress::range_methods()[0].name};
@@ -43,7 +44,11 @@ Status check(const State& state) {
   if (!folder.empty() && !fs::is_directory(folder, error)) {
     return make_error(Code::not_found, "-o " + state.output + ": no such folder: " + folder.string());
   }
-  return {};
+  if (fs::is_directory(state.output, error))
+    return make_error(Code::invalid_argument, "-o " + state.output + ": is a folder; expected a file to write");
+  if (fs::equivalent(state.model, state.output, error))
+    return make_error(Code::invalid_argument, "-o " + state.output + ": is the model itself, which would be lost");
+  return make_writable_folder(folder.empty() ? fs::path(".") : folder).context("-o " + state.output);
 }
 
 /// Runs the float network over the calibration samples: in passes of one, or of the model's own batch, each full, so
@@ -88,7 +93,7 @@ Result<json> compare(const State& state, const Graph& graph, const Graph& quanti
 }
 
 Result<json> quantize(const State& state, CommandContext& context) {
-  MG_TRY(const Graph loaded, load_onnx(state.model));
+  MG_TRY(const Graph loaded, load_model(state.model, state.input_shape));
   MG_TRY(const Optimized optimized, optimize(loaded, {.mode = Mode::inference}));
   const Graph& graph = optimized.graph;
   const compress::QuantizeOptions options{.skip = {state.skip.begin(), state.skip.end()}};
@@ -132,6 +137,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   command->add_option("--skip", state->skip, "a node, or an operator such as Gemm, that stays float; may be repeated")
       ->type_name("");
   Keys& keys = state->keys;
+  keys.add("input_shape", state->input_shape, kInputShapeHelp);
   keys.add("samples", state->calibration.samples, "for calibration", 1, 1'000'000);
   std::string methods = "how ranges are chosen:";
   for (const compress::RangeMethod& method : compress::range_methods()) {

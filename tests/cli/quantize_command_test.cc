@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         Usage{"backend", {"$T/m.onnx", "--calibrate", "$T/x.npy", "--backend", "cuda12"}, 2, "cuda12"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST(Quantize, RefusesWhatItMadeItselfAndAFolderThatIsNotThere) {
+TEST(Quantize, RefusesWhatItMadeItselfAndFilesThatItCannotOrMustNotWrite) {
   const TemporaryFolder folder;
   save_lenet(folder / "m.onnx");
   write(folder / "x.npy", random_array({2, 1, 28, 28}));
@@ -159,6 +159,14 @@ TEST(Quantize, RefusesWhatItMadeItselfAndAFolderThatIsNotThere) {
   const Finished lost = quantize({folder / "m.onnx", "--calibrate", folder / "x.npy", "-o", folder / "none/q.onnx"});
   EXPECT_EQ(lost.status, 2);
   EXPECT_NE(lost.err.find("no such folder"), std::string::npos) << lost.err;
+  const std::string before = read_file(folder / "m.onnx").value();
+  const Finished same = quantize({folder / "m.onnx", "--calibrate", folder / "x.npy", "-o", folder / "." / "m.onnx"});
+  EXPECT_EQ(same.status, 2);
+  EXPECT_NE(same.err.find("is the model itself"), std::string::npos) << same.err;
+  EXPECT_EQ(read_file(folder / "m.onnx").value(), before);
+  const Finished onto = quantize({folder / "m.onnx", "--calibrate", folder / "x.npy", "-o", folder / "."});
+  EXPECT_EQ(onto.status, 2);
+  EXPECT_NE(onto.err.find("is a folder"), std::string::npos) << onto.err;
   const Finished nowhere = quantize({folder / "m.onnx", "--calibrate", folder / "x.npy"});
   EXPECT_EQ(nowhere.status, 2);
   EXPECT_NE(nowhere.err.find("-o FILE.onnx"), std::string::npos) << nowhere.err;
