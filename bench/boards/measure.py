@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Training on ten emulated boards (examples/testbed/ten-pi3.yaml), as a study of ten Raspberry Pis did it. Started by run.sh."""
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+AREA = "boards"
+TEN = fig.ROOT / "examples" / "testbed" / "ten-pi3.yaml"
+SMALL = pathlib.Path(__file__).resolve().parent / "small-memory.yaml"  # the same with 256 MB
+
+# What suits a network on these boards. Both LeNets send much and compute little: each board makes steps of its own between
+# two averages. ResNets compute enough for a sum of gradients at every step, overlapped with the backward pass.
+SUITED = {
+    "mlp": ["--strategy", "federated", "--local-steps", "24"],
+    "lenet": ["--strategy", "federated", "--local-steps", "24"],
+    "resnet": ["--strategy", "all_reduce", "--topology", "ring"],
+}
+PARAMETER_SERVER = ["--strategy", "parameter_server"]
+
+
+def suited(model):
+    return SUITED[model.split("-")[0]]
+
+
+def train(args, model, data, *more):
+    """One run of `mangrove train`, as the object that it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        return fig.run_json([args.program, "train", "--model", model, "--data", data, "--run-dir", pathlib.Path(folder) / "run",
+                             "--json", "--quiet", *map(str, more)])
+
+
+def on_boards(args, boards, model, data, *more, testbed=TEN):
+    return train(args, model, data, "--testbed", testbed, "--nodes", boards, *more)
+
+
+def of_nodes(run, key):
+    """Of the boards of a run, not of the coordinator."""
+    return [node[key] for node in run["nodes"] if node["sent_bytes"] > 0 and node["name"].startswith("pi")]
+
+
+def mean(values):
+    return sum(values) / max(1, len(values))
+
+
+def measure_run(name, run, goal_accuracy=None):
+    """What the study shows of each run."""
+    return [
+        fig.figure(f"{name}_seconds", [run["train_seconds"]], "s", better="lower"),
+        fig.figure(f"{name}_accuracy", [run["accuracy"]], "share", goal=goal_accuracy),
+        fig.figure(f"{name}_cpu_of_each", [mean(of_nodes(run, "cpu_percent"))], "% of a core"),
+        fig.figure(f"{name}_memory_of_each", [mean(of_nodes(run, "rss_bytes")) / 2**20], "MiB", better="lower"),
+        fig.figure(f"{name}_sent_by_each", [mean(of_nodes(run, "sent_bytes")) / 1e6], "MB", better="lower"),
+    ]
+
+
+def measure_devices(args):
+    """Both LeNets on 1 to 10 boards."""
+    figures = []
+    counts = (1, 10) if args.quick else range(1, 11)
+    size = ["--limit", 6000] if args.quick else []
+    for model, goal in (("lenet", 6), ("mlp", 1)):
+        first = None
+        for boards in counts:
+            run = on_boards(args, boards, model, "mnist", "--epochs", 1 if args.quick else 3, *size, *suited(model))
+            first = first or run
+            name = f"{model}_on_{boards}"
+            figures += measure_run(name, run)
+            if boards > 1:
+                figures.append(fig.figure(f"{name}_speedup", [first["train_seconds"] / run["train_seconds"]], "times", peer="one board",
+                                          peer_values=[1], goal=goal if boards == 10 or goal == 1 else None))
+                figures.append(fig.figure(f"{name}_accuracy_gained", [100 * (run["accuracy"] - first["accuracy"])], "points",
+                                          goal=0 if boards == 10 else None, peer="one board", peer_values=[0]))
+    return figures
+
+
+def measure_resnets(args):
+    """One epoch of a part of CIFAR-10: 640 images for each board that there is."""
+    figures = []
+    cases = [("resnet-32", 32)] if args.quick else [(f"resnet-{depth}", batch) for depth in (32, 80, 110) for batch in (32, 64, 128)]
+    for model, batch in cases:
+        def run(boards, limit, *more):
+            return on_boards(args, boards, model, "cifar10", "--batch", batch, "--limit", limit, *more)
+
+        one = run(1, 640)
+        ten = {"sync": run(10, 6400, *suited(model)), "async": run(10, 6400, *PARAMETER_SERVER, "--consistency", "async")}
+        name = f"{model}_b{batch}"
+        figures += measure_run(f"{name}_on_1_sync", one)
+        for how, result in ten.items():
+            figures += measure_run(f"{name}_on_10_{how}", result)
+            figures.append(fig.figure(f"{name}_on_10_{how}_speedup", [result["images_per_s"] / one["images_per_s"]], "times",
+                                      goal=9 if model == "resnet-32" and how == "sync" else None, peer="one board", peer_values=[1]))
+    return figures
+
+
+def measure_memory(args):
+    """The network that did not fit into a gigabyte in the study, on boards that have a quarter of that."""
+    run = on_boards(args, 2, "resnet-110", "cifar10", "--batch", 128, "--limit", 512, testbed=SMALL)
+    return [fig.figure("resnet-110_b128_in_256_MB_peak", of_nodes(run, "rss_bytes"), "bytes", goal=256e6, better="lower"),
+            fig.figure("resnet-110_b128_in_256_MB_images_per_s", [run["images_per_s"]], "images/s")]
+
+
+# Goals are shares of the test images that may be lost against a single device with as many epochs.
+STRATEGIES = {
+    "parameter_server_sync": (PARAMETER_SERVER, 0.005),
+    "parameter_server_async": ([*PARAMETER_SERVER, "--consistency", "async"], 0.005),
+    "parameter_server_stale": ([*PARAMETER_SERVER, "--consistency", "stale(4)"], 0.005),
+    "parameter_server_k_of_n": ([*PARAMETER_SERVER, "--consistency", "k_of_n(3)"], 0.005),
+    "all_reduce": (["--strategy", "all_reduce"], 0.005),
+    "federated": (["--strategy", "federated"], 0.01),
+    "gossip": (["--strategy", "gossip"], 0.01),
+}
+
+
+def measure_accuracy(args):
+    """Every strategy with four workers against one, LeNet on MNIST; asynchronous against synchronous."""
+    size = ["--epochs", 1, "--limit", 12000] if args.quick else ["--epochs", 3]
+    single = train(args, "lenet", "mnist", "--local", 1, "--batch", 256, *size)["accuracy"]
+    figures = [fig.figure("accuracy_single_device", [single], "share")]
+    found = {}
+    for name, (flags, loss) in STRATEGIES.items():
+        found[name] = train(args, "lenet", "mnist", "--local", 4, "--batch", 64, *size, *flags)["accuracy"]
+        figures.append(fig.figure(f"accuracy_{name}", [found[name]], "share", goal=round(single - loss, 4), peer="single device",
+                                  peer_values=[single]))
+    lost = found["parameter_server_sync"] - found["parameter_server_async"]
+    figures.append(fig.figure("accuracy_lost_by_async", [100 * lost], "points", goal=0.5, better="lower"))
+    return figures
+
+
+def measure_scaling(args):
+    """Two processes of one thread against one, beside DistributedDataParallel, in turn."""
+    peer = ["/usr/bin/python3", fig.ROOT / "bench" / "peers" / "torch_ddp.py"]
+    figures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for model, network, data, batch, limit in (("lenet", "lenet", "mnist", 64, 60000), ("resnet-32-b", "resnet-32-b", "cifar10", 32, 2560)):
+            limit = limit // 5 if args.quick else limit
+
+            def ours(processes):
+                return [args.program, "train", "--model", model, "--data", data, "--data-fallback", "glyphs", "--batch", batch, "--limit",
+                        limit * processes // 2, "--local", processes, "--strategy", "all_reduce" if processes > 1 else "parameter_server",
+                        "--json", "--quiet", "--run-dir", pathlib.Path(folder) / f"{model}-{processes}"]
+
+            def theirs(processes):
+                return [*peer, network, "--processes", processes, "--batch", batch, "--seconds", 1 if args.quick else 6]
+
+            runs = fig.in_turn({(who, n): command(n) for who, command in (("ours", ours), ("DDP", theirs)) for n in (1, 2)},
+                               1 if args.quick else 5)
+            speed = {key: fig.column(results, "images_per_s") for key, results in runs.items()}
+
+            def efficiency(who):
+                return [two / (2 * one) for two, one in zip(speed[who, 2], speed[who, 1])]
+
+            figures += [
+                fig.figure(f"scaling_{model}_b{batch}_images_per_s", speed["ours", 2], "images/s", peer="DDP", peer_values=speed["DDP", 2]),
+                fig.figure(f"scaling_{model}_b{batch}_efficiency", efficiency("ours"), "share", peer="DDP", peer_values=efficiency("DDP")),
+                fig.figure(f"scaling_{model}_b{batch}_efficiency_over_ddp", fig.ratios(efficiency("ours"), efficiency("DDP")), "times",
+                           goal=1, peer="DDP", peer_values=[1]),
+            ]
+    return figures
+
+
+PARTS = {"devices": measure_devices, "resnet": measure_resnets, "memory": measure_memory, "accuracy": measure_accuracy,
+         "scaling": measure_scaling}
+
+
+def main():
+    parser = fig.arguments(AREA, __doc__)
+    parser.add_argument("program", help="mangrove")
+    parser.add_argument("--only", choices=PARTS, help="one part of the study")
+    args = parser.parse_args()
+    if args.only not in ("accuracy", "scaling") and os.geteuid() != 0:
+        sys.exit("emulated boards need root; --only accuracy and --only scaling do without")
+    figures = []
+    for name, measure in PARTS.items():
+        if args.only in (None, name):
+            figures += measure(args)
+    fig.publish(AREA, args.quick, figures, args.out)
+
+
+main()
