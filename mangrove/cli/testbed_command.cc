@@ -142,13 +142,18 @@ Status status(const State& state, const OutputOptions& output) {
 }
 
 Status cut(State& state, const std::stop_token& stop) {
+  constexpr Seconds kLongest = 24 * 3600;
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.cut_keys()));
+  if (!(state.cut_for > 0 && state.cut_for <= kLongest))
+    return make_error(Code::invalid_argument, "--for: must be above 0 and at most a day, got " + format_seconds(state.cut_for));
   std::vector<std::string> names;
-  for (const testbed::Record& record : testbed::find_testbeds(state.file))
+  for (const testbed::Record& record : testbed::find_testbeds(state.file)) {
+    if (!testbed::is_up(record)) continue;
     for (const testbed::Record::Node& node : record.nodes) {
       if (node.board.name == state.board) return testbed::cut_link(node, state.cut_for, stop);
       names.push_back(node.board.name);
     }
+  }
   if (names.empty()) return make_error(Code::not_found, "no testbed of " + state.file + " is up");
   return make_error(Code::invalid_argument, "no board '" + state.board + "'" + suggestion(state.board, names));
 }

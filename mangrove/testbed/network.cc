@@ -76,8 +76,9 @@ Status Network::make_relay(const BoardLink& link, std::uint64_t seed) {
   MG_TRY(Descriptor port, open_tap(link.port));
   MG_TRY(Descriptor end, open_tap(relay_end(link)));
   const Board& board = link.board;
-  relays_.push_back(std::make_unique<Relay>(std::move(port), std::move(end),
-                                            LineFaults{board.delay, board.jitter, board.loss}, seed));
+  const LineFaults faults{board.delay, board.jitter, board.loss};
+  MG_TRY(std::unique_ptr<Relay> relay, Relay::create(std::move(port), std::move(end), faults, seed));
+  relays_.push_back(std::move(relay));
   return {};
 }
 

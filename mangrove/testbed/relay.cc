@@ -110,10 +110,16 @@ Result<Descriptor> open_tap(const std::string& name) {
   return device;
 }
 
-Relay::Relay(Descriptor a, Descriptor b, const LineFaults& faults, std::uint64_t seed)
+Result<std::unique_ptr<Relay>> Relay::create(Descriptor a, Descriptor b, const LineFaults& faults, std::uint64_t seed) {
+  Descriptor wake(eventfd(0, EFD_CLOEXEC));
+  if (wake.get() < 0) return make_error(Code::resource_exhausted, std::string("eventfd: ") + std::strerror(errno));
+  return std::unique_ptr<Relay>(new Relay(std::move(a), std::move(b), std::move(wake), faults, seed));
+}
+
+Relay::Relay(Descriptor a, Descriptor b, Descriptor wake, const LineFaults& faults, std::uint64_t seed)
     : a_(std::move(a)),
       b_(std::move(b)),
-      wake_(eventfd(0, EFD_CLOEXEC)),
+      wake_(std::move(wake)),
       to_b_(faults, Random(seed).fork(0).next()),
       to_a_(faults, Random(seed).fork(1).next()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}

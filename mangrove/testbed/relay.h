@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -59,10 +60,12 @@ Result<Descriptor> open_tap(const std::string& name);
 /// them; a direction with more than 32 MB on its way loses what comes.
 class Relay {
  public:
-  Relay(Descriptor a, Descriptor b, const LineFaults& faults, std::uint64_t seed);
+  /// errors: resource_exhausted (no more descriptors).
+  static Result<std::unique_ptr<Relay>> create(Descriptor a, Descriptor b, const LineFaults& faults, std::uint64_t seed);
   ~Relay();
 
  private:
+  Relay(Descriptor a, Descriptor b, Descriptor wake, const LineFaults& faults, std::uint64_t seed);
   void run(const std::stop_token& stop);
 
   Descriptor a_, b_;

@@ -80,7 +80,7 @@ std::string Record::to_json() const {
                     {"file", file.string()},
                     {"coordinator", coordinator},
                     {"boards", std::move(entries)}};
-  return all.dump(1) + "\n";
+  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";  // paths may hold any bytes
 }
 
 Result<Record> Record::parse(const std::string& text) {

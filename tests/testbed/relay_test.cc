@@ -76,7 +76,7 @@ struct RelayTest : ::testing::Test {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, right), 0);
     a = Descriptor(left[0]);
     b = Descriptor(right[0]);
-    relay = std::make_unique<Relay>(Descriptor(left[1]), Descriptor(right[1]), faults, 1);
+    relay = std::move(Relay::create(Descriptor(left[1]), Descriptor(right[1]), faults, 1)).value();
   }
   static void send(const Descriptor& to, const std::string& frame) {
     ASSERT_EQ(write(to.get(), frame.data(), frame.size()), static_cast<ssize_t>(frame.size()));
