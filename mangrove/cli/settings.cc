@@ -75,7 +75,8 @@ Keys TrainSettings::keys() {
            "k_of_n(K): each step "
            "waits for the first K");
   keys.add("topology", topology,
-           "of all_reduce: ring; tree; two_level(G): trees in groups of G, a ring of their heads");
+           "of all_reduce: ring; tree; two_level(G): trees in groups of G, a ring of their heads; servers(S): S of the "
+           "nodes each add up a part");
   keys.add(
       "neighbours", neighbours,
       "of gossip, who averages with whom: ring; random: pairs drawn for every round; graph(0-1,1-2,...): as given");

@@ -1,7 +1,9 @@
 #include "mangrove/train/reduction.h"
 
+#include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "mangrove/data/loader.h"
@@ -48,6 +50,21 @@ class Plan {
     }
   }
 
+  /// The first ranks are the servers of a part each; where there are fewer ranks, they serve more than one.
+  void servers(std::size_t n, std::size_t servers) {
+    const std::size_t size = group_.size();
+    for (std::size_t part = 0; part < servers; ++part) {
+      if (part % size != me_) send(part % size, part_of(n, part, servers));
+    }
+    for (std::size_t part = me_; part < servers; part += size) {
+      for (std::size_t other = 1; other < size; ++other) add((me_ + other) % size, part_of(n, part, servers));
+      for (std::size_t other = 1; other < size; ++other) send((me_ + other) % size, part_of(n, part, servers));
+    }
+    for (std::size_t part = 0; part < servers; ++part) {
+      if (part % size != me_) take(part % size, part_of(n, part, servers));
+    }
+  }
+
  private:
   void send(std::size_t to, Range range) { append(Transfer::Kind::send, to, range); }
   void add(std::size_t from, Range range) { append(Transfer::Kind::add, from, range); }
@@ -75,19 +92,29 @@ void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std
 
 }  // namespace
 
+namespace {
+
+/// The number in "name(number)"; nothing where the text is another.
+std::optional<std::int64_t> number_in(const std::string& text, const std::string& name) {
+  if (!text.starts_with(name + "(") || !text.ends_with(")")) return {};
+  std::int64_t number = 0;
+  const char* const last = text.data() + text.size() - 1;
+  const auto [end, code] = std::from_chars(text.data() + name.size() + 1, last, number);
+  return code == std::errc() && end == last ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 Result<Topology> parse_topology(const std::string& text) {
   if (text.empty() || text == "ring") return Topology{};
   if (text == "tree") return Topology{Topology::Kind::tree, 0};
-  const std::string prefix = "two_level(";
-  if (text.starts_with(prefix) && text.ends_with(")")) {
-    std::int64_t group = 0;
-    const char* last = text.data() + text.size() - 1;
-    const auto [end, code] = std::from_chars(text.data() + prefix.size(), last, group);
-    if (code == std::errc() && end == last && group >= 2) return Topology{Topology::Kind::two_level, group};
-  }
-  return make_error(
-      Code::invalid_argument,
-      "topology: must be ring, tree or two_level(G) with a number from 2 on in place of G, got '" + text + "'");
+  if (const auto group = number_in(text, "two_level"); group && *group >= 2)
+    return Topology{Topology::Kind::two_level, *group};
+  if (const auto servers = number_in(text, "servers"); servers && *servers >= 1 && *servers <= 1'000'000)
+    return Topology{Topology::Kind::servers, *servers};
+  return make_error(Code::invalid_argument,
+                    "topology: must be ring, tree, two_level(G) with a number from 2 on in place of G, or servers(S) "
+                    "with one from 1 on in place of S, got '" + text + "'");
 }
 
 Range part_of(std::size_t n, std::size_t index, std::size_t parts) {
@@ -105,7 +132,10 @@ std::vector<Transfer> plan_all_reduce(Group group, std::size_t me, const Topolog
       plan.to_head(n);
       plan.from_head(n);
       break;
-    case Topology::Kind::two_level: two_level(group, me, static_cast<std::size_t>(topology.group), n, transfers);
+    case Topology::Kind::two_level:
+      two_level(group, me, static_cast<std::size_t>(topology.number), n, transfers);
+      break;
+    case Topology::Kind::servers: plan.servers(n, static_cast<std::size_t>(topology.number));
   }
   return transfers;
 }

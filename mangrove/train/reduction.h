@@ -16,12 +16,14 @@ struct Topology {
     ring,       // 2 (P-1) steps of n/P floats each: least bytes on every link
     tree,       // 2 log2 P steps of n floats: least steps, for small networks or slow answers
     two_level,  // trees inside groups, a ring of their heads: where links inside a group are faster
+    servers,    // 2 steps: each of some ranks is the server of a part, adds it up for all and sends it to all
   };
   Kind kind = Kind::ring;
-  std::int64_t group = 0;  // two_level: ranks of each group
+  std::int64_t number = 0;  // two_level: ranks of each group; servers: how many
 };
 
-/// "ring" (also ""), "tree", "two_level(4)". errors: invalid_argument (another text, a group below 2).
+/// "ring" (also ""), "tree", "two_level(4)", "servers(3)". errors: invalid_argument (another text, a group below 2, no
+/// server).
 Result<Topology> parse_topology(const std::string& text);
 
 /// Consecutive elements of a vector.
@@ -49,6 +51,7 @@ struct Transfer {
 /// no answer, so a rank only ever stops where it waits for floats.
 /// source  Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009 (ring);
 ///         Thakur et al., Optimization of collective communication operations in MPICH, 2005 (binomial trees);
+///         Li et al., Scaling distributed machine learning with the parameter server, 2014 (servers of parts);
 ///         Hoefler et al., Implementation and performance analysis of non-blocking collective operations for MPI, 2007
 ///         (schedules).
 std::vector<Transfer> plan_all_reduce(std::span<const net::Rank> group, std::size_t me, const Topology& topology,

@@ -71,7 +71,7 @@ TEST(AllReduce, EveryOptimizerComputesWhatAParameterServerDoes) {
 }
 
 TEST(AllReduce, TwoRunsAreBitEqual) {
-  for (const char* topology : {"ring", "tree", "two_level(2)"}) {
+  for (const char* topology : {"ring", "tree", "two_level(2)", "servers(2)"}) {
     const auto first = trained_parameters(train(job_with(topology), 4));
     EXPECT_EQ(trained_parameters(train(job_with(topology), 4)), first) << topology;
   }

@@ -104,7 +104,8 @@ TEST_P(Reductions, EveryRankGetsTheSameSumsInWhateverOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions,
-                         testing::Values("ring", "tree", "two_level(2)", "two_level(3)", "two_level(20)"),
+                         testing::Values("ring", "tree", "two_level(2)", "two_level(3)", "two_level(20)", "servers(1)",
+                                         "servers(3)", "servers(8)"),
                          [](const auto& test) {
                            std::string name;
                            for (const char c : std::string(test.param)) name += std::isalnum(c) ? c : '_';
@@ -141,8 +142,9 @@ TEST(Buckets, HoldEveryParameterOnceFilledFromTheLast) {
 }
 
 TEST(ParseTopology, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(parse_topology("two_level(4)")->group, 4);
-  for (const char* text : {"star", "two_level", "two_level(1)", "two_level(x)", "two_level(4", "ring "}) {
+  EXPECT_EQ(parse_topology("two_level(4)")->number, 4);
+  EXPECT_EQ(parse_topology("servers(2)")->kind, Topology::Kind::servers);
+  for (const char* text : {"star", "two_level", "two_level(1)", "two_level(x)", "two_level(4", "ring ", "servers(0)", "servers"}) {
     const auto parsed = parse_topology(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.error().message.find("'" + std::string(text) + "'"), std::string::npos) << parsed.error().message;
