@@ -6,9 +6,13 @@
 #include <malloc.h>
 #endif
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -70,6 +74,13 @@ void release_freed_memory() {
 #if defined(MG_TRIMS_MALLOC)
   malloc_trim(0);
 #endif
+}
+
+void release_zeros(std::span<std::byte> memory) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* first = memory.data();
+  std::size_t space = memory.size();
+  if (std::align(page, page, first, space) != nullptr) ::madvise(first, space / page * page, MADV_DONTNEED);
 }
 
 Bytes memory_limit(const fs::path& root) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "mangrove/base/file.h"
 #include "mangrove/base/units.h"
 
@@ -11,6 +14,9 @@ Bytes resident_memory();
 Bytes peak_resident_memory();
 /// Gives the system back what was allocated and freed since, where the C library can do so. cost: a millisecond or so.
 void release_freed_memory();
+
+/// Gives the system back whole pages of this memory, which holds nothing but zeros; it is read as zeros as before.
+void release_zeros(std::span<std::byte> memory);
 
 /// How much memory this process may use: the least of the machine's RAM and the limits of its control groups (v1 and
 /// v2, of every level above it). 0 where the system does not say.

@@ -5,6 +5,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/nearest.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
 #include "mangrove/graph/operator.h"
@@ -108,6 +109,7 @@ Graph Graph::without_weights() const {
   for (const std::string& name : parameters()) {
     Tensor& weights = copy.parts_.initializers.at(name);
     weights = Tensor(weights.dtype(), weights.shape());
+    release_zeros({weights.data(), static_cast<std::size_t>(weights.bytes())});  // of memory that was used before
   }
   return copy;
 }

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <vector>
 
 namespace mangrove {
 namespace {
@@ -60,6 +62,20 @@ TEST(ProcessMemory, GrowsWithWhatIsTouched) {
   EXPECT_GE(resident_memory(), before + Bytes{60} * (1 << 20));
   EXPECT_GE(peak_resident_memory(), resident_memory());
   EXPECT_NE(block[kSize / 2], 0);
+}
+
+TEST(ProcessMemory, ShrinksByZerosThatAreReleased) {
+  constexpr std::size_t kSize = 64 << 20;
+  std::vector<std::byte> block(kSize + 1);
+  std::fill(block.begin(), block.end(), std::byte{1});
+  const Bytes touched = resident_memory();
+  std::fill(block.begin() + 1, block.end(), std::byte{0});
+  release_zeros(std::span(block).subspan(1));
+  EXPECT_LT(resident_memory(), touched - Bytes{60} * (1 << 20));
+  EXPECT_EQ(block[0], std::byte{1});
+  for (std::size_t i = 1; i < block.size(); i += 1000) ASSERT_EQ(block[i], std::byte{0}) << i;
+  block[kSize / 2] = std::byte{7};
+  EXPECT_EQ(block[kSize / 2], std::byte{7});
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "tests/graph/small_graphs.h"
 
+#include "mangrove/base/process_memory.h"
+
 namespace mangrove {
 namespace {
 
@@ -167,6 +169,33 @@ TEST(Graph, WithoutWeightsKeepsAllElse) {
     const auto weights = other.as<float>();
     EXPECT_TRUE(std::all_of(weights.begin(), weights.end(), [](float w) { return w == 0; })) << name;
   }
+}
+
+// malloc hands out again what was freed, and clears it, which makes it resident.
+TEST(Graph, WithoutWeightsTakesNoMemoryForThem) {
+  constexpr std::int64_t kWidth = 1024;  // 4 MiB of weights a layer
+  GraphParts parts;
+  parts.name = "wide";
+  parts.inputs = {{"x", {DType::f32, {kBatch, kWidth}}}};
+  std::string last = "x";
+  for (int layer = 0; layer < 16; ++layer) {
+    const std::string name = "w" + std::to_string(layer), out = "y" + std::to_string(layer);
+    parts.initializers.emplace(name, Tensor(DType::f32, {kWidth, kWidth}));
+    parts.nodes.push_back(make_node(out, "MatMul", {last, name}, {out}));
+    last = out;
+  }
+  parts.outputs = {last};
+  const Graph graph = Graph::create(std::move(parts)).value();
+  using Block = std::vector<std::byte>;
+  constexpr std::size_t kBlock = std::size_t{5} << 20;
+  Block(kBlock);  // from now on, blocks of this size come from the heap
+  std::vector<Block> used(16, Block(kBlock, std::byte{1}));
+  const Block keeps_the_heap_long(1 << 16, std::byte{1});
+  used.clear();
+  const Bytes before = resident_memory();
+  const Graph bare = graph.without_weights();
+  EXPECT_LT(resident_memory() - before, MiB(8));
+  EXPECT_EQ(bare.initializers().size(), 16u);
 }
 
 }  // namespace
