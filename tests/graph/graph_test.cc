@@ -188,7 +188,7 @@ TEST(Graph, WithoutWeightsTakesNoMemoryForThem) {
   const Graph graph = Graph::create(std::move(parts)).value();
   using Block = std::vector<std::byte>;
   constexpr std::size_t kBlock = std::size_t{5} << 20;
-  Block(kBlock);  // from now on, blocks of this size come from the heap
+  { const Block freed(kBlock); }  // from now on, blocks of this size come from the heap
   std::vector<Block> used(16, Block(kBlock, std::byte{1}));
   const Block keeps_the_heap_long(1 << 16, std::byte{1});
   used.clear();
