@@ -12,6 +12,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/clock.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/engine/memory_plan.h"
 
 namespace mangrove {
@@ -165,6 +166,11 @@ void copy_laid_out(const Step* reorder, const std::byte* from, std::byte* to, st
   reorder->bind(buffers, const_cast<std::byte*>(scratch))();
 }
 
+bool is_zero(const Tensor& tensor) {
+  const auto bytes = static_cast<std::size_t>(tensor.bytes());
+  return bytes == 0 || (tensor.data()[0] == std::byte{0} && std::memcmp(tensor.data(), tensor.data() + 1, bytes - 1) == 0);
+}
+
 std::size_t plain_bytes(const Program::PlacedValue& placed) {
   return static_cast<std::size_t>(placed.info.shape.elements()) * size_of(placed.info.dtype);
 }
@@ -198,6 +204,11 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   for (const auto& [name, tensor] : made.graph().initializers()) {
     const auto placed = made.placed_values().find(name);
     if (placed == made.placed_values().end()) continue;  // a constant that no step reads
+    if (is_zero(tensor)) {  // as is what was allocated; looking at a graph without weights has made its zeros resident
+      Tensor zeros = tensor;
+      release_zeros({zeros.data(), static_cast<std::size_t>(zeros.bytes())});
+      continue;
+    }
     copy_laid_out(placed->second.from_plain.get(), tensor.data(), impl.at(placed->second.value),
                   static_cast<std::size_t>(tensor.bytes()));
   }
