@@ -14,6 +14,7 @@ namespace {
 struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
+  std::string state_folder;
   Overrides overrides;
 
   Keys keys() {
@@ -21,6 +22,10 @@ struct State {
     keys.add("listen", options.listen, "HOST:PORT to listen on; port 0 takes a free one");
     keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
     keys.add("heartbeat_misses", misses, "a node silent for so many intervals is lost", 1, 1'000'000);
+    keys.add(
+        "state", state_folder,
+        "folder where jobs are kept, with their last checkpoints: restarted, the coordinator goes on with the job that "
+        "was running");
     return keys;
   }
 };
@@ -35,6 +40,7 @@ void wait_for_stop(const std::stop_token& stop) {
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
+  state.options.state_folder = state.state_folder;
   set_log_name("coordinator");
   set_log_level(LogLevel::info);
   MG_TRY(const auto coordinator, cluster::Coordinator::start(state.options));
@@ -56,6 +62,7 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove coordinator                             # on port 7070 of every interface\n"
       "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
+      "  mangrove coordinator --state /var/lib/mangrove   # a restart, also after a power cut, goes on with the job\n"
       "Ends on SIGINT or SIGTERM, after a running job has written its checkpoint.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }

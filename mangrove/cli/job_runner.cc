@@ -246,4 +246,11 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context) {
   return result;
 }
 
+Result<json> follow_job(cluster::Client& client, const std::string& id, JobContext& context) {
+  ReportKeeper keeper(context);
+  const Status ended = client.follow(
+      id, [&](const Report& report) { keeper.take(report); }, context.stop);
+  return keeper.finish(ended);
+}
+
 }  // namespace mangrove::cli

@@ -22,6 +22,8 @@ struct JobContext {
 /// the job's JSON object (docs/json.md).
 Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context);
 Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& context);
+/// A job that was sent before: what it still reports, and its result.
+Result<nlohmann::json> follow_job(cluster::Client& client, const std::string& id, JobContext& context);
 /// In this process, without a cluster.
 Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token stop);
 

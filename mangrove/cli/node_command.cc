@@ -23,6 +23,7 @@ struct State {
     keys.add("threads", threads, "threads for the kernels; 0: one per core", 0, 1024);
     keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
     keys.add_seconds("join_timeout", options.join_timeout, "how long a coordinator that does not answer is tried");
+    keys.add_seconds("rejoin_timeout", options.rejoin_timeout, "how long a coordinator that was lost is tried again");
     return keys;
   }
 };
@@ -51,7 +52,8 @@ void add_node_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove node --coordinator 192.168.1.10:7070\n"
       "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 --data-dir /mnt/usb/data\n"
-      "Ends on SIGINT or SIGTERM; the others take over its work.");
+      "Ends on SIGINT or SIGTERM; the others take over its work. After a freeze, a broken link or a restart of the\n"
+      "coordinator it joins again, and takes part in the training that goes on.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }
 

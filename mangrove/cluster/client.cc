@@ -2,9 +2,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
+#include <utility>
+
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/job_report.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/cluster/wire_status.h"
@@ -15,13 +19,26 @@ namespace {
 
 constexpr Seconds kListWithin = 10;
 constexpr Seconds kLastWordsWithin = 1;
+constexpr Seconds kAwayAtMost = 600;  // a coordinator that is started again
+constexpr Seconds kRetryAfter = 0.5;
 
 }  // namespace
 
 struct Client::Impl {
+  struct Talk;
+  Status run(FromClient first, const Reporter& report, const std::stop_token& stop);
+  Talk talk(FromClient first, const Reporter& report, const std::stop_token& stop);
+  void tell(const Reporter& report, const std::string& event, const std::string& message) const;
+  Status reconnect(Deadline deadline, const std::stop_token& stop);
+
   std::string coordinator;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Cluster::Stub> stub;
+  SteadyClock clock;
+  // of the job that runs
+  Accepted job;
+  std::optional<Instant> lost;  // the coordinator, since then
+  Instant began;
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -40,6 +57,15 @@ Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator, 
   return std::unique_ptr<Client>(new Client(std::move(impl)));
 }
 
+Result<std::vector<JobStatus>> Client::jobs() {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kListWithin));
+  ListJobsResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListJobs(&context, {}, &response))
+                         .context("asking the coordinator at " + impl_->coordinator + " for its jobs"));
+  return std::vector<JobStatus>(response.jobs().begin(), response.jobs().end());
+}
+
 Result<std::vector<NodeStatus>> Client::nodes() {
   MG_TRY(const ListNodesResponse response, status({}));
   return std::vector<NodeStatus>(response.nodes().begin(), response.nodes().end());
@@ -55,16 +81,19 @@ Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
   return response;
 }
 
-Status Client::run(const Job& job, const Reporter& report, std::stop_token stop) {
+/// One stream, to the end of the job or its own.
+struct Client::Impl::Talk {
+  std::optional<Status> ended;  // of the job
+  Error broken{};               // else
+};
+
+Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, const std::stop_token& stop) {
   grpc::ClientContext context;
-  const auto stream = impl_->stub->RunJob(&context);
+  const auto stream = stub->RunJob(&context);
   Outbox<FromClient> outbox([&](const FromClient& message) { return stream->Write(message); },
                             [&] { context.TryCancel(); });
-  FromClient first;
-  *first.mutable_job() = job;
   outbox.send(std::move(first));
-  Status status;
-  bool ended = false;
+  Talk talk;
   {
     const std::stop_callback ask_to_stop(stop, [&] {
       FromClient message;
@@ -73,9 +102,10 @@ Status Client::run(const Job& job, const Reporter& report, std::stop_token stop)
     });
     // a coordinator that is gone without a word breaks the stream (see open_channel)
     ToClient message;
-    while (!ended && stream->Read(&message)) {
-      ended = message.has_ended();
-      if (ended) status = status_from_wire(message.ended().code(), message.ended().message());
+    while (!talk.ended && stream->Read(&message)) {
+      if (message.has_ended()) talk.ended = status_from_wire(message.ended().code(), message.ended().message());
+      if (std::exchange(lost, std::nullopt)) tell(report, "coordinator_back", "");
+      if (message.has_accepted()) job = message.accepted();
       if (message.has_report() && report) {
         JobReport& got = *message.mutable_report();
         report({.kind = std::move(*got.mutable_kind()),
@@ -87,9 +117,57 @@ Status Client::run(const Job& job, const Reporter& report, std::stop_token stop)
   outbox.close(kLastWordsWithin);
   context.TryCancel();
   const Status broken = net::from_grpc(stream->Finish());
-  if (ended) return status;
-  return make_error(Code::unavailable, "the coordinator at " + impl_->coordinator + " is gone: " +
-                                           (broken.ok() ? "it ended the job's stream" : broken.error().message));
+  talk.broken = make_error(Code::unavailable, "the coordinator at " + coordinator + " is gone: " +
+                                                  (broken.ok() ? "it ended the job's stream" : broken.error().message));
+  return talk;
+}
+
+void Client::Impl::tell(const Reporter& report, const std::string& event, const std::string& message) const {
+  if (report)
+    report({.kind = "event", .json = event_json(event, coordinator, clock.now() - began, message), .attachment = {}});
+}
+
+/// Until the coordinator answers again. errors: it does not; cancelled.
+Status Client::Impl::reconnect(Deadline deadline, const std::stop_token& stop) {
+  channel = open_channel(coordinator);
+  MG_RETURN_IF_ERROR(wait_connected(*channel, deadline, stop));
+  stub = Cluster::NewStub(channel);
+  return {};
+}
+
+Status Client::Impl::run(FromClient first, const Reporter& report, const std::stop_token& stop) {
+  job = {};
+  lost.reset();
+  began = clock.now();
+  while (true) {
+    Talk spoken = talk(std::move(first), report, stop);
+    if (spoken.ended) return *spoken.ended;
+    if (!job.kept()) return spoken.broken;
+    const std::string how_on = "; job " + job.job_id() +
+                               " goes on when it is back; follow it with: mangrove jobs --coordinator " + coordinator +
+                               " --follow " + job.job_id();
+    if (!lost) {
+      lost = clock.now();
+      tell(report, "coordinator_lost", "trying to reach it again for " + format_seconds(kAwayAtMost));
+    }
+    clock.sleep_until(clock.after(kRetryAfter));
+    if (const Status back = reconnect(*lost + kAwayAtMost, stop); !back.ok())
+      return make_error(back.code(), spoken.broken.message + how_on);
+    first = {};
+    first.mutable_follow()->set_job_id(job.job_id());
+  }
+}
+
+Status Client::run(const Job& job, const Reporter& report, std::stop_token stop) {
+  FromClient first;
+  *first.mutable_job() = job;
+  return impl_->run(std::move(first), report, stop);
+}
+
+Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token stop) {
+  FromClient first;
+  first.mutable_follow()->set_job_id(job_id);
+  return impl_->run(std::move(first), report, stop);
 }
 
 }  // namespace mangrove::cluster

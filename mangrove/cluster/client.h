@@ -23,11 +23,17 @@ class Client {
   Result<std::vector<NodeStatus>> nodes();
   /// The nodes, and the job that runs. errors: unavailable; cancelled (stop was requested).
   Result<ListNodesResponse> status(const std::stop_token& stop);
+  /// The newest first. errors: failed_precondition (the coordinator keeps no jobs), unavailable.
+  Result<std::vector<JobStatus>> jobs();
 
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
-  /// its reports (a last checkpoint) still come. errors: what the job ended with; cancelled (stopped); unavailable (the
-  /// coordinator is gone).
+  /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten
+  /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:
+  /// what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
   Status run(const Job& job, const Reporter& report, std::stop_token stop);
+  /// The same for a job that was sent before, by this client or another; of one that has ended, the result. errors:
+  /// besides, not_found.
+  Status follow(const std::string& job_id, const Reporter& report, std::stop_token stop);
 
  private:
   struct Impl;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr Seconds kResultWithin = 60;  // a model over a slow link
 constexpr Seconds kHangUpWithin = 5;   // by a client that has its result
+constexpr Seconds kLookEvery = 0.2;    // whether it is still there
 
 }  // namespace
 
@@ -22,18 +23,69 @@ ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream,
       outbox_([stream](const ToClient& message) { return stream->Write(message); },
               [context] { context->TryCancel(); }) {}
 
-void ClientSession::serve(Job job, JobSlot& jobs) {
-  const Result<std::shared_ptr<JobRun>> run =
-      jobs.begin(std::move(job), [this](Report report) { send(std::move(report)); });
-  std::jthread listener([this, job_run = run.ok() ? *run : nullptr] { listen(job_run); });
-  Status status = run.ok() ? (*run)->run() : Status(run.error());
-  if (run.ok()) jobs.ended();
+Status ClientSession::serve(FromClient first, JobSlot& jobs) {
+  const std::string followed = first.follow().job_id();
+  const Result<std::shared_ptr<LiveJob>> job = begin(std::move(first), jobs);
+  std::jthread listener([this, live = job.ok() ? *job : nullptr] { listen(live); });
+  Status status;
+  if (job.ok()) {
+    status = follow(**job);
+  } else if (!followed.empty()) {
+    status = send_past(followed, jobs);
+  } else {
+    send_end(job.error());
+  }
+  outbox_.close(kResultWithin);
+  if (status.ok()) {
+    await_hang_up();
+  } else {
+    context_->TryCancel();
+  }
+  return status;
+}
+
+Result<std::shared_ptr<LiveJob>> ClientSession::begin(FromClient first, JobSlot& jobs) {
+  const auto report = [this](Report news) { send(std::move(news)); };
+  if (first.has_job()) return jobs.begin(std::move(*first.mutable_job()), this, report);
+  const std::shared_ptr<LiveJob> job = jobs.find(first.follow().job_id());
+  if (job == nullptr) return make_error(Code::not_found, "job '" + first.follow().job_id() + "' does not run here");
+  job->follow(this, report);
+  return job;
+}
+
+Status ClientSession::follow(LiveJob& job) {
+  ToClient accepted;
+  accepted.mutable_accepted()->set_job_id(job.id());
+  accepted.mutable_accepted()->set_kept(job.is_kept());
+  outbox_.send(std::move(accepted));
+  std::optional<LiveJob::End> end;
+  while (!end && !(job.is_kept() && hung_up())) end = job.wait_end(kLookEvery);
+  job.unfollow(this);
+  if (!end) return {};
+  if (end->suspended) return make_error(Code::unavailable, "the coordinator ends; job " + job.id() + " is kept");
+  send_end(end->status);
+  return {};
+}
+
+/// A job that has ended before.
+Status ClientSession::send_past(const std::string& job_id, JobSlot& jobs) {
+  if (jobs.store() == nullptr) {
+    send_end(
+        make_error(Code::not_found, "job '" + job_id + "' is not known here: the coordinator keeps no jobs (--state)"));
+    return {};
+  }
+  Result<JobStore::Ended> past = jobs.store()->ended(job_id);
+  if (!past.ok() && past.code() == Code::failed_precondition) return past.error();  // between its end and its thread's
+  if (past.ok() && past->result) send(std::move(*past->result));
+  send_end(past.ok() ? past->status : Status(past.error()));
+  return {};
+}
+
+void ClientSession::send_end(const Status& status) {
   ToClient last;
   last.mutable_ended()->set_code(wire_code(status));
   last.mutable_ended()->set_message(wire_message(status));
   outbox_.send(std::move(last));
-  outbox_.close(kResultWithin);
-  await_hang_up();
 }
 
 void ClientSession::send(Report report) {
@@ -50,14 +102,19 @@ void ClientSession::send(Report report) {
 }
 
 /// Until the client hangs up: it has its result, it vanished, or the stream was cut.
-void ClientSession::listen(const std::shared_ptr<JobRun>& run) {
+void ClientSession::listen(const std::shared_ptr<LiveJob>& job) {
   FromClient message;
   while (stream_->Read(&message))
-    if (message.has_stop() && run) run->request_stop();
-  if (run) run->request_stop();
+    if (message.has_stop() && job) job->request_stop();
+  if (job && !job->is_kept()) job->request_stop();
   MutexLock lock(mutex_);
   hung_up_ = true;
   changed_.notify_all();
+}
+
+bool ClientSession::hung_up() {
+  MutexLock lock(mutex_);
+  return hung_up_;
 }
 
 void ClientSession::await_hang_up() {

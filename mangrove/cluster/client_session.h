@@ -14,18 +14,25 @@ namespace mangrove::cluster {
 
 using ClientStream = grpc::ServerReaderWriter<ToClient, FromClient>;
 
-/// One client's job, from the stream's first message to its end.
+/// One client and its job, from the stream's first message to its end.
 /// threads: one calls serve().
 class ClientSession {
  public:
   ClientSession(grpc::ServerContext* context, ClientStream* stream, const Clock& clock);
 
-  /// Runs the job, sends its reports and how it ended. A client that vanishes stops its job.
-  void serve(Job job, JobSlot& jobs);
+  /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that vanishes stops
+  /// its job, unless that is kept (see LiveJob). errors: unavailable: the coordinator ends, and the job goes on when it
+  /// is back.
+  Status serve(FromClient first, JobSlot& jobs);
 
  private:
+  Result<std::shared_ptr<LiveJob>> begin(FromClient first, JobSlot& jobs);
+  Status follow(LiveJob& job);
+  Status send_past(const std::string& job_id, JobSlot& jobs);
   void send(Report report);
-  void listen(const std::shared_ptr<JobRun>& run);
+  void send_end(const Status& status);
+  void listen(const std::shared_ptr<LiveJob>& job);
+  bool hung_up();
   void await_hang_up();
 
   grpc::ServerContext* const context_;

@@ -7,6 +7,7 @@
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/open_calls.h"
 #include "mangrove/cluster/outbox.h"
+#include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
+
+bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
+  return !a.host().empty() && a.host() == b.host() && a.address() == b.address();
+}
 
 /// The line to one node. Others may hold it for longer than the stream lives.
 class StreamLink final : public NodeLink {
@@ -52,6 +57,8 @@ class ClusterService::Service final : public Cluster::Service {
   grpc::Status RunJob(grpc::ServerContext* context, ClientStream* stream) override;
   grpc::Status ListNodes(grpc::ServerContext* context, const ListNodesRequest* request,
                          ListNodesResponse* response) override;
+  grpc::Status ListJobs(grpc::ServerContext* context, const ListJobsRequest* request,
+                        ListJobsResponse* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, Job* response) override;
 
   OpenCalls& calls() { return calls_; }
@@ -60,6 +67,7 @@ class ClusterService::Service final : public Cluster::Service {
  private:
   Member welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
+  void gone(const Member& member, MemberState state);
   void count_client(int change);
 
   Membership& membership_;
@@ -82,16 +90,21 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   call.greeted();
   const auto link = std::make_shared<StreamLink>(context, stream);
   const Member member = welcome(first.hello(), link);
-  const MemberState state = follow(member, stream, *link);
-  if (membership_.gone(member.id, state)) {
-    log_info("node gone", {{"node", member.description.name()}, {"state", member_state_name(state)}});
-    if (const auto job = jobs_.current()) job->member_gone(member.id, state);
-  }
+  gone(member, follow(member, stream, *link));
   link->close();
   return grpc::Status::OK;
 }
 
+void ClusterService::Service::gone(const Member& member, MemberState state) {
+  if (!membership_.gone(member.id, state)) return;
+  log_info("node gone", {{"node", member.description.name()}, {"state", member_state_name(state)}});
+  if (const auto job = jobs_.current()) job->member_gone(member.id, state);
+}
+
 Member ClusterService::Service::welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link) {
+  // it joins again before we have noticed that its line is broken
+  for (const Member& old : membership_.alive())
+    if (are_one_process(old.description, description)) gone(old, MemberState::lost);
   Member member = membership_.join(description, link, clock_.now());
   ToNode message;
   message.mutable_welcome()->set_name(member.description.name());
@@ -121,6 +134,7 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
       if (job) job->resources_used(member.id, message.heartbeat());
     }
     if (message.has_role_ended() && job) job->role_ended(member.id, message.role_ended());
+    if (message.has_members_known() && job) job->members_known(member.id, message.members_known());
   }
   return MemberState::lost;
 }
@@ -130,13 +144,13 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
 grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, ClientStream* stream) {
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   FromClient first;
-  if (!stream->Read(&first) || !first.has_job())
-    return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first"};
+  if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
+    return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
   call.greeted();
   count_client(+1);
-  ClientSession(context, stream, clock_).serve(std::move(*first.mutable_job()), jobs_);
+  const Status served = ClientSession(context, stream, clock_).serve(std::move(first), jobs_);
   count_client(-1);
-  return grpc::Status::OK;
+  return served.ok() ? grpc::Status::OK : net::to_grpc(served.error());
 }
 
 void ClusterService::Service::count_client(int change) {
@@ -156,6 +170,17 @@ grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext*, const List
                                                 ListNodesResponse* response) {
   for (NodeStatus& status : membership_.list(clock_.now())) *response->add_nodes() = std::move(status);
   if (const auto job = jobs_.current()) job->describe(*response);
+  return grpc::Status::OK;
+}
+
+grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext*, const ListJobsRequest*,
+                                               ListJobsResponse* response) {
+  if (jobs_.store() == nullptr)
+    return {grpc::StatusCode::FAILED_PRECONDITION,
+            "it keeps no jobs; start it with: mangrove coordinator --state FOLDER"};
+  Result<std::vector<JobStatus>> jobs = jobs_.store()->list();
+  if (!jobs.ok()) return net::to_grpc(jobs.error());
+  for (JobStatus& job : *jobs) *response->add_jobs() = std::move(job);
   return grpc::Status::OK;
 }
 

@@ -28,7 +28,7 @@ std::string unique_prefix() {
 }  // namespace
 
 struct Coordinator::Impl {
-  explicit Impl(const CoordinatorOptions& given);
+  Impl(const CoordinatorOptions& given, std::unique_ptr<JobStore> kept);
   Status open();
   void watch(const std::stop_token& stop);
   void shutdown();
@@ -38,6 +38,7 @@ struct Coordinator::Impl {
   SteadyClock clock;
   Membership membership;
   net::GrpcTransport transport;
+  const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobSlot jobs;
   ClusterService service;
   std::unique_ptr<RpcServer> server;
@@ -47,10 +48,12 @@ struct Coordinator::Impl {
   std::jthread watcher;
 };
 
-Coordinator::Impl::Impl(const CoordinatorOptions& given)
+Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStore> kept)
     : options(given),
-      membership(given.heartbeat_interval * given.heartbeat_misses),
-      jobs({.membership = membership, .transport = transport, .clock = clock, .play = given.play}, unique_prefix()),
+      membership(given.heartbeat_interval, given.heartbeat_misses),
+      store(std::move(kept)),
+      jobs({.membership = membership, .transport = transport, .clock = clock, .play = given.play}, unique_prefix(),
+           store.get()),
       service(membership, jobs, clock,
               {.heartbeat_interval = given.heartbeat_interval,
                .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}
@@ -97,7 +100,11 @@ void Coordinator::Impl::shutdown() {
 }
 
 Result<std::unique_ptr<Coordinator>> Coordinator::start(const CoordinatorOptions& options) {
-  auto impl = std::make_unique<Impl>(options);
+  std::unique_ptr<JobStore> store;
+  if (!options.state_folder.empty()) {
+    MG_TRY(store, JobStore::open(options.state_folder));
+  }
+  auto impl = std::make_unique<Impl>(options, std::move(store));
   MG_RETURN_IF_ERROR(impl->open());
   return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/play_role.h"
@@ -13,14 +14,17 @@ struct CoordinatorOptions {
   std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;   // a node silent for so many intervals is lost
+  fs::path state_folder;      // of its JobStore; empty: its jobs end with it
   PlayRole play = play_role;  // what a role does
 };
 
-/// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time.
+/// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time. With a state
+/// folder, a job that was running when it was killed goes on from its last checkpoint when it is started again.
 /// threads: any thread may call any method.
 class Coordinator {
  public:
-  /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed).
+  /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed), those of
+  /// JobStore::open.
   static Result<std::unique_ptr<Coordinator>> start(const CoordinatorOptions& options);
   ~Coordinator();
 

@@ -122,9 +122,10 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string
                                                                Deadline deadline, const std::stop_token& stop) {
   SteadyClock clock;
   const Seconds patience = std::max(deadline - clock.now(), 0.0);
-  const std::shared_ptr<grpc::Channel> channel = open_channel(coordinator);
   Status last;
   while (true) {
+    // a new connection each time: one that broke without a word looks well for long
+    const std::shared_ptr<grpc::Channel> channel = open_channel(coordinator);
     last = wait_connected(*channel, deadline, stop);
     if (last.ok()) {
       auto impl = std::make_unique<Impl>(channel, measure);

@@ -25,4 +25,9 @@ std::vector<MemberId> FailureDetector::lost(Instant now) {
   return silent;
 }
 
+double FailureDetector::suspicion(MemberId member, Instant now) const {
+  const auto heard = last_heard_.find(member);
+  return heard == last_heard_.end() ? 0 : std::max(0.0, now - heard->second) / interval_;
+}
+
 }  // namespace mangrove::cluster

@@ -10,7 +10,54 @@ namespace mangrove::cluster {
 
 void JobRun::member_joined() {
   MutexLock lock(mutex_);
+  news_ = true;
   changed_.notify_all();
+}
+
+void JobRun::members_known(MemberId member, const MembersKnown& known) {
+  MutexLock lock(mutex_);
+  Worker* worker = find(member);
+  if (worker == nullptr || known.job_id() != id_) return;
+  worker->known = std::max(worker->known, std::min(known.version(), version_));
+  news_ = true;
+  changed_.notify_all();
+}
+
+/// Nodes that have joined since the job began, and those that it did not need until it lost one.
+void JobRun::admit_newcomers() {
+  if (!job_.has_train()) return;  // a pipeline is planned for the nodes that there are
+  MutexLock lock(mutex_);
+  const auto wanted = static_cast<std::size_t>(job_.nodes());
+  for (Member& node : around_.membership.alive()) {
+    if (led_ || stop_requested_ || (wanted != 0 && alive_workers() >= wanted)) return;
+    if (find(node.id) != nullptr) continue;
+    usage_.add(node.id, node.description.name(), node.use, around_.clock.now());
+    add_event("node_joined", node.description.name(), "");
+    workers_.push_back({std::move(node)});
+    introduction_ = ++version_;
+  }
+}
+
+/// A newcomer begins when all others know it: then nobody has to do with a rank that it has not heard of.
+void JobRun::start_newcomers() {
+  net::Members all;
+  std::map<net::Rank, std::string> where;
+  {
+    MutexLock lock(mutex_);
+    if (started_ == workers_.size()) return;
+    const auto first = workers_.begin(), newcomers = first + static_cast<std::ptrdiff_t>(started_);
+    const bool all_know = std::all_of(first, newcomers, [&](const Worker& worker) MG_REQUIRES(mutex_) {
+      return worker.gone || worker.ended || worker.known >= introduction_;
+    });
+    if (!all_know) return;
+    ++version_;  // of what rank 0 knows
+    all = members();
+    where = addresses();
+  }
+  around_.transport.set_members(id_, all, where);
+  listener_.members(all);
+  MutexLock lock(mutex_);
+  for (; started_ + 1 < all.all.size(); ++started_) start_role(started_);
 }
 
 void JobRun::member_gone(MemberId member, MemberState state) {
@@ -55,7 +102,8 @@ void JobRun::add_event(const std::string& event, const std::string& node, const 
   changed_.notify_all();
 }
 
-/// Tells rank 0, the nodes and the client about changes, outside of the lock and always from the thread of run().
+/// Tells rank 0, the nodes and the client about changes, outside of the lock and always from the thread of run(). Rank
+/// 0 hears of newcomers when they begin.
 void JobRun::publish_members() {
   net::Members news;
   std::vector<std::string> events;
@@ -70,12 +118,16 @@ void JobRun::publish_members() {
       changed.set_job_id(id_);
       changed.set_version(version_);
       fill_ranks(*changed.mutable_ranks());
-      for (const Worker& worker : workers_)
-        if (!worker.gone) worker.member.link->send(message);
+      for (std::size_t i = 0; i < started_; ++i)
+        if (!workers_[i].gone) workers_[i].member.link->send(message);
+      news.all.resize(started_ + 1);
     }
   }
-  if (!news.all.empty()) around_.transport.set_members(id_, news);
-  for (std::string& event : events) report_({.kind = "event", .json = std::move(event), .attachment = {}});
+  if (!news.all.empty()) {
+    around_.transport.set_members(id_, news);
+    listener_.members(news);
+  }
+  for (std::string& event : events) listener_.report({.kind = "event", .json = std::move(event), .attachment = {}});
 }
 
 void JobRun::report_nodes() {
@@ -84,7 +136,7 @@ void JobRun::report_nodes() {
     MutexLock lock(mutex_);
     json = nodes_json(usage_.now(), usage_.take_samples(), id_, began_);
   }
-  report_({.kind = "nodes", .json = std::move(json), .attachment = {}});
+  listener_.report({.kind = "nodes", .json = std::move(json), .attachment = {}});
 }
 
 void JobRun::describe(ListNodesResponse& response) const {
@@ -108,6 +160,16 @@ JobRun::Worker* JobRun::find(MemberId member) {
   return found == workers_.end() ? nullptr : &*found;
 }
 
+bool JobRun::has_lost_everyone() const {
+  MutexLock lock(mutex_);
+  return led_ && !workers_.empty() && alive_workers() == 0 && !first_role_error_ && !stop_requested_;
+}
+
+std::size_t JobRun::alive_workers() const {
+  return static_cast<std::size_t>(
+      std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return !worker.gone; }));
+}
+
 net::Members JobRun::members() const {
   net::Members all{.version = version_, .all = {{0, "coordinator", true}}};
   for (std::size_t i = 0; i < workers_.size(); ++i)
@@ -115,15 +177,21 @@ net::Members JobRun::members() const {
   return all;
 }
 
+std::map<net::Rank, std::string> JobRun::addresses() const {
+  std::map<net::Rank, std::string> found{{0, around_.own_address}};
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    found[static_cast<net::Rank>(i) + 1] = workers_[i].member.description.address();
+  return found;
+}
+
 void JobRun::fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const {
+  const std::map<net::Rank, std::string> where = addresses();
   for (const net::Member& member : members().all) {
     RankAddress& rank = *ranks.Add();
     rank.set_rank(member.rank);
     rank.set_name(member.name);
     rank.set_alive(member.alive);
-    rank.set_address(member.rank == 0
-                         ? around_.own_address
-                         : workers_[static_cast<std::size_t>(member.rank) - 1].member.description.address());
+    rank.set_address(where.at(member.rank));
   }
 }
 

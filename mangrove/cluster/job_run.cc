@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <utility>
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/units.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr Seconds kStopGrace = 20;      // for a job to end in good order
 constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
 constexpr Seconds kNodesReportEvery = 1;
+constexpr Seconds kLookEvery = 0.1;         // at who has joined
+constexpr Seconds kRejoinWithin = 15;       // after a restart of the coordinator
 const char* const kLeader = "coordinator";  // the name of rank 0
 
 std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
@@ -32,11 +35,13 @@ Status check_request(const Job& job) {
 
 }  // namespace
 
-JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Reporter report)
+JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Listener listener,
+               std::optional<std::size_t> nodes_before)
     : id_(std::move(id)),
       job_(std::move(job)),
       around_(surroundings),
-      report_(std::move(report)),
+      listener_(std::move(listener)),
+      nodes_before_(nodes_before),
       began_(surroundings.clock.now()) {}
 
 Status JobRun::run() {
@@ -48,22 +53,29 @@ Status JobRun::run() {
 }
 
 Result<std::vector<Member>> JobRun::wait_for_nodes() {
-  const auto wanted = static_cast<std::size_t>(job_.nodes());
-  const Deadline deadline = began_ + job_.nodes_timeout_s();
   MutexLock lock(mutex_);
   while (true) {
     std::vector<Member> alive = around_.membership.alive();
-    if (wanted == 0 && alive.empty()) return make_error(Code::failed_precondition, "no nodes have joined");
-    if (alive.size() >= std::max<std::size_t>(wanted, 1)) {
-      if (wanted != 0) alive.resize(wanted);
+    MG_TRY(const bool enough, are_enough(alive.size()));
+    if (enough) {
+      if (job_.nodes() != 0) alive.resize(std::min(alive.size(), static_cast<std::size_t>(job_.nodes())));
       return alive;
     }
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
-    const Seconds left = deadline - around_.clock.now();
-    if (left <= 0)
-      return make_error(Code::deadline_exceeded, too_few_nodes(job_.nodes(), alive.size(), job_.nodes_timeout_s()));
-    changed_.wait_for(mutex_, std::min(left, 1.0));
+    changed_.wait_for(mutex_, kLookEvery);
   }
+}
+
+/// errors: it has been waited for long enough.
+Result<bool> JobRun::are_enough(std::size_t found) const {
+  const Seconds waited = around_.clock.now() - began_;
+  if (nodes_before_) return found > 0 && (found >= *nodes_before_ || waited >= kRejoinWithin);
+  const auto wanted = static_cast<std::size_t>(job_.nodes());
+  if (found >= std::max<std::size_t>(wanted, 1)) return true;
+  if (wanted == 0) return make_error(Code::failed_precondition, "no nodes have joined");
+  if (waited >= job_.nodes_timeout_s())
+    return make_error(Code::deadline_exceeded, too_few_nodes(job_.nodes(), found, job_.nodes_timeout_s()));
+  return false;
 }
 
 void JobRun::assign_ranks(std::vector<Member> nodes) {
@@ -78,31 +90,31 @@ void JobRun::assign_ranks(std::vector<Member> nodes) {
     if (!around_.membership.alive(worker.member.id)) lose(worker, MemberState::lost);
 }
 
-void JobRun::send_roles() {
-  MutexLock lock(mutex_);
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    ToNode message;
-    StartRole& role = *message.mutable_start_role();
-    role.set_job_id(id_);
-    role.set_rank(static_cast<int>(i) + 1);
-    fill_ranks(*role.mutable_ranks());
-    workers_[i].member.link->send(std::move(message));
-  }
+void JobRun::start_role(std::size_t worker) {
+  ToNode message;
+  StartRole& role = *message.mutable_start_role();
+  role.set_job_id(id_);
+  role.set_rank(static_cast<int>(worker) + 1);
+  fill_ranks(*role.mutable_ranks());
+  workers_[worker].member.link->send(std::move(message));
 }
 
 /// Plays rank 0 in a thread of its own, while this one follows what happens.
 Status JobRun::lead() {
-  std::map<net::Rank, std::string> addresses{{0, around_.own_address}};
   net::Members start;
+  std::map<net::Rank, std::string> where;
   {
     MutexLock lock(mutex_);
-    for (std::size_t i = 0; i < workers_.size(); ++i)
-      addresses[static_cast<net::Rank>(i) + 1] = workers_[i].member.description.address();
     start = members();
+    where = addresses();
   }
   MG_TRY(const std::unique_ptr<net::Endpoint> endpoint,
-         around_.transport.join(id_, 0, addresses, around_.own_address, start));
-  send_roles();
+         around_.transport.join(id_, 0, where, around_.own_address, start));
+  listener_.members(start);
+  {
+    MutexLock lock(mutex_);
+    for (; started_ < workers_.size(); ++started_) start_role(started_);
+  }
   Status led;
   std::jthread leader([&] {
     net::RoleContext context{.endpoint = *endpoint,
@@ -126,7 +138,9 @@ void JobRun::supervise(net::Endpoint& endpoint) {
   Instant report_at = around_.clock.now();
   bool cancelled = false;
   while (true) {
+    admit_newcomers();
     publish_members();
+    start_newcomers();
     if (around_.clock.now() >= report_at) {
       report_nodes();
       report_at = report_at + kNodesReportEvery;
@@ -139,13 +153,14 @@ void JobRun::supervise(net::Endpoint& endpoint) {
       endpoint.cancel();
       cancelled = true;
     }
-    const bool news = version_ != published_ || !unsent_events_.empty();
+    const bool news = std::exchange(news_, false) || version_ != published_ || !unsent_events_.empty();
     if (!news) changed_.wait_for(mutex_, std::clamp(report_at - now, 0.0, kNodesReportEvery));
   }
 }
 
 void JobRun::end_roles() {
   MutexLock lock(mutex_);
+  workers_.resize(started_);  // who was never given its role has nothing to end
   for (const Worker& worker : workers_) {
     ToNode message;
     message.mutable_end_role()->set_job_id(id_);
@@ -171,7 +186,7 @@ Status JobRun::finish(Status led) {
   if (!result_) return {};
   MG_TRY(std::string json, complete_result(result_->json, usage_.overall(), events_));
   result_->json = std::move(json);
-  report_(std::move(*result_));
+  listener_.report(std::move(*result_));
   return {};
 }
 
@@ -187,7 +202,7 @@ void JobRun::on_report(Report report) {
     if (report.kind == "event") events_.push_back(report.json);
     if (report.kind == "progress") progress_ = report.json;
   }
-  report_(std::move(report));
+  listener_.report(std::move(report));
 }
 
 void JobRun::request_stop() {

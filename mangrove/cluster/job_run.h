@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -26,12 +27,20 @@ struct JobSurroundings {
 };
 
 /// One job from its request to its end: waits for nodes, gives them their roles, plays rank 0, follows the membership,
-/// and hands on reports.
+/// and hands on reports. Nodes that join a training job while it runs get the next free ranks, as long as the job has
+/// fewer nodes than it asked for; a node that was lost and joins again is one of them.
 /// threads: one calls run(); any thread may call the others.
 class JobRun {
  public:
-  /// `report` is called from several threads.
-  JobRun(std::string id, Job job, const JobSurroundings& surroundings, Reporter report);
+  /// What the run tells others. Called from several threads.
+  struct Listener {
+    Reporter report;
+    std::function<void(const net::Members&)> members;  // where they have changed
+  };
+  /// nodes_before: of a run that goes on after a restart of the coordinator, the nodes that it had; it waits a while
+  /// for as many, and then begins with those that there are, if it is only one.
+  JobRun(std::string id, Job job, const JobSurroundings& surroundings, Listener listener,
+         std::optional<std::size_t> nodes_before = {});
 
   const std::string& id() const { return id_; }
   const Job& job() const { return job_; }
@@ -40,6 +49,8 @@ class JobRun {
   /// errors: invalid_argument (a number of nodes or a timeout that makes no sense), failed_precondition (no nodes),
   /// deadline_exceeded (too few nodes), those of the job.
   Status run();
+  /// It ended because all its nodes were lost or have left, none because it could not do its part.
+  bool has_lost_everyone() const;
   /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
   void request_stop();
 
@@ -47,6 +58,7 @@ class JobRun {
   void member_joined();
   void member_gone(MemberId member, MemberState state);
   void role_ended(MemberId member, const RoleEnded& ended);
+  void members_known(MemberId member, const MembersKnown& known);
   void resources_used(MemberId member, const ResourceUse& use);
 
   /// What the job is, and which ranks the nodes have.
@@ -55,30 +67,37 @@ class JobRun {
  private:
   struct Worker {  // ranks 1 .. workers_.size()
     Member member;
-    bool gone = false;   // its node, or its role by an error
-    bool ended = false;  // its role
+    bool gone = false;        // its node, or its role by an error
+    bool ended = false;       // its role
+    std::uint64_t known = 0;  // version of the members that its node has been told of
   };
 
   Result<std::vector<Member>> wait_for_nodes();
+  Result<bool> are_enough(std::size_t found) const;
   void assign_ranks(std::vector<Member> members);
-  void send_roles();
+  void start_role(std::size_t worker) MG_REQUIRES(mutex_);
   Status lead();
   void supervise(net::Endpoint& endpoint);
   void end_roles();
   Status finish(Status led);
   void on_report(Report report);
+  void admit_newcomers();
+  void start_newcomers();
   void publish_members();
   void report_nodes();
   void add_event(const std::string& event, const std::string& node, const std::string& message) MG_REQUIRES(mutex_);
   void lose(Worker& worker, MemberState state) MG_REQUIRES(mutex_);
   Worker* find(MemberId member) MG_REQUIRES(mutex_);
+  std::size_t alive_workers() const MG_REQUIRES(mutex_);
   net::Members members() const MG_REQUIRES(mutex_);
+  std::map<net::Rank, std::string> addresses() const MG_REQUIRES(mutex_);
   void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const MG_REQUIRES(mutex_);
 
   const std::string id_;
   const Job job_;
   const JobSurroundings around_;
-  const Reporter report_;
+  const Listener listener_;
+  const std::optional<std::size_t> nodes_before_;
   const Instant began_;
   std::stop_source stop_;
 
@@ -87,6 +106,9 @@ class JobRun {
   std::vector<Worker> workers_ MG_GUARDED_BY(mutex_);
   std::uint64_t version_ MG_GUARDED_BY(mutex_) = 1;  // of the members
   std::uint64_t published_ MG_GUARDED_BY(mutex_) = 1;
+  std::size_t started_ MG_GUARDED_BY(mutex_) = 0;         // workers whose roles were given to them: the first so many
+  std::uint64_t introduction_ MG_GUARDED_BY(mutex_) = 1;  // version of the members that has all newcomers
+  bool news_ MG_GUARDED_BY(mutex_) = false;               // for supervise()
   UsageBook usage_ MG_GUARDED_BY(mutex_);
   std::vector<std::string> events_ MG_GUARDED_BY(mutex_);
   std::vector<std::string> unsent_events_ MG_GUARDED_BY(mutex_);

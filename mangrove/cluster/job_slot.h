@@ -2,39 +2,48 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
-#include "mangrove/cluster/job_run.h"
+#include "mangrove/cluster/live_job.h"
 
 namespace mangrove::cluster {
 
-/// Where the coordinator's one job runs.
+/// Where the coordinator's one job runs, in a thread of the slot.
 /// threads: any thread may call any method.
 class JobSlot {
  public:
-  /// `prefix` makes the names of this coordinator's jobs unlike those of every other one.
-  JobSlot(JobSurroundings surroundings, std::string prefix);
+  /// `prefix` makes the names of this coordinator's jobs unlike those of every other one. store: nullptr where jobs end
+  /// with the coordinator.
+  JobSlot(JobSurroundings surroundings, std::string prefix, JobStore* store);
 
-  /// From now on jobs are taken; rank 0 is reached at this address.
+  /// From now on jobs are taken; rank 0 is reached at this address. A job of the store that has not ended goes on.
   void open(std::string own_address);
 
-  /// Takes the slot; the caller then runs the job, and frees the slot with ended().
-  /// errors: failed_precondition (busy), unavailable (not open yet, shutting down).
-  Result<std::shared_ptr<JobRun>> begin(Job job, Reporter report);
-  void ended();
+  /// Runs the job; `follower` follows it from its first report on (see LiveJob::follow).
+  /// errors: failed_precondition (busy), unavailable (not open yet, shutting down), those of the store.
+  Result<std::shared_ptr<LiveJob>> begin(Job job, const void* follower, Reporter reporter);
+  /// The job that runs, if it is this one; else nullptr.
+  std::shared_ptr<LiveJob> find(const std::string& id) const;
   /// nullptr: none runs.
   std::shared_ptr<JobRun> current() const;
+  /// nullptr: there is none.
+  JobStore* store() const { return store_; }
 
   /// Takes no more jobs, and stops the one that runs in good order. Returns when it has ended or at the deadline.
   void shutdown(Deadline deadline);
 
  private:
+  void launch(std::shared_ptr<LiveJob> job) MG_REQUIRES(mutex_);
+
   const std::string prefix_;
+  JobStore* const store_;
   mutable Mutex mutex_;
   Condition changed_;
   JobSurroundings surroundings_ MG_GUARDED_BY(mutex_);
-  std::shared_ptr<JobRun> current_ MG_GUARDED_BY(mutex_);
+  std::shared_ptr<LiveJob> current_ MG_GUARDED_BY(mutex_);
   std::uint64_t jobs_ MG_GUARDED_BY(mutex_) = 0;
   bool open_ MG_GUARDED_BY(mutex_) = false;
+  std::jthread runner_ MG_GUARDED_BY(mutex_);  // of the last job
 };
 
 }  // namespace mangrove::cluster

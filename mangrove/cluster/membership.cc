@@ -98,6 +98,7 @@ std::vector<NodeStatus> Membership::list(Instant now) const {
     *status.mutable_description() = member.description;
     *status.mutable_use() = member.use;
     status.set_state(member_state_name(member.state));
+    status.set_suspicion(detector_.suspicion(member.id, now));
     status.set_heartbeat_age(now - member.heard);
     status.set_sent_per_s(member.rate.sent());
     status.set_received_per_s(member.rate.received());

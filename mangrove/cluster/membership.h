@@ -38,7 +38,8 @@ struct Member {
 /// threads: any thread may call any method.
 class Membership {
  public:
-  explicit Membership(Seconds silence_limit) : detector_(silence_limit) {}
+  /// A node that is silent for longer than so many intervals is lost.
+  Membership(Seconds heartbeat_interval, int misses) : detector_(heartbeat_interval, misses) {}
 
   /// A name held by a node that is alive gets a number: "pi", "pi-2", "pi-3".
   Member join(NodeDescription description, std::shared_ptr<NodeLink> link, Instant now);

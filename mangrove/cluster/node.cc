@@ -25,7 +25,7 @@ struct Node::Impl final : RoleHost {
   explicit Impl(NodeOptions given);
 
   Status open();
-  Status join(const std::stop_token& stop);
+  Status join(Seconds patience, const std::stop_token& stop);
   void live(const std::stop_token& stop);
   void serve();
   void obey(const ToNode& message);
@@ -82,10 +82,10 @@ Status Node::Impl::open() {
   return {};
 }
 
-Status Node::Impl::join(const std::stop_token& stop) {
+Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   MG_TRY(std::shared_ptr<CoordinatorLink> joined,
          CoordinatorLink::join(
-             options.coordinator, description, [this] { return measure(); }, clock.after(options.join_timeout), stop));
+             options.coordinator, description, [this] { return measure(); }, clock.after(patience), stop));
   MutexLock lock(mutex);
   // shutdown() takes leave of a link that is there before it; a later one would be read for ever
   if (down) return make_error(Code::cancelled, "shut down while joining");
@@ -105,7 +105,7 @@ void Node::Impl::live(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     log_warn("lost the coordinator: joining again", {{"coordinator", options.coordinator}});
-    Status joined = join(stop);
+    Status joined = join(options.rejoin_timeout, stop);
     if (joined.ok()) continue;
     if (stop.stop_requested()) return;
     MutexLock lock(mutex);
@@ -130,7 +130,13 @@ void Node::Impl::serve() {
 void Node::Impl::obey(const ToNode& message) {
   if (message.has_start_role()) roles.start(message.start_role(), description.address(), options.coordinator, *this);
   if (message.has_end_role()) roles.end(message.end_role().job_id());
-  if (message.has_members_changed()) roles.members_changed(message.members_changed());
+  if (!message.has_members_changed()) return;
+  const MembersChanged& news = message.members_changed();
+  roles.members_changed(news, options.coordinator);
+  FromNode answer;
+  answer.mutable_members_known()->set_job_id(news.job_id());
+  answer.mutable_members_known()->set_version(news.version());
+  current_link()->send(std::move(answer));
 }
 
 ResourceUse Node::Impl::measure() {
@@ -186,7 +192,7 @@ Result<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   if (resolved.threads <= 0) resolved.threads = describe_host().cores;
   auto impl = std::make_unique<Impl>(std::move(resolved));
   MG_RETURN_IF_ERROR(impl->open());
-  MG_RETURN_IF_ERROR(impl->join({}));
+  MG_RETURN_IF_ERROR(impl->join(impl->options.join_timeout, {}));
   impl->life = std::jthread([raw = impl.get()](const std::stop_token& stop) { raw->live(stop); });
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }

@@ -17,12 +17,13 @@ struct NodeOptions {
   std::string listen = "0.0.0.0:0";  // where peers reach this node; port 0 takes a free one
   int threads = 0;                   // for kernels; 0 takes all cores
   fs::path data_folder;
-  Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
-  PlayRole play = play_role;  // what a role does
+  Seconds join_timeout = 10;     // how long an unreachable coordinator is tried
+  Seconds rejoin_timeout = 600;  // how long one that was lost is
+  PlayRole play = play_role;     // what a role does
 };
 
 /// One per device: joins a coordinator, reports resources, runs the roles that jobs give it. A node that was declared
-/// lost (it was frozen, or its link was cut) ends its role and joins again.
+/// lost (it was frozen, or its link was cut) ends its role and joins again, and so does one whose coordinator was lost.
 /// threads: any thread may call any method.
 class Node {
  public:
@@ -33,7 +34,7 @@ class Node {
 
   std::string name() const;  // as the coordinator knows it
   std::string address() const;
-  /// Until stop is requested, or the coordinator is gone for good (unavailable).
+  /// Until stop is requested, or the coordinator is gone for good (unavailable): for longer than rejoin_timeout.
   Status wait(std::stop_token stop);
   /// Ends its role, says goodbye, closes the port.
   void shutdown();

@@ -32,16 +32,21 @@ RoleEnded ended_message(const std::string& job_id, net::Rank rank, const Status&
   return ended;
 }
 
+std::map<net::Rank, std::string> addresses_of(const Ranks& ranks, const std::string& coordinator) {
+  std::map<net::Rank, std::string> addresses;
+  for (const RankAddress& rank : ranks) addresses[rank.rank()] = rank.address();
+  addresses[0] = coordinator;
+  return addresses;
+}
+
 Result<std::unique_ptr<net::Endpoint>> join(net::GrpcTransport& transport, const StartRole& start,
                                             const std::string& own_address, const std::string& coordinator) {
   MG_TRY(net::Members members, read_members(start.ranks(), 1));
   if (start.rank() < 1 || start.rank() >= start.ranks_size())
     return make_error(Code::invalid_argument,
                       "rank " + std::to_string(start.rank()) + " of " + std::to_string(start.ranks_size()) + " ranks");
-  std::map<net::Rank, std::string> addresses;
-  for (const RankAddress& rank : start.ranks()) addresses[rank.rank()] = rank.address();
-  addresses[0] = coordinator;
-  return transport.join(start.job_id(), start.rank(), std::move(addresses), own_address, std::move(members));
+  return transport.join(start.job_id(), start.rank(), addresses_of(start.ranks(), coordinator), own_address,
+                        std::move(members));
 }
 
 }  // namespace
@@ -111,10 +116,10 @@ void RoleRunner::end_all() {
   for (Role& role : ending) role.thread.join();
 }
 
-void RoleRunner::members_changed(const MembersChanged& news) {
+void RoleRunner::members_changed(const MembersChanged& news, const std::string& coordinator) {
   Result<net::Members> members = read_members(news.ranks(), news.version());
   if (members.ok()) {
-    around_.transport.set_members(news.job_id(), *members);
+    around_.transport.set_members(news.job_id(), *members, addresses_of(news.ranks(), coordinator));
   } else {
     log_warn("members ignored", {{"job", news.job_id()}, {"message", members.error().message}});
   }

@@ -50,7 +50,7 @@ class RoleRunner {
   void end(const std::string& job_id);
   /// Ends all roles and returns when they have ended.
   void end_all();
-  void members_changed(const MembersChanged& news);
+  void members_changed(const MembersChanged& news, const std::string& coordinator);
 
   /// Of all roles since the node started: sent_bytes, received_bytes, flows; and the steps of the role that runs.
   void add_use(ResourceUse& use) const;

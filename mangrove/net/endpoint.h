@@ -46,7 +46,8 @@ struct Member {
   bool alive;
 };
 
-/// Who is alive, as the failure detector sees it. A rank that was lost never becomes alive again under the same number.
+/// Who is alive, as the failure detector sees it. A rank that was lost never becomes alive again under the same number:
+/// a node that comes back gets the next free one, so that nothing of its old stay can be taken for the new one's.
 struct Members {
   std::uint64_t version = 0;  // grows with every change
   std::vector<Member> all;    // by rank
@@ -80,7 +81,7 @@ class Endpoint {
  public:
   virtual ~Endpoint() = default;
   virtual Rank rank() const = 0;
-  /// Ranks are 0 .. size()-1, lost ones included.
+  /// Ranks are 0 .. size()-1, lost ones included. It grows when a node joins the running job.
   virtual int size() const = 0;
 
   /// Queues a message and returns. A message to a rank that is gone is dropped: the members say so. Strategies bound

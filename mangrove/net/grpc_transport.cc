@@ -14,6 +14,11 @@ namespace {
 /// By rank; "" for those that this process holds.
 using Addresses = std::vector<std::string>;
 
+struct Joined {
+  std::string own_address;
+  Addresses addresses;
+};
+
 Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& addresses,
                                   const std::string& own_address, const Members& members) {
   Addresses checked;
@@ -45,9 +50,12 @@ struct GrpcTransport::Impl {
 
   Mutex mutex;  // before those of jobs and links
   bool closed MG_GUARDED_BY(mutex) = false;
-  std::map<std::pair<std::string, Rank>, Addresses> joined MG_GUARDED_BY(mutex);
+  std::map<std::pair<std::string, Rank>, Joined> joined MG_GUARDED_BY(mutex);
 
   void drop_lost(const std::string& job, const Addresses& addresses, const Members& members);
+  bool add_newcomers(Rank rank, Joined& of, const Members& members, const std::map<Rank, std::string>& addresses)
+      MG_REQUIRES(mutex);
+  std::string address(const std::string& job, Rank rank, Rank of);
   void leave(const std::string& job, Rank rank);
 };
 
@@ -55,17 +63,12 @@ namespace {
 
 class GrpcEndpoint final : public Endpoint {
  public:
-  GrpcEndpoint(GrpcTransport::Impl& transport, std::string job, Rank rank, Addresses addresses,
-               std::shared_ptr<LocalRank> local)
-      : transport_(transport),
-        job_(std::move(job)),
-        rank_(rank),
-        addresses_(std::move(addresses)),
-        local_(std::move(local)) {}
+  GrpcEndpoint(GrpcTransport::Impl& transport, std::string job, Rank rank, std::shared_ptr<LocalRank> local)
+      : transport_(transport), job_(std::move(job)), rank_(rank), local_(std::move(local)) {}
   ~GrpcEndpoint() override { transport_.leave(job_, rank_); }
 
   Rank rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(addresses_.size()); }
+  int size() const override { return local_->mailbox.size(); }
   Members members() const override { return local_->mailbox.members(); }
   Traffic traffic() const override { return local_->meter.read(); }
   void cancel() override { local_->mailbox.cancel(); }
@@ -82,7 +85,6 @@ class GrpcEndpoint final : public Endpoint {
   GrpcTransport::Impl& transport_;
   const std::string job_;
   const Rank rank_;
-  const Addresses addresses_;
   const std::shared_ptr<LocalRank> local_;
 };
 
@@ -93,7 +95,7 @@ void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
     log_error("message dropped: too long", {{"job", job_}, {"to", to}, {"tag", tag}, {"bytes", payload.size()}});
     return;
   }
-  const std::string& address = addresses_[static_cast<std::size_t>(to)];
+  const std::string address = transport_.address(job_, rank_, to);
   if (address.empty()) {
     const std::size_t bytes = payload.size();
     local_->meter.sent(to, tag, bytes);
@@ -118,11 +120,35 @@ void GrpcTransport::Impl::drop_lost(const std::string& job, const Addresses& add
   }
 }
 
+/// False: the news cannot be used.
+bool GrpcTransport::Impl::add_newcomers(Rank rank, Joined& of, const Members& members,
+                                        const std::map<Rank, std::string>& addresses) {
+  const std::size_t known = of.addresses.size();
+  if (members.all.size() <= known) return true;
+  std::map<Rank, std::string> all = addresses;
+  for (std::size_t i = 0; i < known; ++i) all[static_cast<Rank>(i)] = of.addresses[i];
+  const Result<Addresses> checked = check_addresses(rank, all, of.own_address, members);
+  if (!checked.ok()) {
+    log_warn("members ignored", {{"message", checked.error().message}});
+    return false;
+  }
+  for (std::size_t i = known; i < checked->size(); ++i) {
+    of.addresses.push_back((*checked)[i]);
+    if (!of.addresses.back().empty()) links.add_user(of.addresses.back());
+  }
+  return true;
+}
+
+std::string GrpcTransport::Impl::address(const std::string& job, Rank rank, Rank of) {
+  MutexLock lock(mutex);
+  return joined.at({job, rank}).addresses.at(static_cast<std::size_t>(of));
+}
+
 void GrpcTransport::Impl::leave(const std::string& job, Rank rank) {
   MutexLock lock(mutex);
   jobs->leave(job, rank);
   const auto entry = joined.find({job, rank});
-  for (const std::string& address : entry->second) {
+  for (const std::string& address : entry->second.addresses) {
     if (!address.empty()) links.remove_user(address);
   }
   joined.erase(entry);
@@ -149,17 +175,22 @@ Result<std::unique_ptr<Endpoint>> GrpcTransport::join(const std::string& job, Ra
   for (const std::string& address : checked) {
     if (!address.empty()) impl_->links.add_user(address);
   }
-  impl_->joined[{job, rank}] = checked;
   impl_->drop_lost(job, checked, members);
-  return std::make_unique<GrpcEndpoint>(*impl_, job, rank, std::move(checked), std::move(local));
+  impl_->joined[{job, rank}] = {own_address, std::move(checked)};
+  return std::make_unique<GrpcEndpoint>(*impl_, job, rank, std::move(local));
 }
 
-void GrpcTransport::set_members(const std::string& job, const Members& members) {
+void GrpcTransport::set_members(const std::string& job, const Members& members,
+                                const std::map<Rank, std::string>& addresses) {
   MutexLock lock(impl_->mutex);
+  const auto first = impl_->joined.lower_bound({job, 0});
+  // addresses first: who finds a rank among the members may send to it
+  for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
+    if (!impl_->add_newcomers(entry->first.second, entry->second, members, addresses)) return;
+  }
   impl_->jobs->set_members(job, members);
-  for (auto entry = impl_->joined.lower_bound({job, 0}); entry != impl_->joined.end() && entry->first.first == job;
-       ++entry) {
-    impl_->drop_lost(job, entry->second, members);
+  for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
+    impl_->drop_lost(job, entry->second.addresses, members);
   }
 }
 

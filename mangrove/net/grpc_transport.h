@@ -35,8 +35,9 @@ class GrpcTransport {
   /// has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
   Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
                                          const std::string& own_address, Members members);
-  /// The failure detector's news for every endpoint of this job in this process.
-  void set_members(const std::string& job, const Members& members);
+  /// The failure detector's news for every endpoint of this job in this process. Members may be more than before, with
+  /// new ranks behind the old ones: `addresses` says where those are; news of a new rank without an address is ignored.
+  void set_members(const std::string& job, const Members& members, const std::map<Rank, std::string>& addresses = {});
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
   /// do not answer cannot make it last longer. To be called before the server's shutdown.
   void shutdown(Seconds grace);

@@ -1,5 +1,6 @@
 #include "mangrove/net/in_process.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,16 +18,16 @@ using Post = std::function<void(Rank to, Message message)>;
 class InProcessEndpoint final : public Endpoint {
  public:
   InProcessEndpoint(Rank rank, const Members& members, Post post)
-      : rank_(rank), size_(static_cast<int>(members.all.size())), mailbox_(rank, members), post_(std::move(post)) {}
+      : rank_(rank), mailbox_(rank, members), post_(std::move(post)) {}
 
   Rank rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int size() const override { return mailbox_.size(); }
   Members members() const override { return mailbox_.members(); }
   Traffic traffic() const override { return meter_.read(); }
   void cancel() override { mailbox_.cancel(); }
 
   void send(Rank to, Tag tag, std::string payload) override {
-    MG_CHECK_MSG(to >= 0 && to < size_, "rank " + std::to_string(to) + " of " + std::to_string(size_));
+    MG_CHECK_MSG(to >= 0 && to < size(), "rank " + std::to_string(to) + " of " + std::to_string(size()));
     meter_.sent(to, tag, payload.size());
     post_(to, {rank_, tag, std::move(payload)});
   }
@@ -45,46 +46,68 @@ class InProcessEndpoint final : public Endpoint {
 
  private:
   const Rank rank_;
-  const int size_;
   Mailbox mailbox_;
   const Post post_;
   TrafficMeter meter_;
 };
-
-Members everyone(int size) {
-  Members members;
-  for (Rank rank = 0; rank < size; ++rank) members.all.push_back({rank, "rank-" + std::to_string(rank), true});
-  return members;
-}
 
 }  // namespace
 
 struct InProcessWorld::Impl {
   Mutex mutex;  // before that of a mailbox
   Members members MG_GUARDED_BY(mutex);
-  std::function<bool(Rank, Rank, Tag)> lose MG_GUARDED_BY(mutex);
-  std::vector<std::unique_ptr<InProcessEndpoint>> endpoints;  // fixed after construction
+  std::function<Fate(Rank, Rank, Tag)> fate MG_GUARDED_BY(mutex);
+  std::map<std::pair<Rank, Rank>, Message> overtaken MG_GUARDED_BY(mutex);  // by sender and receiver
+  std::vector<std::unique_ptr<InProcessEndpoint>> endpoints MG_GUARDED_BY(mutex);
 
-  /// Holds the lock while it delivers, so that nothing of a killed rank arrives after kill() has returned.
-  void post(Rank to, Message message) {
-    MutexLock lock(mutex);
-    if (!members.alive(message.from) || !members.alive(to)) return;
-    if (lose && lose(message.from, to, message.tag)) return;
-    endpoints[static_cast<std::size_t>(to)]->deliver(std::move(message));
-  }
+  Rank add() MG_REQUIRES(mutex);
+  void post(Rank to, Message message);
 };
 
-InProcessWorld::InProcessWorld(int size) : impl_(std::make_unique<Impl>()) {
-  impl_->members = everyone(size);
-  for (Rank rank = 0; rank < size; ++rank) {
-    impl_->endpoints.push_back(std::make_unique<InProcessEndpoint>(
-        rank, impl_->members, [impl = impl_.get()](Rank to, Message message) { impl->post(to, std::move(message)); }));
+Rank InProcessWorld::Impl::add() {
+  const auto rank = static_cast<Rank>(endpoints.size());
+  members.all.push_back({rank, "rank-" + std::to_string(rank), true});
+  ++members.version;
+  endpoints.push_back(std::make_unique<InProcessEndpoint>(
+      rank, members, [this](Rank to, Message message) { post(to, std::move(message)); }));
+  for (const auto& endpoint : endpoints) endpoint->set_members(members);
+  return rank;
+}
+
+/// Holds the lock while it delivers, so that nothing of a killed rank arrives after kill() has returned.
+void InProcessWorld::Impl::post(Rank to, Message message) {
+  MutexLock lock(mutex);
+  if (!members.alive(message.from) || !members.alive(to)) return;
+  const std::pair link(message.from, to);
+  const Fate its = fate ? fate(message.from, to, message.tag) : Fate::arrives;
+  if (its == Fate::is_lost) return;
+  if (its == Fate::is_overtaken) {
+    overtaken[link] = std::move(message);
+    return;
   }
+  InProcessEndpoint& receiver = *endpoints[static_cast<std::size_t>(to)];
+  if (its == Fate::arrives_twice) receiver.deliver(message);
+  receiver.deliver(std::move(message));
+  if (const auto late = overtaken.find(link); late != overtaken.end()) {
+    receiver.deliver(std::move(late->second));
+    overtaken.erase(late);
+  }
+}
+
+InProcessWorld::InProcessWorld(int size) : impl_(std::make_unique<Impl>()) {
+  MutexLock lock(impl_->mutex);
+  for (Rank rank = 0; rank < size; ++rank) impl_->add();
 }
 
 InProcessWorld::~InProcessWorld() = default;
 
+Rank InProcessWorld::join() {
+  MutexLock lock(impl_->mutex);
+  return impl_->add();
+}
+
 Endpoint& InProcessWorld::endpoint(Rank rank) {
+  MutexLock lock(impl_->mutex);
   return *impl_->endpoints.at(static_cast<std::size_t>(rank));
 }
 
@@ -101,9 +124,16 @@ void InProcessWorld::kill(Rank rank) {
   }
 }
 
-void InProcessWorld::set_loss(std::function<bool(Rank from, Rank to, Tag tag)> lose) {
+void InProcessWorld::set_fate(std::function<Fate(Rank from, Rank to, Tag tag)> fate) {
   MutexLock lock(impl_->mutex);
-  impl_->lose = std::move(lose);
+  impl_->fate = std::move(fate);
+}
+
+void InProcessWorld::set_loss(std::function<bool(Rank from, Rank to, Tag tag)> lose) {
+  if (!lose) return set_fate(nullptr);
+  set_fate([lose = std::move(lose)](Rank from, Rank to, Tag tag) {
+    return lose(from, to, tag) ? Fate::is_lost : Fate::arrives;
+  });
 }
 
 }  // namespace mangrove::net

@@ -13,13 +13,12 @@ constexpr Bytes kParkedOverhead = 256;
 Result<std::shared_ptr<LocalRank>> JobTable::join(const std::string& job, Rank rank, Members members) {
   MutexLock lock(mutex_);
   const Key key(job, rank);
-  const int size = static_cast<int>(members.all.size());
   const auto [entry, inserted] = ranks_.try_emplace(key);
   if (!inserted) {
     return make_error(Code::already_exists,
                       "rank " + std::to_string(rank) + " of job " + job + " runs in this process already");
   }
-  entry->second = {std::make_shared<LocalRank>(rank, std::move(members)), size};
+  entry->second = std::make_shared<LocalRank>(rank, std::move(members));
   expire_locked();
   std::deque<Parked> others;
   for (Parked& parked : parked_) {
@@ -28,10 +27,10 @@ Result<std::shared_ptr<LocalRank>> JobTable::join(const std::string& job, Rank r
       continue;
     }
     forget_bytes(parked);
-    hand_over(key, entry->second, std::move(parked.message), parked.bytes);
+    hand_over(key, *entry->second, std::move(parked.message), parked.bytes);
   }
   parked_ = std::move(others);
-  return entry->second.rank;
+  return entry->second;
 }
 
 void JobTable::leave(const std::string& job, Rank rank) {
@@ -42,7 +41,7 @@ void JobTable::leave(const std::string& job, Rank rank) {
 void JobTable::set_members(const std::string& job, const Members& members) {
   MutexLock lock(mutex_);
   for (auto entry = ranks_.lower_bound({job, 0}); entry != ranks_.end() && entry->first.first == job; ++entry) {
-    entry->second.rank->mailbox.set_members(members);
+    entry->second->mailbox.set_members(members);
   }
 }
 
@@ -51,19 +50,19 @@ void JobTable::deliver(const std::string& job, Rank to, Message message, std::si
   MutexLock lock(mutex_);
   const Key key(job, to);
   const auto found = ranks_.find(key);
-  if (found != ranks_.end()) return hand_over(key, found->second, std::move(message), bytes);
+  if (found != ranks_.end()) return hand_over(key, *found->second, std::move(message), bytes);
   expire_locked();
   park(key, std::move(message), bytes);
 }
 
-void JobTable::hand_over(const Key& key, const Local& local, Message message, std::size_t bytes) {
-  if (message.from < 0 || message.from >= local.size) {
+void JobTable::hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) {
+  if (message.from < 0 || message.from >= local.mailbox.size()) {
     log_warn("message from a rank that the job does not have",
-             {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"ranks", local.size}});
+             {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"ranks", local.mailbox.size()}});
     return;
   }
-  local.rank->meter.received(message.from, message.tag, bytes);
-  local.rank->mailbox.deliver(std::move(message));
+  local.meter.received(message.from, message.tag, bytes);
+  local.mailbox.deliver(std::move(message));
 }
 
 void JobTable::park(const Key& key, Message message, std::size_t bytes) {

@@ -48,10 +48,6 @@ class JobTable {
 
  private:
   using Key = std::pair<std::string, Rank>;
-  struct Local {
-    std::shared_ptr<LocalRank> rank;
-    int size;
-  };
   struct Parked {
     Key to;
     Message message;
@@ -59,7 +55,7 @@ class JobTable {
     Instant came;
   };
 
-  void hand_over(const Key& key, const Local& local, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
+  void hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
   void park(const Key& key, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
   void expire_locked() MG_REQUIRES(mutex_);
   void forget_bytes(const Parked& parked) MG_REQUIRES(mutex_);
@@ -67,7 +63,7 @@ class JobTable {
   const ParkingLimits limits_;
   const SteadyClock clock_;
   Mutex mutex_;  // before that of a mailbox
-  std::map<Key, Local> ranks_ MG_GUARDED_BY(mutex_);
+  std::map<Key, std::shared_ptr<LocalRank>> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first
   std::map<std::string, Bytes> parked_job_bytes_ MG_GUARDED_BY(mutex_);
   Bytes parked_total_bytes_ MG_GUARDED_BY(mutex_) = 0;

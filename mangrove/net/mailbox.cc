@@ -112,6 +112,11 @@ bool Mailbox::alive(Rank rank) const {
   return members_.alive(rank);
 }
 
+int Mailbox::size() const {
+  MutexLock lock(mutex_);
+  return static_cast<int>(members_.all.size());
+}
+
 void Mailbox::cancel() {
   MutexLock lock(mutex_);
   cancelled_ = true;

@@ -25,6 +25,7 @@ class Mailbox {
   void set_members(Members members);  // ignored if it is older than what is known
   Members members() const;
   bool alive(Rank rank) const;
+  int size() const;  // of the job, ranks that are gone included
   void cancel();
 
  private:

@@ -91,6 +91,10 @@ Adjacency adjacency(const Neighbours& neighbours, std::span<const net::Rank> ran
     for (net::Rank rank = 1; rank <= static_cast<net::Rank>(workers); ++rank) {
       if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) take_out(result, rank);
     }
+    // who joined the running job has no place in the graph
+    for (const net::Rank rank : ranks) {
+      if (!result.contains(rank)) link(result, rank, ranks.front());
+    }
   } else if (neighbours.kind == Neighbours::Kind::ring) {
     for (std::size_t i = 0; i < ranks.size(); ++i) link(result, ranks[i], ranks[(i + 1) % ranks.size()]);
   } else {

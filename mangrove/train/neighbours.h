@@ -35,7 +35,8 @@ Status check_workers(const Neighbours& neighbours, const std::string& text, std:
 using Adjacency = std::map<net::Rank, std::set<net::Rank>>;
 
 /// Of the ranks that are there, of `workers` from 1 on, in a round; depends on the arguments only. In a given graph,
-/// the neighbours of a rank that is not there are linked to each other, so that it stays in one piece.
+/// the neighbours of a rank that is not there are linked to each other, and one that the graph does not name, since it
+/// joined the running job, to the first rank; so it stays in one piece.
 Adjacency adjacency(const Neighbours& neighbours, std::span<const net::Rank> ranks, std::size_t workers,
                     std::uint64_t seed, std::int64_t round);
 

@@ -71,6 +71,7 @@ class Worker {
   bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
   std::int64_t version_ = -1;               // of the replica's values
+  std::uint64_t round_ = 0;                 // of the last work
   std::size_t parameters_ = 0;              // elements
   std::vector<float> flat_;                 // values (see Master) on their way in; gradient and states on their way out
 };
@@ -237,6 +238,8 @@ Status Worker::handle(const Work& work, std::string_view body) {
 
 Result<bool> Worker::accept(const Work& work, std::string_view body) {
   if (work.kind() != Work::TRAIN && work.kind() != Work::EVALUATE) return false;
+  if (work.round() <= round_) return false;  // it came twice, or late
+  round_ = work.round();
   const Mode mode = work.kind() == Work::TRAIN ? Mode::training : Mode::inference;
   if (!data_->of(work).has({work.samples().begin(), work.samples().end()})) return false;
   if (mode == Mode::training && !(local_ ? fits_local_steps(work, body) : work.samples_size() <= job_.batch()))

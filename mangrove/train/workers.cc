@@ -22,9 +22,13 @@ Workers::Workers(net::RoleContext& context, Reports& reports, Seconds timeout)
       timeout_(timeout),
       last_useful_(context.clock.now()),
       last_failure_(make_error(Code::unavailable, "no worker is left")) {
-  for (net::Rank rank = 1; rank < context.endpoint.size(); ++rank) {
-    workers_[rank].next_ping = last_useful_ + timeout_;
-  }
+  add_newcomers(last_useful_);
+}
+
+void Workers::add_newcomers(Instant now) {
+  const int size = context_.endpoint.size();
+  for (auto rank = static_cast<net::Rank>(workers_.size()) + 1; rank < size; ++rank)
+    workers_[rank].next_ping = now + timeout_;
 }
 
 net::RankSet Workers::ready() const {
@@ -164,6 +168,7 @@ void Workers::abandon(net::Rank rank) {
 
 Result<Workers::News> Workers::next() {
   const Instant now = context_.clock.now();
+  add_newcomers(now);
   drop_overdue(now);
   if (!dropped_.empty()) {
     News news = std::move(dropped_.front());

@@ -14,7 +14,8 @@
 
 namespace mangrove::train {
 
-/// The workers of a job as the server sees them: who can be given work, who has some, who is silent or gone.
+/// The workers of a job as the server sees them: who can be given work, who has some, who is silent or gone. Ranks that
+/// join the running job are taken in as those that come back are: when they have said that they have the same data.
 /// threads: one at a time.
 class Workers {
  public:
@@ -94,6 +95,7 @@ class Workers {
     int misses = 0;                   // deadlines since its last answer
   };
 
+  void add_newcomers(Instant now);
   Work begin(net::Rank rank, Work work, std::size_t answer_bytes);
   Result<News> take(net::Message message);
   void take_hello(net::Rank rank, const std::string& payload);

@@ -9,6 +9,7 @@
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/process.h"
+#include "tests/cli/separate_processes.h"
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/file.h"
@@ -21,13 +22,11 @@ using testing::Finished;
 using testing::Process;
 using testing::program;
 using testing::run_program;
+using testing::SeparateProcesses;
 using testing::TemporaryFolder;
+using testing::text_of;
 
 constexpr Seconds kLong = 120;  // a whole small job, on a machine with much else to do
-
-std::string text_of(const fs::path& path) {
-  return read_file(path).ok() ? *read_file(path) : std::string();
-}
 
 /// The process that was started by `client` for this member of its embedded cluster; -1: none.
 pid_t member_pid(const Process& client, const std::string& member) {
@@ -188,46 +187,6 @@ TEST_F(Faults, AStageThatIsKilledMovesAndNoImageIsLost) {
   EXPECT_TRUE(none_runs(members));
 }
 
-/// A coordinator and nodes started by hand, as on several machines.
-struct SeparateProcesses : ::testing::Test {
-  static std::string ready_line(Process& process) {
-    process.wait_until([&] { return process.out().find('\n') != std::string::npos; }, 20);
-    return process.out().substr(0, process.out().find('\n'));
-  }
-  static std::string after(const std::string& text, const std::string& mark) {
-    const std::size_t at = text.find(mark);
-    return at == std::string::npos ? std::string() : text.substr(at + mark.size());
-  }
-  std::unique_ptr<Process> start_node(const std::string& name) const {
-    return std::make_unique<Process>(std::vector<std::string>{program(), "node", "--coordinator", address, "--listen",
-                                                              "127.0.0.1:0", "--name", name, "--threads", "1"});
-  }
-  /// "a alive, b lost"
-  std::string states() const {
-    const Finished listed = run_program({program(), "nodes", "--coordinator", address, "--json"});
-    const json parsed = json::parse(listed.out, nullptr, false);
-    std::string text;
-    for (const json& node : parsed["nodes"])
-      text += (text.empty() ? "" : ", ") + node["name"].get<std::string>() + " " + node["state"].get<std::string>();
-    return text;
-  }
-  bool becomes(const std::string& expected) const {
-    SteadyClock clock;
-    const Deadline deadline = clock.after(30);
-    while (states() != expected && clock.now() < deadline) clock.sleep_until(clock.after(0.05));
-    return states() == expected;
-  }
-  void SetUp() override {
-    coordinator = std::make_unique<Process>(
-        std::vector<std::string>{program(), "coordinator", "--listen", "127.0.0.1:0", "--heartbeat-interval", "200ms"});
-    address = after(ready_line(*coordinator), "coordinator ready on ");
-    ASSERT_FALSE(address.empty()) << coordinator->err();
-  }
-
-  std::unique_ptr<Process> coordinator;
-  std::string address;
-};
-
 TEST_F(SeparateProcesses, NodesJoinLeaveAreLostAndJoinAgain) {
   const auto a = start_node("a");
   ASSERT_EQ(ready_line(*a).rfind("node a ready on 127.0.0.1:", 0), 0u) << a->err();
@@ -255,7 +214,7 @@ TEST_F(SeparateProcesses, ANodeWhoseCoordinatorDiesGivesUpInTheEnd) {
   const Finished impatient =
       run_program({program(), "node", "--coordinator", "127.0.0.1:1", "--join-timeout", "300ms"});
   EXPECT_EQ(impatient.status, 1);
-  Process node({program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0", "--join-timeout", "300ms"});
+  Process node({program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0", "--rejoin-timeout", "300ms"});
   ASSERT_NE(ready_line(node), "") << node.err();
   coordinator->signal(SIGKILL);
   EXPECT_EQ(node.wait(30), 1);

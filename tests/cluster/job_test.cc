@@ -145,6 +145,80 @@ TEST(Job, GoesOnWithoutANodeThatFellSilent) {
   EXPECT_EQ(result_of(job)["answers"], 1);
 }
 
+TEST(Job, TakesInANodeThatJoinsWhileItRuns) {
+  TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("await_join"));
+  ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
+  cluster.add_node("late");
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 2);
+  EXPECT_EQ(result["events"][0]["event"], "node_joined");
+  EXPECT_EQ(result["events"][0]["node"], "late");
+  EXPECT_EQ(result["nodes"][1]["name"], "late");
+}
+
+TEST(Job, TakesBackANodeThatWasGone) {
+  TestCluster cluster(2);
+  RunningJob job(cluster, scripted_job("await_join"));
+  ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
+  cluster.nodes[1]->shutdown();
+  ASSERT_TRUE(eventually([&] { return job.has("event"); }));
+  cluster.add_node("node-2");
+  ASSERT_TRUE(job.wait().ok());
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 2);
+  ASSERT_EQ(result["nodes"].size(), 3u) << "its old stay and its new one";
+  EXPECT_EQ(result["nodes"][1]["state"], "left");
+  EXPECT_EQ(result["nodes"][2]["name"], "node-2");
+  EXPECT_EQ(result["nodes"][2]["state"], "alive");
+}
+
+TEST(Job, WithANumberOfNodesTakesASpareOneOnlyForOneThatIsLost) {
+  TestCluster cluster(3);
+  RunningJob job(cluster, scripted_job("await_join", 2));
+  ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
+  cluster.add_node("fourth");
+  EXPECT_FALSE(job.has("event"));
+  cluster.nodes[0]->shutdown();
+  ASSERT_TRUE(job.wait().ok());
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 2);
+  ASSERT_EQ(result["events"].size(), 2u);
+  EXPECT_EQ(result["events"][0]["event"], "node_left");
+  EXPECT_EQ(result["events"][1]["event"], "node_joined");
+  EXPECT_EQ(result["events"][1]["node"], "node-3");
+}
+
+// Else a message of the newcomer could come to a rank that has not heard of it.
+TEST(Job, ANewcomerBeginsWhenAllOthersKnowIt) {
+  TestCluster cluster(0, /*misses=*/1000);
+  FakeNode first(cluster.coordinator->address());
+  first.hello("first");
+  ASSERT_TRUE(first.next());
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(first.next()->has_start_role());
+  FakeNode newcomer(cluster.coordinator->address());
+  newcomer.hello("newcomer");
+  ASSERT_TRUE(newcomer.next()->has_welcome());
+  const auto news = first.next();
+  ASSERT_TRUE(news && news->has_members_changed());
+  ASSERT_EQ(news->members_changed().ranks_size(), 3);
+  EXPECT_EQ(news->members_changed().ranks(2).name(), "newcomer");
+  EXPECT_FALSE(newcomer.next(0.5)) << "the first node has not said that it knows";
+  FromNode known;
+  known.mutable_members_known()->set_job_id(news->members_changed().job_id());
+  known.mutable_members_known()->set_version(news->members_changed().version());
+  first.say(known);
+  const auto start = newcomer.next();
+  ASSERT_TRUE(start && start->has_start_role());
+  EXPECT_EQ(start->start_role().rank(), 2);
+  EXPECT_EQ(start->start_role().ranks_size(), 3);
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+}
+
 TEST(Job, ANodeWhoseRoleFailsIsLeftOut) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("bad_node_1"));

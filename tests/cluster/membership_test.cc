@@ -24,13 +24,13 @@ MemberId join(Membership& membership, const std::string& name, Instant now = {0}
 /// "a alive, b lost"
 std::string listing(const Membership& membership) {
   std::string text;
-  for (const NodeStatus& status : membership.list({}))
+  for (const NodeStatus& status : membership.list({0}))
     text += (text.empty() ? "" : ", ") + status.description().name() + " " + status.state();
   return text;
 }
 
 TEST(Membership, ListsNodesInOrderOfJoining) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   EXPECT_EQ(listing(membership), "");
   join(membership, "b");
   join(membership, "a");
@@ -39,7 +39,7 @@ TEST(Membership, ListsNodesInOrderOfJoining) {
 }
 
 TEST(Membership, NumbersNamesThatAreTaken) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   for (int i = 0; i < 3; ++i) join(membership, "pi");
   EXPECT_EQ(listing(membership), "pi alive, pi-2 alive, pi-3 alive");
 }
@@ -48,16 +48,16 @@ TEST(Membership, NamesFitIntoLogsAndFiles) {
   const std::pair<std::string, std::string> cases[] = {
       {"", "node"}, {"../../etc", "..-..-etc"}, {"a b\nc", "a_b_c"}, {std::string(1000, 'x'), std::string(63, 'x')}};
   for (const auto& [wanted, got] : cases) {
-    Membership membership(3);
+    Membership membership(0.5, 6);
     join(membership, wanted);
-    const std::string name = membership.list({}).front().description().name();
+    const std::string name = membership.list({0}).front().description().name();
     EXPECT_EQ(name.find_first_of("/ \n"), std::string::npos) << name;
     EXPECT_EQ(name.size(), got.size()) << name;
   }
 }
 
 TEST(Membership, ANodeThatWasLostTakesItsNameAgainAsANewMember) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   const MemberId first = join(membership, "pi", {0});
   EXPECT_EQ(membership.expire({1}), std::vector<MemberId>{});
   EXPECT_EQ(membership.expire({2}), std::vector<MemberId>{});
@@ -72,7 +72,7 @@ TEST(Membership, ANodeThatWasLostTakesItsNameAgainAsANewMember) {
 }
 
 TEST(Membership, HeartbeatsKeepANodeAndCarryItsUse) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   const MemberId node = join(membership, "pi", {0});
   ResourceUse use;
   use.set_rss_bytes(1234);
@@ -80,11 +80,21 @@ TEST(Membership, HeartbeatsKeepANodeAndCarryItsUse) {
     EXPECT_TRUE(membership.heartbeat(node, use, {static_cast<double>(second)}));
     EXPECT_TRUE(membership.expire({static_cast<double>(second)}).empty());
   }
-  EXPECT_EQ(membership.list({}).front().use().rss_bytes(), 1234);
+  EXPECT_EQ(membership.list({0}).front().use().rss_bytes(), 1234);
+}
+
+TEST(Membership, SaysHowManyHeartbeatsANodeIsLate) {
+  Membership membership(0.5, 6);
+  join(membership, "pi", {10});
+  EXPECT_DOUBLE_EQ(membership.list({10.5}).front().suspicion(), 1);
+  EXPECT_DOUBLE_EQ(membership.list({12.5}).front().suspicion(), 5);
+  EXPECT_EQ(membership.expire({13}).size(), 0u);
+  EXPECT_EQ(membership.expire({13.1}).size(), 1u);
+  EXPECT_EQ(membership.list({14}).front().suspicion(), 0) << "it is lost: nothing is suspected any more";
 }
 
 TEST(Membership, GoneIsToldOnce) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   const MemberId node = join(membership, "pi");
   EXPECT_TRUE(membership.gone(node, MemberState::left));
   EXPECT_FALSE(membership.gone(node, MemberState::lost));
@@ -94,12 +104,12 @@ TEST(Membership, GoneIsToldOnce) {
 }
 
 TEST(Membership, RemembersALimitedNumberOfThoseThatAreGone) {
-  Membership membership(3);
+  Membership membership(0.5, 6);
   join(membership, "stays");
   for (int i = 0; i < 500; ++i) membership.gone(join(membership, "n" + std::to_string(i)), MemberState::left);
-  EXPECT_LE(membership.list({}).size(), 65u);
-  EXPECT_EQ(membership.list({}).front().description().name(), "stays");
-  EXPECT_EQ(membership.list({}).back().description().name(), "n499");
+  EXPECT_LE(membership.list({0}).size(), 65u);
+  EXPECT_EQ(membership.list({0}).front().description().name(), "stays");
+  EXPECT_EQ(membership.list({0}).back().description().name(), "n499");
 }
 
 }  // namespace

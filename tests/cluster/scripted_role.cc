@@ -44,6 +44,17 @@ Status await_alive(net::RoleContext& context, std::size_t alive) {
   return {};
 }
 
+/// Waits until the job has more ranks than when it began.
+Status await_join(net::RoleContext& context) {
+  const Deadline deadline = context.clock.after(kPatience);
+  const int size = context.endpoint.size();
+  while (context.endpoint.size() == size) {
+    if (context.clock.now() > deadline) return make_error(Code::deadline_exceeded, "nobody joined");
+    context.clock.sleep_until(context.clock.after(kSlice));
+  }
+  return {};
+}
+
 Status endless(net::RoleContext& context, bool heeds_stop) {
   while (!heeds_stop || !context.stop.stop_requested()) {
     context.report({.kind = "progress", .json = "{}", .attachment = {}});
@@ -52,6 +63,17 @@ Status endless(net::RoleContext& context, bool heeds_stop) {
   }
   context.report({.kind = "checkpoint", .json = "{}", .attachment = std::string(100'000, 'c')});
   return make_error(Code::cancelled, "stopped");
+}
+
+/// Reports a checkpoint and goes on until it is stopped; resumed, it comes to its end.
+Status resumable(const std::string& resume_from, net::RoleContext& context) {
+  if (!resume_from.empty()) {
+    const std::string size = std::to_string(resume_from.size());
+    context.report({.kind = "event", .json = R"({"event":"resumed","bytes":)" + size + "}", .attachment = {}});
+    return echo(context);
+  }
+  context.report({.kind = "checkpoint", .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
+  return endless(context, true);
 }
 
 }  // namespace
@@ -63,12 +85,19 @@ Status scripted_role(const Job& job, net::RoleContext& context) {
   const bool bad = script == "bad_data" || (script == "bad_node_1" && rank == 1);
   if (rank != 0) return bad ? Status(make_error(Code::not_found, "data set 'x' is not here")) : play_worker(context);
   if (script == "endless" || script == "stubborn") return endless(context, script == "endless");
+  if (script == "resumable_alone" && job.train().resume_from().empty()) {
+    context.report({.kind = "checkpoint", .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
+    MG_RETURN_IF_ERROR(await_alive(context, 0));
+    return make_error(Code::unavailable, "no worker is left");
+  }
+  if (script == "resumable") return resumable(job.train().resume_from(), context);
   if (script == "throws") throw std::runtime_error("surprise");
   if (script == "bad_data") {
     MG_RETURN_IF_ERROR(await_alive(context, 0));
     return make_error(Code::unavailable, "no worker is left");
   }
   if (script == "bad_node_1" || script == "await_loss") MG_RETURN_IF_ERROR(await_alive(context, workers - 1));
+  if (script == "await_join") MG_RETURN_IF_ERROR(await_join(context));
   return echo(context);
 }
 

@@ -11,6 +11,9 @@ namespace mangrove::cluster {
 ///   "bad_data"   workers end with not_found; rank 0 waits until all are gone
 ///   "bad_node_1" only rank 1 does; rank 0 waits until it is gone, then echoes with the others
 ///   "await_loss" rank 0 waits until some rank is gone, then echoes with the others
+///   "await_join" rank 0 waits until a rank joins the running job, then echoes with all
+///   "resumable"  rank 0 reports a checkpoint, then as "endless"; resumed, it echoes
+///   "resumable_alone"  the same, but until no worker is left
 ///   "throws"     rank 0 throws
 Status scripted_role(const Job& job, net::RoleContext& context);
 

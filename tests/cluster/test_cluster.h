@@ -23,26 +23,33 @@ struct TestCluster {
   static constexpr Seconds kHeartbeat = 0.1;
   static constexpr int kMisses = 20;
 
-  explicit TestCluster(int count = 0, int misses = kMisses, PlayRole with = scripted_role) : play(std::move(with)) {
-    CoordinatorOptions options;
+  explicit TestCluster(int count = 0, int misses = kMisses, PlayRole with = scripted_role, const fs::path& state = {})
+      : play(std::move(with)) {
     options.listen = "127.0.0.1:0";
     options.heartbeat_interval = kHeartbeat;
     options.heartbeat_misses = misses;
+    options.state_folder = state;
     options.play = play;
-    auto started = Coordinator::start(options);
-    if (!started.ok()) ADD_FAILURE() << started.error().message;
-    coordinator = std::move(*started);
+    start_coordinator();
     for (int i = 1; i <= count; ++i) add_node("node-" + std::to_string(i));
   }
 
+  /// On the address that it had before.
+  void start_coordinator() {
+    auto started = Coordinator::start(options);
+    if (!started.ok()) ADD_FAILURE() << started.error().message;
+    coordinator = std::move(*started);
+    options.listen = coordinator->address();
+  }
+
   Node& add_node(const std::string& name) {
-    NodeOptions options;
-    options.coordinator = coordinator->address();
-    options.name = name;
-    options.listen = "127.0.0.1:0";
-    options.threads = 1;
-    options.play = play;
-    auto started = Node::start(options);
+    NodeOptions node;
+    node.coordinator = coordinator->address();
+    node.name = name;
+    node.listen = "127.0.0.1:0";
+    node.threads = 1;
+    node.play = play;
+    auto started = Node::start(node);
     if (!started.ok()) ADD_FAILURE() << started.error().message;
     nodes.push_back(std::move(*started));
     return *nodes.back();
@@ -64,6 +71,7 @@ struct TestCluster {
   }
 
   PlayRole play;
+  CoordinatorOptions options;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<std::unique_ptr<Node>> nodes;
 };

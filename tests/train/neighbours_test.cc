@@ -69,6 +69,11 @@ TEST(Neighbours, PairsAreDrawnForEveryRound) {
   EXPECT_EQ(seen.size(), 15u) << "all that there are";
 }
 
+TEST(Neighbours, WhoJoinedLaterIsLinkedToTheFirst) {
+  EXPECT_EQ(of("graph(0-1)", {1, 2, 3}, 3), (Adjacency{{1, {2, 3}}, {2, {1}}, {3, {1}}}));
+  EXPECT_EQ(of("graph(0-1)", {2, 3}, 3), (Adjacency{{2, {3}}, {3, {2}}}));
+}
+
 TEST(Neighbours, AGraphStaysInOnePieceWithoutSomeRanks) {
   // a star, whose middle is lost
   EXPECT_EQ(of("graph(0-1,0-2,0-3)", {2, 3, 4}, 4), (Adjacency{{2, {3}}, {3, {2, 4}}, {4, {3}}}));

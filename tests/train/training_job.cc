@@ -1,6 +1,7 @@
 #include "tests/train/training_job.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
@@ -15,6 +16,16 @@ Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
   Random random(seed);
   for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
   return tensor;
+}
+
+void reduce(TrainJob& job, const std::string& topology) {
+  job.set_strategy("all_reduce");
+  job.set_topology(topology);
+}
+
+void step_locally(TrainJob& job, const std::string& strategy) {
+  job.set_strategy(strategy);
+  job.set_local_steps(2);
 }
 
 }  // namespace
@@ -82,6 +93,45 @@ RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world) {
 RoleWorld::Outcome train(const TrainJob& job, int workers) {
   RoleWorld world(workers + 1);
   return train(job, world);
+}
+
+void expect_complete(const RoleWorld::Outcome& outcome, const TrainJob& job, const std::string& where) {
+  ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
+  const auto result = nlohmann::json::parse(outcome.result());
+  EXPECT_EQ(result["samples"], job.epochs() * job.limit()) << where;
+  std::int64_t classified = 0;
+  for (const auto& row : result["confusion"]) {
+    for (const std::int64_t count : row) classified += count;
+  }
+  EXPECT_EQ(classified, job.limit()) << where;
+}
+
+const std::vector<StrategyCase>& every_strategy() {
+  static const std::vector<StrategyCase> all = {
+      {"sync", [](TrainJob& job) { job.set_consistency("sync"); }},
+      {"async", [](TrainJob& job) { job.set_consistency("async"); }},
+      {"stale", [](TrainJob& job) { job.set_consistency("stale(2)"); }},
+      {"k_of_n", [](TrainJob& job) { job.set_consistency("k_of_n(2)"); }},
+      {"ring", [](TrainJob& job) { reduce(job, "ring"); }},
+      {"tree", [](TrainJob& job) { reduce(job, "tree"); }},
+      {"two_level", [](TrainJob& job) { reduce(job, "two_level(2)"); }},
+      {"federated", [](TrainJob& job) { step_locally(job, "federated"); }},
+      {"buffered",
+       [](TrainJob& job) {
+         step_locally(job, "federated");
+         job.set_consistency("k_of_n(2)");
+       }},
+      {"gossip", [](TrainJob& job) { step_locally(job, "gossip"); }},
+  };
+  return all;
+}
+
+TrainJob job_of(const StrategyCase& strategy, std::int64_t samples) {
+  TrainJob job = small_job(samples);
+  strategy.choose(job);
+  job.set_epochs(2);
+  job.set_step_timeout_s(20);
+  return job;
 }
 
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {

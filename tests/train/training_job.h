@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "tests/train/role_world.h"
 
 #include "mangrove/graph/graph.h"
@@ -23,6 +25,21 @@ std::vector<float> trained_parameters(const RoleWorld::Outcome& outcome);
 /// Runs the job with this many workers.
 RoleWorld::Outcome train(const TrainJob& job, int workers);
 RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world);
+
+/// Every sample of every epoch was learnt from once, and every test sample classified once.
+void expect_complete(const RoleWorld::Outcome& outcome, const TrainJob& job, const std::string& where);
+
+/// Every strategy, in each form that takes a way of its own when something is lost: a row joins all tests of faults.
+struct StrategyCase {
+  std::string name;
+  void (*choose)(TrainJob& job);
+};
+const std::vector<StrategyCase>& every_strategy();
+inline std::string name_of(const testing::TestParamInfo<StrategyCase>& info) {
+  return info.param.name;
+}
+/// small_job() for it, of two epochs.
+TrainJob job_of(const StrategyCase& strategy, std::int64_t samples);
 
 /// |a - b| / |b|, Euclidean.
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b);

@@ -1,0 +1,182 @@
+#include "mangrove/cluster/job_store.h"
+
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/wire_status.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr std::int64_t kVersion = 1;  // of the tables
+constexpr int kEndedKept = 64;
+
+const char* const kJobs =
+    "CREATE TABLE jobs ("
+    "number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, "
+    "request BLOB, "                                          // until it has ended
+    "title TEXT NOT NULL, "                                   // for people
+    "state TEXT NOT NULL, "                                   // running, done, failed, stopped
+    "starts INTEGER NOT NULL, epoch INTEGER, step INTEGER, "  // of the last checkpoint
+    "code INTEGER, message TEXT, result TEXT, "
+    "began TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, ended TEXT)";
+const char* const kMembers =
+    "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
+    "PRIMARY KEY (job, rank))";
+
+std::string title_of(const Job& job) {
+  return job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
+                         : "infer " + job.infer().data() + ", " + job.infer().strategy();
+}
+
+std::string state_of(const Status& ended) {
+  if (ended.ok()) return "done";
+  return ended.code() == Code::cancelled ? "stopped" : "failed";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobStore>> JobStore::open(const fs::path& folder) {
+  MG_RETURN_IF_ERROR(make_writable_folder(folder).context("state"));
+  MG_TRY(Database database, Database::open(folder / "coordinator.db").context("state"));
+  std::unique_ptr<JobStore> store(new JobStore(folder, std::move(database)));
+  MutexLock lock(store->mutex_);
+  MG_RETURN_IF_ERROR(store->prepare().context("state"));
+  return store;
+}
+
+Status JobStore::prepare() {
+  MG_TRY(const auto found, database_.run("PRAGMA user_version"));
+  const std::int64_t version = integer(found.at(0), 0);
+  if (version == kVersion) return {};
+  MG_TRY(const auto tables, database_.run("SELECT count(*) FROM sqlite_master"));
+  if (version != 0 || integer(tables.at(0), 0) != 0)
+    return make_error(Code::unimplemented, (folder_ / "coordinator.db").string() + ": its tables are of version " +
+                                               std::to_string(version) + ", this program has version " +
+                                               std::to_string(kVersion) +
+                                               "; use the program that wrote it, or another folder");
+  return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
+    for (const std::string& sql :
+         {std::string(kJobs), std::string(kMembers), "PRAGMA user_version = " + std::to_string(kVersion)})
+      MG_RETURN_IF_ERROR(database_.run(sql));
+    return {};
+  });
+}
+
+Status JobStore::begin(const std::string& id, const Job& job) {
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(
+      database_.run("INSERT INTO jobs (id, request, title, state, starts) VALUES (?, ?, ?, 'running', 1)",
+                    {id, Database::Blob{job.SerializeAsString()}, title_of(job)}));
+  return {};
+}
+
+Status JobStore::set_members(const std::string& id, const net::Members& members) {
+  MutexLock lock(mutex_);
+  return database_.together([&]() MG_REQUIRES(mutex_) -> Status {
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM members WHERE job = ?", {id}));
+    for (const net::Member& member : members.all) {
+      if (member.rank == 0) continue;
+      MG_RETURN_IF_ERROR(database_.run("INSERT INTO members VALUES (?, ?, ?, ?)",
+                                       {id, std::int64_t{member.rank}, member.name, std::int64_t{member.alive}}));
+    }
+    return {};
+  });
+}
+
+Status JobStore::checkpoint(const std::string& id, const Report& report) {
+  // the file says itself what it is; the row is for people
+  MG_RETURN_IF_ERROR(write_file_atomically(checkpoint_path(id), report.attachment));
+  const auto json = nlohmann::json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  const auto number = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<std::int64_t>() : 0;
+  };
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(
+      database_.run("UPDATE jobs SET epoch = ?, step = ? WHERE id = ?", {number("epoch"), number("step"), id}));
+  return {};
+}
+
+Status JobStore::end(const std::string& id, const Status& ended, const std::optional<Report>& result) {
+  if (result && !result->attachment.empty())
+    MG_RETURN_IF_ERROR(write_file_atomically(model_path(id), result->attachment));
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(
+      database_.run("UPDATE jobs SET state = ?, code = ?, message = ?, result = ?, request = NULL, ended = "
+                    "CURRENT_TIMESTAMP WHERE id = ?",
+                    {state_of(ended), std::int64_t{wire_code(ended)}, wire_message(ended),
+                     result ? Database::Value(result->json) : Database::Value(), id}));
+  return forget_old();
+}
+
+Status JobStore::forget_old() {
+  MG_TRY(const auto old,
+         database_.run("SELECT id FROM jobs WHERE state != 'running' ORDER BY number DESC LIMIT -1 OFFSET " +
+                       std::to_string(kEndedKept)));
+  for (const Database::Row& row : old) {
+    const std::string id = text(row, 0);
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM members WHERE job = ?", {id}));
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM jobs WHERE id = ?", {id}));
+    std::error_code not_there;
+    fs::remove(checkpoint_path(id), not_there);
+    fs::remove(model_path(id), not_there);
+  }
+  return {};
+}
+
+Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
+  MutexLock lock(mutex_);
+  MG_TRY(const auto rows,
+         database_.run("SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive) FROM jobs "
+                       "WHERE state = 'running' ORDER BY number DESC LIMIT 1"));
+  if (rows.empty()) return std::optional<Interrupted>();
+  const Database::Row& row = rows.front();
+  Interrupted found{.id = text(row, 0), .job = {}, .starts = integer(row, 2) + 1, .nodes = 0};
+  found.nodes = static_cast<std::size_t>(std::max<std::int64_t>(0, integer(row, 3)));
+  if (!found.job.ParseFromString(text(row, 1)))
+    return make_error(Code::data_loss, (folder_ / "coordinator.db").string() + ": job " + found.id + " cannot be read");
+  const Result<std::string> checkpoint = read_file(checkpoint_path(found.id));
+  if (checkpoint.ok() && found.job.has_train()) found.job.mutable_train()->set_resume_from(*checkpoint);
+  if (!checkpoint.ok() && checkpoint.code() != Code::not_found) return checkpoint.error();
+  MG_RETURN_IF_ERROR(database_.run("UPDATE jobs SET starts = ? WHERE id = ?", {found.starts, found.id}));
+  return std::optional(std::move(found));
+}
+
+Result<JobStore::Ended> JobStore::ended(const std::string& id) {
+  MutexLock lock(mutex_);
+  MG_TRY(const auto rows, database_.run("SELECT state, code, message, result FROM jobs WHERE id = ?", {id}));
+  if (rows.empty()) return make_error(Code::not_found, "job '" + id + "' is not known here; see: mangrove jobs");
+  const Database::Row& row = rows.front();
+  if (text(row, 0) == "running") return make_error(Code::failed_precondition, "job '" + id + "' has not ended");
+  Ended found{.status = status_from_wire(static_cast<int>(integer(row, 1)), text(row, 2)), .result = {}};
+  if (!found.status.ok()) return found;
+  found.result = Report{.kind = "result", .json = text(row, 3), .attachment = {}};
+  Result<std::string> model = read_file(model_path(id));
+  if (model.ok()) found.result->attachment = std::move(*model);
+  return found;
+}
+
+Result<std::vector<JobStatus>> JobStore::list() {
+  MutexLock lock(mutex_);
+  MG_TRY(const auto rows,
+         database_.run("SELECT id, title, state, starts, epoch, step, message, began, ended, "
+                       "(SELECT group_concat(node, ' ') FROM (SELECT node FROM members WHERE job = id AND "
+                       "alive ORDER BY rank)) FROM jobs ORDER BY number DESC"));
+  std::vector<JobStatus> jobs;
+  for (const Database::Row& row : rows) {
+    JobStatus& job = jobs.emplace_back();
+    job.set_id(text(row, 0));
+    job.set_title(text(row, 1));
+    job.set_state(text(row, 2));
+    job.set_starts(integer(row, 3));
+    job.set_epoch(integer(row, 4));
+    job.set_step(integer(row, 5));
+    job.set_message(text(row, 6));
+    job.set_began(text(row, 7));
+    job.set_ended(text(row, 8));
+    job.set_nodes(text(row, 9));
+  }
+  return jobs;
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/report.h"
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/sqlite.h"
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::cluster {
+
+/// What a coordinator must remember when it is killed: its jobs, the nodes of each, its last checkpoint, its result. A
+/// folder with coordinator.db (SQLite) and, for each job, JOB.checkpoint.safetensors and JOB.onnx where there are such.
+/// threads: any thread may call any method.
+class JobStore {
+ public:
+  /// Makes the folder where there is none. errors: those of Database::open, unimplemented (written by a newer program);
+  /// the message names the file.
+  static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
+
+  /// A job begins.
+  Status begin(const std::string& id, const Job& job);
+  Status set_members(const std::string& id, const net::Members& members);
+  /// `report` is one of kind "checkpoint".
+  Status checkpoint(const std::string& id, const Report& report);
+  /// It needs not be gone on with. Of jobs that have ended, the last 64 are kept.
+  Status end(const std::string& id, const Status& ended, const std::optional<Report>& result);
+
+  struct Interrupted {
+    std::string id;
+    Job job;                // goes on from its last checkpoint
+    std::int64_t starts;    // with this one
+    std::size_t nodes = 0;  // that it had last
+  };
+  /// The job that had not ended when the store was last open, if there is one. It counts as started once more.
+  Result<std::optional<Interrupted>> interrupted();
+
+  struct Ended {
+    Status status;
+    std::optional<Report> result;
+  };
+  /// errors: not_found, failed_precondition (it has not ended).
+  Result<Ended> ended(const std::string& id);
+  /// The newest first.
+  Result<std::vector<JobStatus>> list();
+
+ private:
+  JobStore(fs::path folder, Database database) : folder_(std::move(folder)), database_(std::move(database)) {}
+  Status prepare() MG_REQUIRES(mutex_);
+  Status forget_old() MG_REQUIRES(mutex_);
+  fs::path checkpoint_path(const std::string& id) const { return folder_ / (id + ".checkpoint.safetensors"); }
+  fs::path model_path(const std::string& id) const { return folder_ / (id + ".onnx"); }
+
+  const fs::path folder_;
+  Mutex mutex_;
+  Database database_ MG_GUARDED_BY(mutex_);
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,142 @@
+// Nodes and coordinators of a running job that vanish and come back: the job goes on, with every sample counted once.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/process.h"
+#include "tests/cli/separate_processes.h"
+
+namespace mangrove {
+namespace {
+
+using nlohmann::json;
+using testing::Finished;
+using testing::Process;
+using testing::program;
+using testing::run_program;
+using testing::SeparateProcesses;
+using testing::TemporaryFolder;
+using testing::text_of;
+
+constexpr Seconds kLong = 200;  // a whole small job, on a machine with much else to do
+constexpr int kSamples = 20'000;
+
+struct Restart : SeparateProcesses {
+  void SetUp() override { start_coordinator("127.0.0.1:0", {"--state", folder / "state"}); }
+
+  /// Small batches, so that it takes some thousand steps.
+  std::unique_ptr<Process> start_training(const std::string& epochs) const {
+    return std::make_unique<Process>(
+        std::vector<std::string>{program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address,
+                                 "--batch", "8", "--epochs", epochs, "--limit", std::to_string(kSamples),
+                                 "--checkpoint-every", "300ms", "--run-dir", run_dir, "--json"});
+  }
+  bool is_reported(Process& client, const std::string& what) const {
+    return client.wait_until([&] { return text_of(run_dir / "metrics.jsonl").find(what) != std::string::npos; },
+                             kLong) &&
+           text_of(run_dir / "metrics.jsonl").find(what) != std::string::npos;
+  }
+  bool has_checkpoint(Process& client) const {
+    return client.wait_until([&] { return fs::exists(run_dir / "checkpoint.safetensors"); }, kLong) &&
+           fs::exists(run_dir / "checkpoint.safetensors");
+  }
+  json kept_jobs() const {
+    const Finished listed = run_program({program(), "jobs", "--coordinator", address, "--json"});
+    return json::parse(listed.out, nullptr, false)["jobs"];
+  }
+
+  TemporaryFolder folder;
+  fs::path run_dir = folder / "run";
+};
+
+TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
+  const auto a = start_node("a"), b = start_node("b"), c = start_node("c");
+  for (Process* node : {a.get(), b.get(), c.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
+  const auto client = start_training("5");
+  ASSERT_TRUE(is_reported(*client, R"("phase":"train")")) << client->err();
+  b->signal(SIGSTOP);
+  ASSERT_TRUE(is_reported(*client, R"("event":"node_lost")")) << client->err();
+  b->signal(SIGCONT);
+  ASSERT_TRUE(is_reported(*client, R"("event":"node_joined")")) << client->err();
+  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  const json result = json::parse(client->out());
+  EXPECT_EQ(result["samples"], 5 * kSamples) << "every sample of each epoch once";
+  EXPECT_EQ(result["workers"], 3);
+  EXPECT_GT(result["accuracy"], 0.9);
+}
+
+TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
+  const auto a = start_node("a"), b = start_node("b");
+  for (Process* node : {a.get(), b.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
+  const auto client = start_training("3");
+  ASSERT_TRUE(has_checkpoint(*client)) << client->err();
+  coordinator->signal(SIGKILL);
+  ASSERT_EQ(coordinator->wait(20), 128 + SIGKILL);
+  ASSERT_TRUE(is_reported(*client, "coordinator_lost")) << client->err();
+  const std::string before = address;
+  start_coordinator(before, {"--state", folder / "state"});
+  ASSERT_EQ(address, before);
+  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  EXPECT_TRUE(is_reported(*client, "coordinator_back"));
+  const json result = json::parse(client->out());
+  EXPECT_EQ(result["samples"], 3 * kSamples);
+  EXPECT_GT(result["accuracy"], 0.9);
+  EXPECT_TRUE(fs::exists(run_dir / "model.onnx"));
+  const json jobs = kept_jobs();
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0]["state"], "done");
+  EXPECT_EQ(jobs[0]["starts"], 2);
+  EXPECT_TRUE(testing::is_running(a->pid()) && testing::is_running(b->pid())) << "no node was started again";
+}
+
+// A power cut: everything is gone, the client too.
+TEST_F(Restart, AJobOutlivesTheWholeCluster) {
+  std::string job;
+  std::int64_t step = 0;
+  {
+    const auto a = start_node("a");
+    ASSERT_NE(ready_line(*a), "") << a->err();
+    const auto client = start_training("2");
+    ASSERT_TRUE(has_checkpoint(*client)) << client->err();
+    const json before = kept_jobs();
+    ASSERT_EQ(before.size(), 1u);
+    job = before[0]["id"];
+    step = before[0]["step"];
+    EXPECT_GT(step, 0);
+    for (Process* process : {client.get(), a.get(), coordinator.get()}) process->signal(SIGKILL);
+    EXPECT_EQ(coordinator->wait(20), 128 + SIGKILL);
+  }
+  start_coordinator(address, {"--state", folder / "state"});
+  const auto again = start_node("a");
+  ASSERT_NE(ready_line(*again), "") << again->err();
+  const Finished followed = run_program(
+      {program(), "jobs", "--coordinator", address, "--follow", job, "--run-dir", folder / "followed", "--json"},
+      kLong);
+  ASSERT_EQ(followed.status, 0) << followed.err;
+  EXPECT_EQ(json::parse(followed.out)["samples"], 2 * kSamples);
+  EXPECT_TRUE(fs::exists(folder / "followed/model.onnx"));
+  // it began where the last checkpoint was, not anew
+  std::istringstream metrics(text_of(folder / "followed/metrics.jsonl"));
+  json line;
+  for (std::string text; std::getline(metrics, text) && !line.contains("step");) line = json::parse(text);
+  EXPECT_GE(line.value("step", std::int64_t{0}), step) << line;
+  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--follow", "job-0"}).status, 2);
+}
+
+TEST_F(Restart, ADamagedStateIsAClearError) {
+  coordinator->signal(SIGTERM);
+  ASSERT_EQ(coordinator->wait(20), 0);
+  const fs::path database = folder / "state/coordinator.db";
+  ASSERT_TRUE(write_file_atomically(database, std::string(5000, 'x')).ok());
+  const Finished refused =
+      run_program({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", folder / "state"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.err.find(database.string()), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("damaged"), std::string::npos) << refused.err;
+}
+
+}  // namespace
+}  // namespace mangrove

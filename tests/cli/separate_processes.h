@@ -1,0 +1,65 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/process.h"
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/file.h"
+
+namespace mangrove::testing {
+
+/// "" where it cannot be read.
+inline std::string text_of(const fs::path& path) {
+  const Result<std::string> text = read_file(path);
+  return text.ok() ? *text : std::string();
+}
+
+/// A coordinator and nodes started by hand, as on several machines.
+struct SeparateProcesses : ::testing::Test {
+  static std::string ready_line(Process& process) {
+    process.wait_until([&] { return process.out().find('\n') != std::string::npos; }, 20);
+    return process.out().substr(0, process.out().find('\n'));
+  }
+  static std::string after(const std::string& text, const std::string& mark) {
+    const std::size_t at = text.find(mark);
+    return at == std::string::npos ? std::string() : text.substr(at + mark.size());
+  }
+  void start_coordinator(const std::string& listen, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{program(), "coordinator", "--listen", listen, "--heartbeat-interval", "200ms"};
+    words.insert(words.end(), more.begin(), more.end());
+    coordinator = std::make_unique<Process>(words);
+    address = after(ready_line(*coordinator), "coordinator ready on ");
+    ASSERT_FALSE(address.empty()) << coordinator->err();
+  }
+  std::unique_ptr<Process> start_node(const std::string& name) const {
+    return std::make_unique<Process>(std::vector<std::string>{program(), "node", "--coordinator", address, "--listen",
+                                                              "127.0.0.1:0", "--name", name, "--threads", "1"});
+  }
+  /// "a alive, b lost"
+  std::string states() const {
+    const Finished listed = run_program({program(), "nodes", "--coordinator", address, "--json"});
+    const auto parsed = nlohmann::json::parse(listed.out, nullptr, false);
+    std::string text;
+    for (const auto& node : parsed["nodes"])
+      text += (text.empty() ? "" : ", ") + node["name"].get<std::string>() + " " + node["state"].get<std::string>();
+    return text;
+  }
+  bool becomes(const std::string& expected) const {
+    SteadyClock clock;
+    const Deadline deadline = clock.after(30);
+    while (states() != expected && clock.now() < deadline) clock.sleep_until(clock.after(0.05));
+    return states() == expected;
+  }
+  void SetUp() override { start_coordinator("127.0.0.1:0"); }
+
+  std::unique_ptr<Process> coordinator;
+  std::string address;
+};
+
+}  // namespace mangrove::testing

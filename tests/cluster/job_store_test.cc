@@ -1,0 +1,144 @@
+#include "mangrove/cluster/job_store.h"
+
+#include <gtest/gtest.h>
+
+#include "scripted_role.h"
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using testing::TemporaryFolder;
+
+std::unique_ptr<JobStore> opened(const TemporaryFolder& folder) {
+  auto store = JobStore::open(folder / "state");
+  if (!store.ok()) ADD_FAILURE() << store.error().message;
+  return std::move(*store);
+}
+
+Report checkpoint(int step, const std::string& content) {
+  return {.kind = "checkpoint", .json = R"({"epoch":1,"step":)" + std::to_string(step) + "}", .attachment = content};
+}
+
+TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
+  const TemporaryFolder folder;
+  {
+    const auto store = opened(folder);
+    ASSERT_TRUE(store->begin("job-1", scripted_job("echo", 2)).ok());
+    const net::Members members{.version = 1,
+                               .all = {{0, "coordinator", true}, {1, "a", true}, {2, "b", false}, {3, "b", true}}};
+    ASSERT_TRUE(store->set_members("job-1", members).ok());
+    ASSERT_TRUE(store->checkpoint("job-1", checkpoint(7, "seven")).ok());
+    ASSERT_TRUE(store->checkpoint("job-1", checkpoint(9, "nine")).ok());
+  }
+  for (int starts = 2; starts < 4; ++starts) {
+    const auto store = opened(folder);
+    const auto interrupted = store->interrupted();
+    ASSERT_TRUE(interrupted.ok()) << interrupted.error().message;
+    ASSERT_TRUE(*interrupted);
+    EXPECT_EQ((*interrupted)->id, "job-1");
+    EXPECT_EQ((*interrupted)->job.nodes(), 2);
+    EXPECT_EQ((*interrupted)->job.train().strategy(), "echo");
+    EXPECT_EQ((*interrupted)->job.train().resume_from(), "nine");
+    EXPECT_EQ((*interrupted)->nodes, 2u);
+    EXPECT_EQ((*interrupted)->starts, starts);
+    const JobStatus status = store->list()->front();
+    EXPECT_EQ(status.state(), "running");
+    EXPECT_EQ(status.step(), 9);
+    EXPECT_EQ(status.nodes(), "a b");
+    EXPECT_EQ(store->ended("job-1").code(), Code::failed_precondition);
+  }
+}
+
+TEST(JobStore, WithoutACheckpointItBeginsAnew) {
+  const TemporaryFolder folder;
+  Job job = scripted_job("echo");
+  job.mutable_train()->set_resume_from("of an earlier run");
+  ASSERT_TRUE(opened(folder)->begin("job-1", job).ok());
+  EXPECT_EQ((*opened(folder)->interrupted())->job.train().resume_from(), "of an earlier run");
+}
+
+TEST(JobStore, KeepsHowAJobEnded) {
+  const TemporaryFolder folder;
+  {
+    const auto store = opened(folder);
+    for (const char* id : {"good", "bad"}) ASSERT_TRUE(store->begin(id, scripted_job("echo")).ok());
+    ASSERT_TRUE(store->end("good", {}, Report{.kind = "result", .json = R"({"a":1})", .attachment = "model"}).ok());
+    ASSERT_TRUE(store->end("bad", make_error(Code::data_loss, "sample 3 is broken"), {}).ok());
+  }
+  const auto store = opened(folder);
+  EXPECT_FALSE(*store->interrupted()) << "both have ended";
+  const auto good = store->ended("good"), bad = store->ended("bad");
+  ASSERT_TRUE(good.ok() && bad.ok());
+  EXPECT_TRUE(good->status.ok());
+  EXPECT_EQ(good->result->json, R"({"a":1})");
+  EXPECT_EQ(good->result->attachment, "model");
+  EXPECT_EQ(bad->status.code(), Code::data_loss);
+  EXPECT_EQ(bad->status.error().message, "sample 3 is broken");
+  EXPECT_FALSE(bad->result);
+  EXPECT_EQ(store->list()->front().id(), "bad") << "the newest first";
+  EXPECT_EQ(store->list()->front().state(), "failed");
+  EXPECT_EQ(store->ended("other").code(), Code::not_found);
+}
+
+TEST(JobStore, ForgetsTheOldestOfManyThatHaveEnded) {
+  const TemporaryFolder folder;
+  const auto store = opened(folder);
+  for (int i = 0; i < 70; ++i) {
+    const std::string id = "job-" + std::to_string(i);
+    ASSERT_TRUE(store->begin(id, scripted_job("echo")).ok());
+    ASSERT_TRUE(store->checkpoint(id, checkpoint(1, "c")).ok());
+    ASSERT_TRUE(store->end(id, {}, Report{.kind = "result", .json = "{}", .attachment = "model"}).ok());
+  }
+  EXPECT_EQ(store->list()->size(), 64u);
+  EXPECT_FALSE(fs::exists(folder / "state/job-0.onnx"));
+  EXPECT_FALSE(fs::exists(folder / "state/job-0.checkpoint.safetensors"));
+  EXPECT_TRUE(fs::exists(folder / "state/job-69.onnx"));
+}
+
+void expect_refused(const TemporaryFolder& folder, Code code, const std::string& why) {
+  const auto store = JobStore::open(folder / "state");
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.code(), code) << store.error().message;
+  EXPECT_NE(store.error().message.find("state/coordinator.db"), std::string::npos) << store.error().message;
+  EXPECT_NE(store.error().message.find(why), std::string::npos) << store.error().message;
+}
+
+TEST(JobStore, RefusesWhatIsNoDatabase) {
+  const TemporaryFolder folder;
+  opened(folder);
+  ASSERT_TRUE(write_file_atomically(folder / "state/coordinator.db", std::string(3000, 'x')).ok());
+  expect_refused(folder, Code::data_loss, "damaged");
+}
+
+TEST(JobStore, RefusesADamagedOneWhereverItIs) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job(std::string(20'000, 'j'))).ok());
+  const fs::path path = folder / "state/coordinator.db";
+  const std::string good = *read_file(path);
+  for (std::size_t at = 0; at + 100 < good.size(); at += 1024) {
+    std::string bad = good;
+    for (std::size_t i = 0; i < 100; ++i) bad[at + i] = static_cast<char>(bad[at + i] ^ 0x5a);
+    ASSERT_TRUE(write_file_atomically(path, bad).ok());
+    const auto store = JobStore::open(folder / "state");  // not every byte matters
+    if (store.ok()) (void)(*store)->interrupted();
+  }
+  ASSERT_TRUE(write_file_atomically(path, good.substr(0, good.size() / 2)).ok());
+  expect_refused(folder, Code::data_loss, "damaged");
+}
+
+TEST(JobStore, RefusesOneOfANewerProgram) {
+  const TemporaryFolder folder;
+  opened(folder);
+  ASSERT_TRUE(Database::open(folder / "state/coordinator.db")->run("PRAGMA user_version = 99").ok());
+  expect_refused(folder, Code::unimplemented, "version 99");
+}
+
+TEST(JobStore, IsOfOneCoordinatorAlone) {
+  const TemporaryFolder folder;
+  const auto store = opened(folder);
+  expect_refused(folder, Code::failed_precondition, "in use");
+}
+
+}  // namespace
+}  // namespace mangrove::cluster

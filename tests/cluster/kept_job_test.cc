@@ -1,0 +1,118 @@
+// Jobs of a coordinator with a state folder: they outlive their clients and the coordinator.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fake_node.h"
+#include "test_cluster.h"
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using nlohmann::json;
+using testing::TemporaryFolder;
+
+struct KeptJob : ::testing::Test {
+  /// The job's line in the list of the coordinator.
+  JobStatus listed() const {
+    const auto jobs = cluster.client()->jobs();
+    return jobs.ok() && !jobs->empty() ? jobs->front() : JobStatus();
+  }
+
+  TemporaryFolder folder;
+  TestCluster cluster{2, TestCluster::kMisses, scripted_role, folder / "state"};
+};
+
+TEST_F(KeptJob, GoesOnAfterARestartAndItsClientWithIt) {
+  RunningJob job(cluster, scripted_job("resumable"));
+  ASSERT_TRUE(eventually([&] { return job.has("checkpoint"); }));
+  cluster.coordinator->shutdown();
+  ASSERT_TRUE(eventually([&] { return job.has("event"); }));
+  cluster.coordinator.reset();
+  cluster.start_coordinator();
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(json::parse(job.reports("result").at(0).json)["answers"], 2);
+  std::vector<std::string> events;
+  for (const Report& event : job.reports("event")) events.push_back(json::parse(event.json)["event"]);
+  EXPECT_EQ(events.front(), "coordinator_lost");
+  EXPECT_NE(std::find(events.begin(), events.end(), "coordinator_back"), events.end());
+  EXPECT_EQ(listed().state(), "done");
+  EXPECT_EQ(listed().starts(), 2);
+}
+
+TEST_F(KeptJob, GoesOnWithoutItsClientAndAnotherOneFollows) {
+  FromClient first;
+  *first.mutable_job() = scripted_job("endless");
+  EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
+  EXPECT_EQ(listed().state(), "running");
+  std::atomic<int> reports = 0;
+  std::stop_source stop;
+  const Status status = cluster.client()->follow(
+      listed().id(),
+      [&](const Report&) {
+        if (++reports == 3) stop.request_stop();
+      },
+      stop.get_token());
+  EXPECT_EQ(status.code(), Code::cancelled) << "stopped by the second client";
+  EXPECT_TRUE(eventually([&] { return listed().state() == "stopped"; }));
+}
+
+// A power cut takes the nodes a moment before the coordinator: that must not be the end of the job.
+TEST_F(KeptJob, ThatLosesAllItsNodesWaitsForThem) {
+  RunningJob job(cluster, scripted_job("resumable_alone"));
+  ASSERT_TRUE(eventually([&] { return job.has("checkpoint"); }));
+  for (const auto& node : cluster.nodes) node->shutdown();
+  ASSERT_TRUE(eventually([&] {
+    for (const Report& event : job.reports("event"))
+      if (event.json.find("waiting_for_nodes") != std::string::npos) return true;
+    return false;
+  }));
+  EXPECT_EQ(listed().state(), "running");
+  cluster.add_node("late");
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(json::parse(job.reports("result").at(0).json)["answers"], 1);
+  EXPECT_EQ(listed().starts(), 2);
+}
+
+TEST_F(KeptJob, AStoppedOneDoesNotGoOn) {
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+  cluster.coordinator.reset();
+  cluster.start_coordinator();
+  EXPECT_EQ(listed().state(), "stopped");
+  EXPECT_EQ(listed().starts(), 1);
+}
+
+TEST_F(KeptJob, ThatHasEndedCanStillBeFetched) {
+  {
+    RunningJob job(cluster, scripted_job("echo"));
+    ASSERT_TRUE(job.wait().ok());
+  }
+  const std::string id = listed().id();
+  cluster.coordinator.reset();
+  cluster.start_coordinator();
+  std::vector<Report> reports;
+  const Status status = cluster.client()->follow(id, [&](const Report& report) { reports.push_back(report); }, {});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(json::parse(reports[0].json)["answers"], 2);
+  EXPECT_EQ(reports[0].attachment, "model");
+  EXPECT_EQ(cluster.client()->follow("job-0", nullptr, {}).code(), Code::not_found);
+}
+
+TEST(Coordinator, WithoutAStateFolderSaysThatItKeepsNoJobs) {
+  const TestCluster cluster(1);
+  const auto jobs = cluster.client()->jobs();
+  ASSERT_FALSE(jobs.ok());
+  EXPECT_EQ(jobs.code(), Code::failed_precondition);
+  EXPECT_NE(jobs.error().message.find("--state"), std::string::npos) << jobs.error().message;
+  EXPECT_EQ(cluster.client()->follow("job-0", nullptr, {}).code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace mangrove::cluster
