@@ -29,10 +29,27 @@ struct Restart : SeparateProcesses {
 
   /// Small batches, so that it takes some thousand steps.
   std::unique_ptr<Process> start_training(const std::string& epochs) const {
-    return std::make_unique<Process>(
-        std::vector<std::string>{program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address,
-                                 "--batch", "8", "--epochs", epochs, "--limit", std::to_string(kSamples),
-                                 "--checkpoint-every", "300ms", "--run-dir", run_dir, "--json"});
+    return std::make_unique<Process>(std::vector<std::string>{program(),
+                                                              "train",
+                                                              "--model",
+                                                              "lenet",
+                                                              "--data",
+                                                              "glyphs",
+                                                              "--coordinator",
+                                                              address,
+                                                              "--batch",
+                                                              "8",
+                                                              "--learning-rate",
+                                                              "0.01",
+                                                              "--epochs",
+                                                              epochs,
+                                                              "--limit",
+                                                              std::to_string(kSamples),
+                                                              "--checkpoint-every",
+                                                              "300ms",
+                                                              "--run-dir",
+                                                              run_dir,
+                                                              "--json"});
   }
   bool is_reported(Process& client, const std::string& what) const {
     return client.wait_until([&] { return text_of(run_dir / "metrics.jsonl").find(what) != std::string::npos; },

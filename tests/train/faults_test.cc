@@ -222,6 +222,7 @@ TEST_P(Garbage, FromTheServerHarmsNoWorker) {
       Work work;  // half of them can be read, but are for data and parameters that the worker has not
       const std::uint64_t kind = random.below(5);
       work.set_kind(kind == Work::END ? Work::COLLECT : static_cast<Work::Kind>(kind));
+      work.set_round(static_cast<std::uint64_t>(i) + 1);
       work.set_version(static_cast<std::int64_t>(random.below(3)) - 1);
       for (std::uint64_t n = random.below(20); n > 0; --n) work.add_samples(static_cast<std::uint32_t>(random.next()));
       for (std::uint64_t n = random.below(4); n > 0; --n) work.add_learning_rates(static_cast<float>(random.normal()));
