@@ -50,7 +50,7 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
                                            state.follow + "'; see: mangrove jobs --coordinator " + state.coordinator);
   MG_TRY(RunFolder folder, RunFolder::create(state.run_dir, "job"));
   folder.append_metrics();
-  ClusterSession session;
+  ClusterSession session(context.output.quiet);
   JobContext run{session, folder, context.output, context.stop};
   MG_TRY(json result, follow_job(client, state.follow, run));
   result["model"] = job->id();
