@@ -345,7 +345,9 @@ std::vector<net::Message> answers_to(std::vector<Work> works) {
   RoleWorld world(2);
   works.emplace_back().set_kind(Work::END);
   const auto values = learn::flat_parameters(small_graph());
-  for (const Work& work : works) {
+  std::uint64_t round = 0;
+  for (Work& work : works) {
+    work.set_round(++round);
     std::string payload = net::begin_payload(work.SerializeAsString(), 4 * values.size());
     if (work.kind() == Work::TRAIN) net::append_floats(payload, values);
     world.world().endpoint(0).send(1, kWorkTag, std::move(payload));
