@@ -22,7 +22,12 @@ using testing::TemporaryFolder;
 using testing::text_of;
 
 constexpr Seconds kLong = 200;  // a whole small job, on a machine with much else to do
+// enough that a job still runs when a node has been lost and has come back, some seconds later
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kSamples = 8'000;
+#else
 constexpr int kSamples = 20'000;
+#endif
 
 struct Restart : SeparateProcesses {
   void SetUp() override { start_coordinator("127.0.0.1:0", {"--state", folder / "state"}); }
@@ -72,7 +77,7 @@ struct Restart : SeparateProcesses {
 TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
   const auto a = start_node("a"), b = start_node("b"), c = start_node("c");
   for (Process* node : {a.get(), b.get(), c.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
-  const auto client = start_training("5");
+  const auto client = start_training("3");
   ASSERT_TRUE(is_reported(*client, R"("phase":"train")")) << client->err();
   b->signal(SIGSTOP);
   ASSERT_TRUE(is_reported(*client, R"("event":"node_lost")")) << client->err();
@@ -80,7 +85,7 @@ TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
   ASSERT_TRUE(is_reported(*client, R"("event":"node_joined")")) << client->err();
   ASSERT_EQ(client->wait(kLong), 0) << client->err();
   const json result = json::parse(client->out());
-  EXPECT_EQ(result["samples"], 5 * kSamples) << "every sample of each epoch once";
+  EXPECT_EQ(result["samples"], 3 * kSamples) << "every sample of each epoch once";
   EXPECT_EQ(result["workers"], 3);
   EXPECT_GT(result["accuracy"], 0.9);
 }
@@ -88,7 +93,7 @@ TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
 TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
   const auto a = start_node("a"), b = start_node("b");
   for (Process* node : {a.get(), b.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
-  const auto client = start_training("3");
+  const auto client = start_training("2");
   ASSERT_TRUE(has_checkpoint(*client)) << client->err();
   coordinator->signal(SIGKILL);
   ASSERT_EQ(coordinator->wait(20), 128 + SIGKILL);
@@ -99,7 +104,7 @@ TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
   ASSERT_EQ(client->wait(kLong), 0) << client->err();
   EXPECT_TRUE(is_reported(*client, "coordinator_back"));
   const json result = json::parse(client->out());
-  EXPECT_EQ(result["samples"], 3 * kSamples);
+  EXPECT_EQ(result["samples"], 2 * kSamples);
   EXPECT_GT(result["accuracy"], 0.9);
   EXPECT_TRUE(fs::exists(run_dir / "model.onnx"));
   const json jobs = kept_jobs();
@@ -116,7 +121,7 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
   {
     const auto a = start_node("a");
     ASSERT_NE(ready_line(*a), "") << a->err();
-    const auto client = start_training("2");
+    const auto client = start_training("1");
     ASSERT_TRUE(has_checkpoint(*client)) << client->err();
     const json before = kept_jobs();
     ASSERT_EQ(before.size(), 1u);
@@ -133,7 +138,7 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
       {program(), "jobs", "--coordinator", address, "--follow", job, "--run-dir", folder / "followed", "--json"},
       kLong);
   ASSERT_EQ(followed.status, 0) << followed.err;
-  EXPECT_EQ(json::parse(followed.out)["samples"], 2 * kSamples);
+  EXPECT_EQ(json::parse(followed.out)["samples"], kSamples);
   EXPECT_TRUE(fs::exists(folder / "followed/model.onnx"));
   // it began where the last checkpoint was, not anew
   std::istringstream metrics(text_of(folder / "followed/metrics.jsonl"));
