@@ -1,10 +1,8 @@
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cluster/coordinator.h"
 
@@ -29,13 +27,6 @@ struct State {
     return keys;
   }
 };
-
-void wait_for_stop(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  while (!stop.stop_requested()) stopped.wait_for(lock, stop, std::chrono::hours(1), [] { return false; });
-}
 
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/testbed/control.h"
@@ -98,13 +96,6 @@ std::string to_table(const testbed::Record& record) {
                          node.board.loss > 0 ? fmt::format("{:.1f} %", node.board.loss * 100) : "-");
   }
   return table;
-}
-
-void wait_for_stop(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  while (!stop.stop_requested()) stopped.wait_for(lock, stop, std::chrono::hours(1), [] { return false; });
 }
 
 Status up(State& state, const std::stop_token& stop) {

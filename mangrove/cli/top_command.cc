@@ -1,9 +1,7 @@
-#include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/top_view.h"
 #include "mangrove/cluster/client.h"
@@ -11,7 +9,7 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRefreshEvery(500);  // as often as nodes send heartbeats
+constexpr Seconds kRefreshEvery = 0.5;  // as often as nodes send heartbeats
 
 /// A frame for a file or a pipe, whatever its width.
 std::string plain_text(const std::vector<FrameLine>& frame) {
@@ -20,23 +18,16 @@ std::string plain_text(const std::vector<FrameLine>& frame) {
   return text;
 }
 
-void pause(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  stopped.wait_for(lock, stop, kRefreshEvery, [] { return false; });
-}
-
 /// Until it is stopped. A coordinator that does not answer is asked again: what was seen last stays on the screen.
 void watch(const std::string& coordinator, cluster::Client& client, cluster::ListNodesResponse status,
            const std::stop_token& stop) {
   Screen screen;
   std::string problem;
-  while (!stop.stop_requested()) {
+  while (true) {
     std::vector<FrameLine> frame = top_frame(coordinator, status, Screen::size());
     if (!problem.empty()) frame.insert(frame.begin(), {problem, FrameLine::Emphasis::warning});
     screen.draw(frame);
-    pause(stop);
+    if (wait_for_stop(stop, kRefreshEvery)) return;
     Result<cluster::ListNodesResponse> news = client.status(stop);
     problem = news.ok() ? "" : news.error().message;
     if (news.ok()) status = *std::move(news);

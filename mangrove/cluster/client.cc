@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/job_report.h"
@@ -150,7 +151,7 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const std::st
       lost = clock.now();
       tell(report, "coordinator_lost", "trying to reach it again for " + format_seconds(kAwayAtMost));
     }
-    clock.sleep_until(clock.after(kRetryAfter));
+    wait_for_stop(stop, kRetryAfter);
     if (const Status back = reconnect(*lost + kAwayAtMost, stop); !back.ok())
       return make_error(back.code(), spoken.broken.message + how_on);
     first = {};

@@ -228,17 +228,12 @@ void Execution::forward() {
   impl_->forward.run();
 }
 
-void Execution::backward() {
-  MG_CHECK(program_->options().mode == Mode::training);
-  program_->backend().prepare_thread(threads_);
-  impl_->backward.run();
-}
-
 void Execution::backward(const std::function<void(std::size_t)>& ready) {
   MG_CHECK(program_->options().mode == Mode::training);
+  program_->backend().prepare_thread(threads_);
   for (const Pass::Group& group : impl_->backward.groups) {
-    program_->backend().prepare_thread(threads_);
     group.run();
+    if (!ready) continue;
     for (const std::size_t parameter : group.ready) ready(parameter);
   }
 }

@@ -61,10 +61,9 @@ class Execution {
   void zero_gradients();
   /// Gradients of all parameters, overwriting the last ones (or added to them, with accumulate_gradients). Needs
   /// forward() before, on the same inputs. Training only.
-  void backward();
-  /// The same; ready is called, between steps, with each parameter (its position in Graph::parameters()) whose gradient
-  /// no later step changes. So it can be sent while the others are computed.
-  void backward(const std::function<void(std::size_t parameter)>& ready);
+  /// ready, if given, is called between steps with each parameter (its position in Graph::parameters()) whose gradient
+  /// no later step changes: so it can be sent while the others are computed.
+  void backward(const std::function<void(std::size_t parameter)>& ready = {});
 
   /// A parameter and its gradient where they lie, in the backend's layout: for elementwise use, e.g. by an optimiser.
   /// Both have the same layout; padding is zero and stays zero under any update that maps (0, 0) to 0. f32 only.

@@ -165,11 +165,7 @@ BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std
     forward(batch, first);
     stats += add_loss(loss_, batch, first, scale, dense, execution_->output_gradient<float>(output_));
     first += options_.micro_batch;
-    if (ready && first >= batch.count) {
-      execution_->backward(ready);
-    } else {
-      execution_->backward();
-    }
+    execution_->backward(first >= batch.count ? ready : nullptr);
   } while (first < batch.count);
   return stats;
 }

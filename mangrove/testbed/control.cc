@@ -3,14 +3,12 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <mutex>
 
 #include "mangrove/base/clock.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/testbed/cgroup.h"
 #include "mangrove/testbed/network_plan.h"
 #include "mangrove/testbed/tool.h"
@@ -107,12 +105,7 @@ Status cut_link(const Record::Node& node, Seconds duration, std::stop_token stop
   if (node.port.empty())
     return make_error(Code::failed_precondition, "board '" + node.board.name + "' has no link of its own");
   MG_RETURN_IF_ERROR(run_tool(cut_command(node.port, true)));
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  {
-    std::unique_lock lock(mutex);
-    stopped.wait_for(lock, stop, std::chrono::duration<double>(duration), [] { return false; });
-  }
+  wait_for_stop(stop, duration);
   MG_RETURN_IF_ERROR(run_tool(cut_command(node.port, false)));
   return {};
 }

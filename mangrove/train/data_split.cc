@@ -8,6 +8,7 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/loader.h"
+#include "mangrove/train/argument.h"
 
 namespace mangrove::train {
 namespace {
@@ -17,10 +18,11 @@ constexpr double kMost = 1e6;              // of a number in a split
 
 /// The numbers in "NAME(1,2.5)"; nothing for another text, or a number that is not above 0.
 std::optional<std::vector<double>> numbers_in(const std::string& text, const std::string& name) {
-  if (!text.starts_with(name + "(") || !text.ends_with(")")) return std::nullopt;
+  const std::optional<std::string_view> inside = argument_of(text, name);
+  if (!inside) return std::nullopt;
   std::vector<double> numbers;
-  const char* at = text.data() + name.size() + 1;
-  const char* last = text.data() + text.size() - 1;
+  const char* at = inside->data();
+  const char* last = at + inside->size();
   while (true) {
     double number = 0;
     const auto [end, code] = std::from_chars(at, last, number);

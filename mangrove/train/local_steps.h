@@ -20,8 +20,7 @@ namespace mangrove::train {
 /// threads: one at a time.
 class LocalSteps {
  public:
-  /// errors: those of Master::create.
-  /// interruption: gets the work that ends a run.
+  /// interruption: gets the work that ends a run. errors: those of Master::create.
   static Result<std::unique_ptr<LocalSteps>> create(Graph graph, const Recipe& recipe, const TrainJob& job,
                                                     net::RoleContext& context,
                                                     std::optional<net::Message>& interruption);
@@ -33,8 +32,7 @@ class LocalSteps {
 
   /// Makes the steps of this work: each on a batch of its samples, in their order; in a second pass and later ones in a
   /// random order. `replica` has the values, before and after. Tells the leader now and then how far it is. Nothing:
-  /// the leader has other work. errors: those of the loader; cancelled, unavailable (the
-  /// leader is gone).
+  /// the leader has other work. errors: those of the loader; cancelled, unavailable (the leader is gone).
   Result<std::optional<learn::BatchStats>> run(const Work& work, learn::Replica& replica, Source& source);
 
  private:

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mangrove/base/random.h"
+#include "mangrove/train/argument.h"
 
 namespace mangrove::train {
 namespace {
@@ -51,10 +52,8 @@ void take_out(Adjacency& adjacency, net::Rank rank) {
 Result<Neighbours> parse_neighbours(const std::string& text) {
   if (text.empty() || text == "ring") return Neighbours{};
   if (text == "random") return Neighbours{.kind = Neighbours::Kind::random};
-  const std::string prefix = "graph(";
-  if (text.starts_with(prefix) && text.ends_with(")")) {
-    const std::string_view inside = std::string_view(text).substr(prefix.size(), text.size() - prefix.size() - 1);
-    if (auto edges = edges_in(inside)) return Neighbours{.kind = Neighbours::Kind::graph, .edges = *std::move(edges)};
+  if (const auto inside = argument_of(text, "graph")) {
+    if (auto edges = edges_in(*inside)) return Neighbours{.kind = Neighbours::Kind::graph, .edges = *std::move(edges)};
   }
   return make_error(
       Code::invalid_argument,

@@ -1,12 +1,11 @@
 #include "mangrove/train/reduction.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "mangrove/data/loader.h"
+#include "mangrove/train/argument.h"
 
 namespace mangrove::train {
 namespace {
@@ -92,25 +91,12 @@ void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std
 
 }  // namespace
 
-namespace {
-
-/// The number in "name(number)"; nothing where the text is another.
-std::optional<std::int64_t> number_in(const std::string& text, const std::string& name) {
-  if (!text.starts_with(name + "(") || !text.ends_with(")")) return {};
-  std::int64_t number = 0;
-  const char* const last = text.data() + text.size() - 1;
-  const auto [end, code] = std::from_chars(text.data() + name.size() + 1, last, number);
-  return code == std::errc() && end == last ? std::optional(number) : std::nullopt;
-}
-
-}  // namespace
-
 Result<Topology> parse_topology(const std::string& text) {
   if (text.empty() || text == "ring") return Topology{};
   if (text == "tree") return Topology{Topology::Kind::tree, 0};
-  if (const auto group = number_in(text, "two_level"); group && *group >= 2)
+  if (const auto group = number_argument_of(text, "two_level"); group && *group >= 2)
     return Topology{Topology::Kind::two_level, *group};
-  if (const auto servers = number_in(text, "servers"); servers && *servers >= 1 && *servers <= 1'000'000)
+  if (const auto servers = number_argument_of(text, "servers"); servers && *servers >= 1 && *servers <= 1'000'000)
     return Topology{Topology::Kind::servers, *servers};
   return make_error(Code::invalid_argument,
                     "topology: must be ring, tree, two_level(G) with a number from 2 on in place of G, or servers(S) "
