@@ -106,6 +106,14 @@ Optimizer::Optimizer(const OptimizerOptions& options, const OptimizerRow& row, s
   }
 }
 
+void Optimizer::move_to(std::vector<Parameter> parameters) {
+  const auto same_sizes = [](const Parameter& a, const Parameter& b) {
+    return a.value.size() == b.value.size() && a.gradient.size() == b.gradient.size();
+  };
+  MG_CHECK(std::equal(parameters.begin(), parameters.end(), parameters_.begin(), parameters_.end(), same_sizes));
+  parameters_ = std::move(parameters);
+}
+
 void Optimizer::step(float learning_rate, std::int64_t step, int threads) {
   constexpr std::size_t kWorthThreads = 1 << 14;
   MG_CHECK(step >= 1 && threads >= 1);

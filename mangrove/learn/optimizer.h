@@ -74,6 +74,8 @@ class Optimizer {
   /// The spans must outlive the optimiser. errors: those of check_options.
   static Result<Optimizer> create(const OptimizerOptions& options, std::vector<Parameter> parameters);
 
+  /// The same parameters, with the same layouts, lie here from now on; what is remembered of them stays.
+  void move_to(std::vector<Parameter> parameters);
   /// One update of all parameters. step: counts from 1. threads: of the kernels; the result does not depend on them.
   void step(float learning_rate, std::int64_t step, int threads = 1);
 

@@ -17,22 +17,9 @@ std::size_t steps_of(std::size_t samples, std::size_t batch) {
 
 }  // namespace
 
-Result<std::unique_ptr<LocalSteps>> LocalSteps::create(Graph graph, const Recipe& recipe, const TrainJob& job,
-                                                       net::RoleContext& context,
-                                                       std::optional<net::Message>& interruption) {
-  Recipe own = recipe;
-  own.ema_decay = 0;  // the leader keeps the average
-  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), own));
-  return std::unique_ptr<LocalSteps>(new LocalSteps(std::move(master), job, context, interruption));
-}
-
-LocalSteps::LocalSteps(std::unique_ptr<Master> master, const TrainJob& job, net::RoleContext& context,
+LocalSteps::LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, net::RoleContext& context,
                        std::optional<net::Message>& interruption)
-    : master_(std::move(master)),
-      job_(job),
-      context_(context),
-      flat_(master_->values().size()),
-      interruption_(interruption) {}
+    : optimizer_options_(optimizer), job_(job), context_(context), interruption_(interruption) {}
 
 bool LocalSteps::accepts(const Work& work) const {
   const auto steps = steps_of(static_cast<std::size_t>(work.samples_size()), static_cast<std::size_t>(job_.batch()));
@@ -62,6 +49,7 @@ std::vector<LocalSteps::Batch> LocalSteps::batches(const Work& work) const {
 Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn::Replica& replica, Source& source) {
   const std::vector<Batch> all = batches(work);
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
+  MG_RETURN_IF_ERROR(take_up(replica));
   learn::BatchStats stats;
   last_told_ = context_.clock.now();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -73,26 +61,32 @@ Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn
     }
     const auto stream = static_cast<std::uint64_t>(i);
     replica.seed(learn::step_seed(job_.seed() + stream, work.version(), context_.endpoint.rank()));
-    stats += step(batch, work.learning_rates(static_cast<int>(i)), replica);
+    stats += replica.compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
+    optimizer_->step(work.learning_rates(static_cast<int>(i)), ++steps_, context_.threads);
     if (i + 1 == all.size()) break;
     MG_TRY(const bool interrupted, is_interrupted());
     if (interrupted) return std::optional<learn::BatchStats>();
     tell_leader(work.round(), stats.count);
   }
+  const auto parameters = static_cast<std::size_t>(replica.parameter_elements());
+  values_.resize(parameters + static_cast<std::size_t>(replica.state_elements()));
+  replica.read_parameters(std::span(values_).first(parameters));
+  replica.read_states(std::span(values_).subspan(parameters));
   return std::optional(stats);
 }
 
-learn::BatchStats LocalSteps::step(const data::Batch& batch, float learning_rate, learn::Replica& replica) {
-  const learn::BatchStats stats = replica.compute_gradients(batch, 1.0f);
-  const auto parameters = static_cast<std::size_t>(replica.parameter_elements());
-  replica.read_gradients(std::span(flat_).first(parameters));
-  replica.read_states(std::span(flat_).subspan(parameters));
-  body_.clear();
-  net::append_floats(body_, flat_);
-  const Master::Part part{body_, stats.count};
-  master_->step(std::span(&part, 1), learning_rate, ++steps_);
-  replica.write_parameters(values().first(parameters));
-  return stats;
+/// Points the optimizer to the buffers of this replica: there is a new one after each evaluation.
+Status LocalSteps::take_up(learn::Replica& replica) {
+  const std::vector<bool> spared = learn::spared_from_decay(replica.graph());
+  std::vector<learn::Optimizer::Parameter> parameters;
+  for (const auto& view : replica.execution().parameters())
+    parameters.push_back({view.value, view.gradient, spared[parameters.size()]});
+  if (optimizer_) {
+    optimizer_->move_to(std::move(parameters));
+  } else {
+    MG_TRY(optimizer_, learn::Optimizer::create(optimizer_options_, std::move(parameters)));
+  }
+  return {};
 }
 
 /// Whatever comes from the leader meanwhile means that nobody waits for this work any more.

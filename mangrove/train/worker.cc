@@ -66,7 +66,7 @@ class Worker {
   std::unique_ptr<Sources> data_;
   std::unique_ptr<learn::Replica> replica_;
   std::unique_ptr<Reducer> reducer_;        // of all_reduce only
-  std::unique_ptr<LocalSteps> local_;       // where steps_locally()
+  std::optional<LocalSteps> local_;         // where steps_locally()
   std::optional<Averager> averager_;        // of gossip only
   bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
@@ -102,9 +102,7 @@ Status Worker::prepare() {
     MG_TRY(const Topology topology, parse_topology(job_.topology()));
     MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_), interruption_));
   }
-  if (steps_locally()) {
-    MG_TRY(local_, LocalSteps::create(*graph_, recipe, job_, context_, interruption_));
-  }
+  if (steps_locally()) local_.emplace(recipe.optimizer, job_, context_, interruption_);
   if (job_.strategy() == "gossip") averager_.emplace(context_, step_timeout(job_) / 3, interruption_);
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
@@ -161,12 +159,13 @@ Status Worker::make_replica(const Graph& graph, Mode mode) {
 /// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
 /// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
 /// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
-/// remembers) and the state, in a message and out of it; where it makes steps of its own, the same but sums and state.
+/// remembers) and the state, in a message and out of it; where it makes steps of its own, values and what the optimizer
+/// remembers.
 learn::MemoryBudget Worker::memory_budget(const Graph& graph) const {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = job_.batch() * data_->train().dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (reduces() ? 15 : steps_locally() ? 12 : 4) * weights;
+  const Bytes held = (reduces() ? 15 : steps_locally() ? 7 : 4) * weights;
   return {.limit = job_.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
 }
 
