@@ -1,6 +1,7 @@
 #include "mangrove/data/cifar.h"
 
 #include <algorithm>
+#include <array>
 
 #include "mangrove/data/file_bytes.h"
 
@@ -30,46 +31,42 @@ struct Variant {
   std::size_t record_bytes() const { return label_bytes + kPixels; }
 };
 
+/// A file of records, and the bytes before the pixels of each.
+struct Records {
+  FileBytes file;
+  std::vector<std::uint8_t> labels;
+};
+
 /// Records of fixed size over several files.
 class Cifar final : public Dataset {
  public:
-  Cifar(const Variant& variant, std::vector<FileBytes> files, std::vector<std::string> class_names)
-      : variant_(variant), files_(std::move(files)), class_names_(std::move(class_names)) {
-    for (const FileBytes& file : files_) {
-      size_ += static_cast<std::uint32_t>(file.bytes().size() / variant_.record_bytes());
-      ends_.push_back(size_);
+  Cifar(const Variant& variant, std::vector<Records> files, std::vector<std::string> class_names)
+      : variant_(variant), class_names_(std::move(class_names)) {
+    for (Records& records : files) {
+      labels_.insert(labels_.end(), records.labels.begin(), records.labels.end());
+      files_.push_back(std::move(records.file));
+      ends_.push_back(size());
     }
   }
 
-  std::uint32_t size() const override { return size_; }
+  std::uint32_t size() const override { return static_cast<std::uint32_t>(labels_.size() / variant_.label_bytes); }
   Shape sample_shape() const override { return {3, 32, 32}; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
   const CoarseLabels* coarse() const override { return coarse_.names.empty() ? nullptr : &coarse_; }
   std::string title() const override { return std::string(variant_.title); }
-  std::int32_t label(std::uint32_t index) const override {
-    const auto sample = record(index);
-    const std::int32_t label = sample[variant_.label_at];
-    files_[file_of(index)].release(sample);
-    return label;
+  std::int32_t label(std::uint32_t index) const override { return label_byte(index, variant_.label_at); }
+  std::uint8_t label_byte(std::uint32_t index, std::size_t at) const {
+    return labels_[index * variant_.label_bytes + at];
   }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
-    MG_CHECK(out.size() == kPixels);
-    const auto pixels = record(index).subspan(variant_.label_bytes);
-    std::ranges::transform(pixels, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
-    files_[file_of(index)].release(pixels);
-    return {};
-  }
-
-  std::size_t file_of(std::uint32_t index) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
-  }
-
-  std::span<const std::uint8_t> record(std::uint32_t index) const {
-    MG_CHECK(index < size_);
-    const std::size_t file = file_of(index);
+    MG_CHECK(out.size() == kPixels && index < size());
+    const auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
     const std::uint32_t first = file == 0 ? 0 : ends_[file - 1];
-    return files_[file].bytes().subspan((index - first) * variant_.record_bytes(), variant_.record_bytes());
+    std::array<std::uint8_t, kPixels> pixels;
+    MG_RETURN_IF_ERROR(files_[file].copy((index - first) * variant_.record_bytes() + variant_.label_bytes, pixels));
+    std::ranges::transform(pixels, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
+    return {};
   }
 
   void set_coarse(CoarseLabels coarse) { coarse_ = std::move(coarse); }
@@ -77,25 +74,30 @@ class Cifar final : public Dataset {
  private:
   const Variant& variant_;
   std::vector<FileBytes> files_;
-  std::vector<std::uint32_t> ends_;  // index behind the last record of each file
+  std::vector<std::uint8_t> labels_;  // label_bytes of each record
+  std::vector<std::uint32_t> ends_;   // index behind the last record of each file
   std::vector<std::string> class_names_;
   CoarseLabels coarse_;
-  std::uint32_t size_ = 0;
 };
 
-Result<FileBytes> map_records(const Variant& variant, const fs::path& path) {
-  MG_TRY(FileBytes file, FileBytes::map(path));
-  const std::size_t record = variant.record_bytes(), size = file.bytes().size();
+Result<Records> open_records(const Variant& variant, const fs::path& path) {
+  Records records;
+  MG_TRY(records.file, FileBytes::map(path));
+  const std::size_t record = variant.record_bytes(), size = records.file.bytes().size();
   if (size == 0 || size % record != 0)
     return make_error(Code::data_loss, path.string() + ": " + std::to_string(size) +
                                            " bytes found, a multiple of the " + std::to_string(record) +
                                            " bytes of a record expected");
-  for (std::size_t start = 0; start < size; start += record)
-    if (const int label = file.bytes()[start + variant.label_at]; label >= variant.classes)
+  records.labels.resize(size / record * variant.label_bytes);
+  for (std::size_t i = 0; i < size / record; ++i) {
+    const std::span<std::uint8_t> labels(records.labels.data() + i * variant.label_bytes, variant.label_bytes);
+    MG_RETURN_IF_ERROR(records.file.copy(i * record, labels));
+    if (const int label = labels[variant.label_at]; label >= variant.classes)
       return make_error(Code::data_loss, path.string() + ": label " + std::to_string(label) + " of record " +
-                                             std::to_string(start / record) + ": expected 0 to " +
+                                             std::to_string(i) + ": expected 0 to " +
                                              std::to_string(variant.classes - 1));
-  return file;
+  }
+  return records;
 }
 
 /// One name a line; empty lines at the end do not count.
@@ -117,9 +119,9 @@ Result<std::vector<std::string>> read_names(const fs::path& path, std::int32_t e
 Result<std::shared_ptr<Cifar>> open(const Variant& variant, Split split, const fs::path& data_folder) {
   const fs::path folder = data_folder / variant.folder;
   const auto names = split == Split::train ? variant.train_files : variant.test_files;
-  std::vector<FileBytes> files;
+  std::vector<Records> files;
   for (const std::string_view name : names) {
-    Result<FileBytes> file = map_records(variant, folder / name);
+    Result<Records> file = open_records(variant, folder / name);
     if (!file.ok() && file.code() == Code::not_found)
       return make_error(Code::not_found, std::string(variant.name) + ": " + std::string(name) + " not in " +
                                              folder.string() + "; " + std::string(variant.advice));
@@ -185,13 +187,12 @@ Result<CoarseLabels> find_coarse(const Cifar& dataset, const fs::path& folder) {
   MG_TRY(coarse.names, read_names(folder / kCoarseNames, kCoarse.classes));
   coarse.of_class.assign(static_cast<std::size_t>(dataset.classes()), -1);
   for (std::uint32_t i = 0; i < dataset.size(); ++i) {
-    const auto record = dataset.record(i);
-    const std::int32_t found = record[kCoarseLabel];
-    std::int32_t& known = coarse.of_class[record[kFineLabel]];
+    const std::int32_t found = dataset.label_byte(i, kCoarseLabel), fine = dataset.label_byte(i, kFineLabel);
+    std::int32_t& known = coarse.of_class[static_cast<std::size_t>(fine)];
     if (found >= kCoarse.classes || (known >= 0 && known != found))
       return make_error(Code::data_loss,
                         folder.string() + ": sample " + std::to_string(i) + ": coarse class " + std::to_string(found) +
-                            " of fine class " + std::to_string(record[kFineLabel]) + ": expected " +
+                            " of fine class " + std::to_string(fine) + ": expected " +
                             (known >= 0 ? std::to_string(known) + ", as of other samples" : "0 to 19"));
     known = found;
   }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mangrove/base/check.h"
+
 namespace mangrove::data {
 namespace {
 
@@ -20,37 +22,63 @@ Error map_error(const fs::path& path, const std::string& reason, int number) {
   return make_error(code, path.string() + ": cannot read: " + reason);
 }
 
+/// An open file, and where it is mapped.
+struct MappedFile {
+  explicit MappedFile(int descriptor) : file(descriptor) {}
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    if (start != MAP_FAILED) ::munmap(start, size);
+    ::close(file);
+  }
+
+  const int file;
+  void* start = MAP_FAILED;
+  std::size_t size = 0;
+};
+
 }  // namespace
 
 Result<FileBytes> FileBytes::map(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return map_error(path, std::strerror(errno), errno);
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&file, [](const int* fd) { ::close(*fd); });
+  const auto mapped = std::make_shared<MappedFile>(file);
   struct stat info {};
   if (::fstat(file, &info) != 0) return map_error(path, std::strerror(errno), errno);
   if (!S_ISREG(info.st_mode)) return map_error(path, "not a regular file", 0);
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) return FileBytes();  // an empty range cannot be mapped
-  void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (start == MAP_FAILED) return map_error(path, std::strerror(errno), errno);
-  std::shared_ptr<const void> owner(start, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  return FileBytes(std::move(owner), {static_cast<const std::uint8_t*>(start), size}, true);
+  mapped->size = static_cast<std::size_t>(info.st_size);
+  if (mapped->size == 0) return FileBytes();  // an empty range cannot be mapped
+  mapped->start = ::mmap(nullptr, mapped->size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (mapped->start == MAP_FAILED) return map_error(path, std::strerror(errno), errno);
+  FileBytes content(mapped, {static_cast<const std::uint8_t*>(mapped->start), mapped->size});
+  content.file_ = file;
+  content.path_ = path.string();
+  return content;
 }
 
 FileBytes FileBytes::of(std::string content) {
   const auto owner = std::make_shared<const std::string>(std::move(content));
-  return FileBytes(owner, {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()}, false);
+  return FileBytes(owner, {reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size()});
 }
 
-void FileBytes::release(std::span<const std::uint8_t> part) const {
-  // Linux maps the pages around one that is touched too, 16 of them.
-  constexpr std::uintptr_t kAround = 64 << 10;
-  if (!is_mapped_ || part.empty()) return;
-  const auto first = reinterpret_cast<std::uintptr_t>(bytes_.data());
-  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()), end = begin + part.size();
-  const std::uintptr_t from = std::max(first, begin / kAround * kAround);
-  const std::uintptr_t to = std::min(first + bytes_.size(), (end + kAround - 1) / kAround * kAround);
-  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // a hint: its failure changes nothing
+Status FileBytes::copy(std::size_t offset, std::span<std::uint8_t> out) const {
+  MG_CHECK(offset <= bytes_.size() && out.size() <= bytes_.size() - offset);
+  if (file_ < 0) {
+    std::ranges::copy(bytes_.subspan(offset, out.size()), out.begin());
+    return {};
+  }
+  while (!out.empty()) {
+    const ::ssize_t count = ::pread(file_, out.data(), out.size(), static_cast<::off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      return make_error(Code::data_loss, path_ + ": byte " + std::to_string(offset) + " of " +
+                                             std::to_string(bytes_.size()) + " cannot be read any more: " +
+                                             (count < 0 ? std::strerror(errno) : "the file has become shorter"));
+    }
+    out = out.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::size_t>(count);
+  }
+  return {};
 }
 
 }  // namespace mangrove::data

@@ -22,18 +22,19 @@ class FileBytes {
   static FileBytes of(std::string content);
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
-  /// Gives back the memory of a part that was read and is not needed for a while; it can be read again all the same.
-  /// So a file that is read here and there does not grow into this process's resident memory; the system's cache keeps
-  /// it. Nothing for bytes that are no mapped file.
-  void release(std::span<const std::uint8_t> part) const;
+  /// Copies those from `offset` on, as many as `out` takes, all of which must be there. A part of a mapped file does
+  /// not become resident memory of this process by it, as it does when bytes() are read; the system's cache keeps it.
+  /// errors: data_loss (a mapped file cannot be read any more).
+  Status copy(std::size_t offset, std::span<std::uint8_t> out) const;
 
  private:
-  FileBytes(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes, bool is_mapped)
-      : owner_(std::move(owner)), bytes_(bytes), is_mapped_(is_mapped) {}
+  FileBytes(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
 
   std::shared_ptr<const void> owner_;
   std::span<const std::uint8_t> bytes_;
-  bool is_mapped_ = false;
+  int file_ = -1;     // the mapped one, which the owner closes
+  std::string path_;  // its
 };
 
 }  // namespace mangrove::data

@@ -22,8 +22,8 @@ class IdxFile {
   const std::vector<std::uint32_t>& sizes() const { return sizes_; }
   /// As many as the product of sizes().
   std::span<const std::uint8_t> elements() const { return file_.bytes().subspan(header_bytes_); }
-  /// See FileBytes::release.
-  void release(std::span<const std::uint8_t> part) const { file_.release(part); }
+  /// Copies elements, from `first` on; see FileBytes::copy.
+  Status copy(std::size_t first, std::span<std::uint8_t> out) const { return file_.copy(header_bytes_ + first, out); }
 
  private:
   IdxFile(FileBytes file, std::vector<std::uint32_t> sizes)

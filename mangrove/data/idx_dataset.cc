@@ -24,9 +24,9 @@ class IdxDataset final : public Dataset {
     MG_CHECK(index < size());
     const std::size_t pixels = std::size_t{images_.sizes()[1]} * images_.sizes()[2];
     MG_CHECK(out.size() == pixels);
-    const auto image = images_.elements().subspan(index * pixels, pixels);
+    std::vector<std::uint8_t> image(pixels);
+    MG_RETURN_IF_ERROR(images_.copy(index * pixels, image));
     std::ranges::transform(image, out.begin(), [](std::uint8_t pixel) { return static_cast<float>(pixel) / 255.0f; });
-    images_.release(image);
     return {};
   }
 
