@@ -107,6 +107,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_topology(settings.topology);
   job.set_neighbours(settings.neighbours);
   job.set_split(settings.split);
+  job.set_balance(settings.balance);
   job.set_local_steps(settings.local_steps);
   job.set_local_epochs(settings.local_epochs);
   job.set_client_fraction(static_cast<float>(settings.client_fraction));

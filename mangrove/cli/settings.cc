@@ -84,6 +84,9 @@ Keys TrainSettings::keys() {
            "of federated, gossip, which samples are whose: iid: dealt out anew every epoch; dirichlet(A): uneven "
            "classes, the more "
            "the lower A; by_label(K): K classes each; by_size(A,B,...): in these proportions");
+  keys.add("balance", balance,
+           "of strategies whose workers wait for each other: equal: each gets as many samples; speed: in proportion to "
+           "its measured speed, so that all are done at once");
   keys.add("local_steps", local_steps, "of federated, gossip: steps that a worker makes by itself between two averages",
            1, 1'000'000);
   keys.add(

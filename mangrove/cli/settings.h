@@ -56,6 +56,7 @@ struct TrainSettings {
   std::string topology = "ring";
   std::string neighbours = "ring";
   std::string split = "iid";
+  std::string balance = "equal";
   std::int64_t local_steps = 16;
   std::int64_t local_epochs = 0;  // in place of local_steps
   double client_fraction = 1, outer_learning_rate = 1, outer_momentum = 0;

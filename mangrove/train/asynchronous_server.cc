@@ -65,9 +65,9 @@ bool AsynchronousServer::may_go_on(net::Rank rank) const {
 /// Gives a worker its samples, and reserves those that come after, so that it can load them meanwhile. Towards the end
 /// of an epoch nothing is reserved: others may be free sooner.
 void AsynchronousServer::start(net::Rank rank) {
-  if (!work().holds(rank)) work().assign(std::span(&rank, 1), batch());
+  if (!work().holds(rank)) work().assign({{rank, batch()}});
   if (!work().holds(rank)) return;
-  if (work().pending_count() >= batch() * workers().in_use().size()) work().assign(std::span(&rank, 1), batch());
+  if (work().pending_count() >= batch() * workers().in_use().size()) work().assign({{rank, batch()}});
   const auto parts = work().parts(rank);
   const EpochWork::Samples next = parts.size() > 1 ? parts[1] : EpochWork::Samples();
   workers().give(rank, training(parts[0], next, /*next_epoch=*/false), master().values());

@@ -26,18 +26,18 @@ bool EpochWork::has_for(net::Rank rank) const {
   return !pending_of(rank).empty() || !pending_of(kNobody).empty();
 }
 
-std::map<net::Rank, EpochWork::Samples> EpochWork::preview(std::span<const net::Rank> ranks, std::size_t batch) const {
-  const auto own = [&](net::Rank rank) { return std::min(pending_of(rank).size(), batch); };
+std::map<net::Rank, EpochWork::Samples> EpochWork::preview(const Rooms& rooms) const {
+  const auto own = [&](net::Rank rank) { return std::min(pending_of(rank).size(), rooms.at(rank)); };
   const Pending& common = pending_of(kNobody);
   std::size_t room = 0;
-  for (const net::Rank rank : ranks) room += batch - own(rank);
+  for (const auto& [rank, most] : rooms) room += most - own(rank);
   const std::size_t count = std::min(common.size(), room);
   std::map<net::Rank, Samples> parts;
   std::size_t room_before = 0, first = 0;
-  for (const net::Rank rank : ranks) {
+  for (const auto& [rank, most] : rooms) {
     const auto own_end = pending_of(rank).begin() + static_cast<std::ptrdiff_t>(own(rank));
     Samples samples(pending_of(rank).begin(), own_end);
-    room_before += batch - own(rank);
+    room_before += most - own(rank);
     const std::size_t last = room == 0 ? 0 : count * room_before / room;
     samples.insert(samples.end(), common.begin() + static_cast<std::ptrdiff_t>(first),
                    common.begin() + static_cast<std::ptrdiff_t>(last));
@@ -47,10 +47,10 @@ std::map<net::Rank, EpochWork::Samples> EpochWork::preview(std::span<const net::
   return parts;
 }
 
-std::map<net::Rank, EpochWork::Samples> EpochWork::assign(std::span<const net::Rank> ranks, std::size_t batch) {
-  std::map<net::Rank, Samples> parts = preview(ranks, batch);
+std::map<net::Rank, EpochWork::Samples> EpochWork::assign(const Rooms& rooms) {
+  std::map<net::Rank, Samples> parts = preview(rooms);
   for (const auto& [rank, samples] : parts) {
-    const std::size_t own = std::min(pending_of(rank).size(), batch);
+    const std::size_t own = std::min(pending_of(rank).size(), rooms.at(rank));
     take(rank, own);
     take(kNobody, samples.size() - own);
     held_[rank].push_back(samples);

@@ -28,12 +28,14 @@ class EpochWork {
   EpochWork(const Samples& order, std::shared_ptr<const std::vector<net::Rank>> owners);
   static constexpr net::Rank kNobody = 0;
 
-  /// Gives each rank the next of its own samples, up to `batch`; and of those without an owner the next
-  /// min(pending, room left), to each a contiguous part in proportion to its room. Without owners sizes differ by at
-  /// most one. Ranks that get none are left out.
-  std::map<net::Rank, Samples> assign(std::span<const net::Rank> ranks, std::size_t batch);
+  /// The most samples that each rank is to get.
+  using Rooms = std::map<net::Rank, std::size_t>;
+  /// Gives each rank the next of its own samples, up to its room; and of those without an owner the next
+  /// min(pending, room left), to each a contiguous part in proportion to its room left: in equal rooms sizes differ by
+  /// at most one then. Ranks that get none are left out.
+  std::map<net::Rank, Samples> assign(const Rooms& rooms);
   /// What assign() would give, without giving it.
-  std::map<net::Rank, Samples> preview(std::span<const net::Rank> ranks, std::size_t batch) const;
+  std::map<net::Rank, Samples> preview(const Rooms& rooms) const;
 
   /// The rank has done the oldest part that it holds. Returns how many samples that were.
   std::size_t finish(net::Rank rank);

@@ -53,7 +53,7 @@ class EvaluationRun {
       // Whole batches, so that their composition, and with it the loss, does not depend on who was when ready.
       const auto batch = static_cast<std::size_t>(task_.batch);
       const std::size_t batches = std::min((share + batch - 1) / batch, kBatches);
-      const auto parts = work_.assign(std::span(&rank, 1), batches * batch);
+      const auto parts = work_.assign({{rank, batches * batch}});
       if (parts.empty()) return;
       const EpochWork::Samples& samples = parts.begin()->second;
       Work work;

@@ -87,7 +87,7 @@ void FederatedLeader::start() {
   const std::size_t all = workers().in_use().size();
   const bool is_everyone = is_synchronous() && clients_of(all) == all;
   for (auto& [rank, work] : assign(ranks, share(all))) {
-    set_local_steps(work);
+    set_local_steps(work, share(all));
     if (!is_everyone) work.clear_next_samples();  // who gets them is not known yet
     started_with_[rank] = step();
     workers().give(rank, work, master().values());

@@ -65,7 +65,8 @@ Status GossipLeader::welcome() {
 }
 
 void GossipLeader::start() {
-  auto works = assign(workers().ready(), static_cast<std::size_t>(local_steps(job())) * batch());
+  const std::size_t share = static_cast<std::size_t>(local_steps(job())) * batch();
+  auto works = assign(workers().ready(), share);
   group_.clear();
   for (const auto& [rank, work] : works) group_.insert(rank);
   const Adjacency links = adjacency(neighbours_, net::RankSet(group_.begin(), group_.end()),
@@ -74,7 +75,7 @@ void GossipLeader::start() {
   std::string values;  // for those who need them
   net::append_floats(values, master().values());
   for (auto& [rank, work] : works) {
-    set_local_steps(work);
+    set_local_steps(work, share);
     Averaging& averaging = *work.mutable_averaging();
     averaging.set_id(averagings_);
     if (const auto own = links.find(rank); own != links.end()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "mangrove/train/balance.h"
 #include "mangrove/train/consistency.h"
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/neighbours.h"
@@ -93,6 +94,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(parse_split(job.split()));
   MG_RETURN_IF_ERROR(parse_neighbours(job.neighbours()));
   MG_RETURN_IF_ERROR(parse_topology(job.topology()));
+  MG_RETURN_IF_ERROR(check_balance(job));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -103,6 +105,10 @@ Seconds step_timeout(const TrainJob& job) {
 
 Seconds checkpoint_interval(const TrainJob& job) {
   return job.checkpoint_every_s() > 0 ? job.checkpoint_every_s() : 30;
+}
+
+bool steps_locally(const TrainJob& job) {
+  return job.strategy() == "federated" || job.strategy() == "gossip";
 }
 
 std::int64_t local_steps(const TrainJob& job) {
@@ -123,6 +129,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("strategy", job.strategy());
   add("consistency", job.consistency());
   add("topology", job.topology());
+  add("balance", job.balance().empty() ? "equal" : job.balance());
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");
   add("data", job.data());
@@ -159,7 +166,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("loss", recipe.loss.name);
   add("label_smoothing", exact(recipe.loss.label_smoothing));
   if (job.strategy() == "gossip") add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
-  if (job.strategy() == "gossip" || job.strategy() == "federated") {
+  if (steps_locally(job)) {
     add("local_steps", std::to_string(local_steps(job)));
     add("split", job.split().empty() ? "iid" : job.split());
   }

@@ -16,6 +16,8 @@ Status check_job(const TrainJob& job);
 Seconds step_timeout(const TrainJob& job);
 Seconds checkpoint_interval(const TrainJob& job);
 
+/// Whether its workers make steps of their own between averages.
+bool steps_locally(const TrainJob& job);
 std::int64_t local_steps(const TrainJob& job);   // 16 where the job says 0
 float client_fraction(const TrainJob& job);      // 1
 float outer_learning_rate(const TrainJob& job);  // 1

@@ -23,7 +23,8 @@ Leader::Leader(const TrainJob& job, net::RoleContext& context, const Recipe& rec
       master_(std::move(master)),
       reports_(context),
       workers_(context, reports_, step_timeout(job)),
-      batch_(static_cast<std::size_t>(job.batch())) {}
+      batch_(static_cast<std::size_t>(job.batch())),
+      balance_(Balance::of(job)) {}
 
 Status Leader::run() {
   const Status status = train();
@@ -173,8 +174,8 @@ Work Leader::training(const EpochWork::Samples& samples, const EpochWork::Sample
   work.set_epoch(epoch_);
   work.mutable_samples()->Add(samples.begin(), samples.end());
   if (!next.empty()) {
-    const auto first_batch = next.begin() + static_cast<std::ptrdiff_t>(std::min(next.size(), batch_));
-    work.mutable_next_samples()->Add(next.begin(), first_batch);
+    const std::size_t first_batch = std::min(next.size(), static_cast<std::size_t>(most_in_batch(job_)));
+    work.mutable_next_samples()->Add(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(first_batch));
     work.set_next_epoch(epoch_ + (next_epoch ? passes() : 0));
   }
   return work;
@@ -189,11 +190,24 @@ EpochWork Leader::next_epoch_work() const {
   return epoch_ + passes() < job_.epochs() ? work_of_epoch(epoch_ + passes()) : EpochWork();
 }
 
+EpochWork::Rooms Leader::rooms(const net::RankSet& ranks, std::size_t count) {
+  if (balance_) {
+    const bool changed = balance_->observe(workers_.speeds(ranks), count);
+    EpochWork::Rooms shares = balance_->shares(ranks, count);
+    if (changed) reports_.balanced(shares, step_);
+    return shares;
+  }
+  EpochWork::Rooms equal;
+  for (const net::Rank rank : ranks) equal[rank] = count;
+  return equal;
+}
+
 std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t count) {
-  const auto parts = work_.assign(ranks, count);
+  const EpochWork::Rooms room = rooms(ranks, count);
+  const auto parts = work_.assign(room);
   // the first samples of the next epoch are loaded during the last step of this one
   const bool last_step = work_.pending_count() == 0;
-  const auto next = last_step ? next_epoch_work().preview(ranks, count) : work_.preview(ranks, count);
+  const auto next = last_step ? next_epoch_work().preview(room) : work_.preview(room);
   std::map<net::Rank, Work> works;
   for (const auto& [rank, samples] : parts) {
     const auto found = next.find(rank);
@@ -269,10 +283,15 @@ std::int64_t Leader::steps_done(std::int64_t taken) const {
   return epoch_ * steps_per_epoch() + (done - taken) * passes() / pace_.samples_per_step;
 }
 
-void Leader::set_local_steps(Work& work) const {
-  const std::int64_t batch = job_.batch(), steps = (work.samples_size() + batch - 1) / batch * passes();
+void Leader::set_local_steps(Work& work, std::size_t count) const {
+  const auto steps_on = [&](std::size_t samples) {
+    return static_cast<std::int64_t>((samples + batch_ - 1) / batch_) * passes();
+  };
+  const std::int64_t steps = steps_on(static_cast<std::size_t>(work.samples_size()));
+  const std::int64_t of_schedule = std::min(steps, steps_on(count));
   const std::int64_t first = steps_done(0), last = steps_per_epoch() * job_.epochs() - 1;
-  for (std::int64_t i = 0; i < steps; ++i) work.add_learning_rates(rate_at(std::min(first + i, last)));
+  for (std::int64_t i = 0; i < steps; ++i)
+    work.add_learning_rates(rate_at(std::min(first + i * of_schedule / steps, last)));
   work.set_passes(passes());
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/balance.h"
 #include "mangrove/train/epoch_work.h"
 #include "mangrove/train/evaluation.h"
 #include "mangrove/train/job_settings.h"
@@ -63,10 +64,12 @@ class Leader {
   /// Work for a worker, without values: to train on samples that it holds. next: what it gets after these, as far as is
   /// known; of the next epoch if next_epoch.
   Work training(const EpochWork::Samples& samples, const EpochWork::Samples& next, bool next_epoch) const;
-  /// The same for these workers, each with its part of the next samples, at most so many.
+  /// The same for these workers, each with its share of the next samples: at most so many with equal shares, and as
+  /// many in all where they go by speed.
   std::map<net::Rank, Work> assign(const net::RankSet& ranks, std::size_t count);
-  /// Lets the worker make steps of its own on the samples of this work, at the learning rates that come next.
-  void set_local_steps(Work& work) const;
+  /// Lets the worker make steps of its own on the samples of this work, at the learning rates that come next. count: as
+  /// of assign(); those who have more do not go ahead in the schedule.
+  void set_local_steps(Work& work, std::size_t count) const;
   /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of Workers::next.
   Result<std::optional<Workers::Answered>> take_news();
   /// The same. errors: besides, cancelled: the job is asked to stop, and a checkpoint was saved.
@@ -87,6 +90,7 @@ class Leader {
   void disown_lost();
   EpochWork work_of_epoch(std::int64_t epoch) const;
   EpochWork next_epoch_work() const;
+  EpochWork::Rooms rooms(const net::RankSet& ranks, std::size_t count);
   Status train_epoch();
   std::int64_t steps_per_epoch() const;
   float rate_at(std::int64_t position) const;
@@ -109,6 +113,8 @@ class Leader {
   Reports reports_;
   Workers workers_;
   const std::size_t batch_;
+
+  std::optional<Balance> balance_;  // nothing: shares are equal
 
   Hello data_;
   std::string settings_;  // see settings_text

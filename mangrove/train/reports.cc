@@ -127,6 +127,12 @@ void Reports::memory_plan(net::Rank rank, const MemoryPlan& plan) {
   if (std::exchange(plans_[rank], text) != text) event(std::move(text));
 }
 
+void Reports::balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step) {
+  Json list = Json::array();
+  for (const auto& [rank, samples] : shares) list.push_back({{"node", node(rank)}, {"samples", samples}});
+  event(dump(Json{{"event", "balanced"}, {"step", step}, {"shares", std::move(list)}}));
+}
+
 void Reports::resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step) {
   event(dump(Json{{"event", "resumed_with_other_workers"},
                   {"samples_per_step_before", samples_per_step_before},

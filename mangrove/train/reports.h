@@ -53,6 +53,9 @@ class Reports {
   /// The most memory that a worker's process has had, bytes.
   void peak_resident(net::Rank rank, Bytes bytes) { peaks_[rank] = bytes; }
 
+  /// Samples of a step, or of a round, go by speed from now on: so many to each.
+  void balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step);
+
   /// Updates of the values between those that a gradient was computed with and those that it changed.
   void staleness(std::int64_t updates) { ++staleness_[updates]; }
 

@@ -4,6 +4,7 @@
 
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/subset.h"
+#include "mangrove/train/balance.h"
 #include "mangrove/train/data_split.h"
 
 namespace mangrove::train {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<Sources>> Sources::open(const TrainJob& job, const net::R
   if (validation.ok()) sources->validation_.emplace(std::move(*validation), job.limit(), options);
   if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
   options.training = true;
+  options.batch = most_in_batch(job);
   sources->train_.emplace(std::move(train), job.limit(), options);
   MG_TRY(const DataSplit split, parse_split(job.split()));
   sources->tells_labels_ = split.kind != DataSplit::Kind::iid;

@@ -6,13 +6,14 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
-#include "mangrove/learn/checkpoint.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/averager.h"
+#include "mangrove/train/balance.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/local_steps.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/planned_replica.h"
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/reducer.h"
 #include "mangrove/train/source.h"
@@ -22,8 +23,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
-constexpr Seconds kWait = 5;            // for work; then it is waited for again, as long as the server is alive
+constexpr Seconds kWait = 5;  // for work; then it is waited for again, as long as the server is alive
 
 class Worker {
  public:
@@ -34,12 +34,8 @@ class Worker {
   using Phase = StepTimer::Phase;
   Status prepare();
   bool reduces() const { return job_.strategy() == "all_reduce"; }
-  bool steps_locally() const { return job_.strategy() == "federated" || job_.strategy() == "gossip"; }
   Status make_replica(const Graph& graph, Mode mode);
-  Status plan_replica();
-  Result<std::int64_t> resumed_micro_batch() const;
   learn::ReplicaOptions replica_options(Mode mode) const;
-  learn::MemoryBudget memory_budget(const Graph& graph) const;
   Status take_values(std::span<const float> values, Mode mode);
   void say_hello();
   Status handle(const Work& work, std::string_view body);
@@ -66,7 +62,7 @@ class Worker {
   std::unique_ptr<Sources> data_;
   std::unique_ptr<learn::Replica> replica_;
   std::unique_ptr<Reducer> reducer_;        // of all_reduce only
-  std::optional<LocalSteps> local_;         // where steps_locally()
+  std::optional<LocalSteps> local_;         // where workers make steps of their own
   std::optional<Averager> averager_;        // of gossip only
   bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
@@ -75,14 +71,6 @@ class Worker {
   std::size_t parameters_ = 0;              // elements
   std::vector<float> flat_;                 // values (see Master) on their way in; gradient and states on their way out
 };
-
-void describe(const learn::ProcessPlan& plan, MemoryPlan& message) {
-  message.set_micro_batch(plan.training.micro_batch);
-  message.set_micro_batches(plan.training.micro_batches());
-  message.set_recomputed_share(plan.training.recomputed_share);
-  message.set_predicted_peak(plan.predicted_peak());
-  message.set_unlimited(plan.training.unlimited);
-}
 
 Answer answer_with(const learn::BatchStats& stats) {
   Answer answer;
@@ -97,12 +85,14 @@ Status Worker::prepare() {
   MG_TRY(const Recipe recipe, recipe_of(job_));
   loss_ = recipe.loss;
   MG_TRY(data_, Sources::open(job_, context_));
-  MG_RETURN_IF_ERROR(plan_replica());
+  MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training),
+                                   data_->train().dataset().sample_shape(), context_.endpoint.rank()));
+  plan_ = replica_->plan();
   if (reduces()) {
     MG_TRY(const Topology topology, parse_topology(job_.topology()));
     MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_), interruption_));
   }
-  if (steps_locally()) local_.emplace(recipe.optimizer, job_, context_, interruption_);
+  if (steps_locally(job_)) local_.emplace(recipe.optimizer, job_, context_, interruption_);
   if (job_.strategy() == "gossip") averager_.emplace(context_, step_timeout(job_) / 3, interruption_);
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
@@ -110,39 +100,12 @@ Status Worker::prepare() {
   return {};
 }
 
-/// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
-/// 0: there is none.
-Result<std::int64_t> Worker::resumed_micro_batch() const {
-  if (job_.resume_from().empty()) return 0;
-  MG_TRY(const learn::Checkpoint checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
-  const auto worker = static_cast<std::size_t>(context_.endpoint.rank()) - 1;
-  if (worker >= checkpoint.micro_batches.size()) return 0;
-  const std::int64_t micro_batch = checkpoint.micro_batches[worker];
-  return micro_batch >= 0 && micro_batch <= job_.batch() ? micro_batch : 0;  // else of another job
-}
-
-Status Worker::plan_replica() {
-  std::int64_t micro_batch = job_.micro_batch();
-  if (micro_batch == 0) {
-    MG_TRY(micro_batch, resumed_micro_batch());
-  }
-  learn::ReplicaOptions options = replica_options(Mode::training);
-  options.memory = memory_budget(*graph_);
-  options.micro_batch = micro_batch;
-  auto replica = learn::Replica::create(*graph_, options);
-  if (!replica.ok() && replica.code() == Code::resource_exhausted && micro_batch != job_.micro_batch()) {
-    log_warn("resumed with another micro-batch", {{"before", micro_batch}, {"why", replica.error().message}});
-    options.micro_batch = job_.micro_batch();
-    replica = learn::Replica::create(*graph_, options);
-  }
-  if (!replica.ok()) return replica.error();
-  replica_ = *std::move(replica);
-  plan_ = replica_->plan();
-  return {};
-}
-
 learn::ReplicaOptions Worker::replica_options(Mode mode) const {
-  return {.batch = job_.batch(), .mode = mode, .backend = job_.backend(), .threads = context_.threads, .loss = loss_};
+  return {.batch = mode == Mode::training ? most_in_batch(job_) : job_.batch(),
+          .mode = mode,
+          .backend = job_.backend(),
+          .threads = context_.threads,
+          .loss = loss_};
 }
 
 /// One computed like all before it.
@@ -151,22 +114,9 @@ Status Worker::make_replica(const Graph& graph, Mode mode) {
   version_ = -1;
   learn::ReplicaOptions options = replica_options(mode);
   options.plan = plan_;
-  options.micro_batch = plan_->training.micro_batch;
+  options.micro_batch = std::min(options.batch, plan_->training.micro_batch);
   MG_TRY(replica_, learn::Replica::create(graph, options));
   return {};
-}
-
-/// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
-/// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
-/// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
-/// remembers) and the state, in a message and out of it; where it makes steps of its own, values and what the optimizer
-/// remembers.
-learn::MemoryBudget Worker::memory_budget(const Graph& graph) const {
-  constexpr Bytes kFloat = sizeof(float);
-  const Bytes weights = graph.parameter_elements() * kFloat;
-  const Bytes batch = job_.batch() * data_->train().dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (reduces() ? 15 : steps_locally() ? 7 : 4) * weights;
-  return {.limit = job_.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
 }
 
 /// Makes the replica one of these values. Evaluation gets a new one: what is compiled for inference may have its
@@ -241,7 +191,7 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
   round_ = work.round();
   const Mode mode = work.kind() == Work::TRAIN ? Mode::training : Mode::inference;
   if (!data_->of(work).has({work.samples().begin(), work.samples().end()})) return false;
-  if (mode == Mode::training && !(local_ ? fits_local_steps(work, body) : work.samples_size() <= job_.batch()))
+  if (mode == Mode::training && !(local_ ? fits_local_steps(work, body) : work.samples_size() <= most_in_batch(job_)))
     return false;
   if (work.has_reduction()) {
     timer_.enter(Phase::compute);  // the last step's update
@@ -274,7 +224,7 @@ Status Worker::train(const Work& work) {
   timer_.enter(Phase::compute);
   MG_TRY(const data::Batch batch, data_->train().take({work.samples().begin(), work.samples().end()}, work.epoch()));
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
-  if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch())
+  if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
     MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   if (work.has_reduction()) return train_together(work, batch);
@@ -358,8 +308,8 @@ Status Worker::train_together(const Work& work, const data::Batch& batch) {
 std::span<const float> Worker::share_of_sums(const Work& work) {
   const auto& ranks = work.reduction().ranks();
   const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank());
-  const Range part = part_of(flat_.size(), static_cast<std::size_t>(me - ranks.begin()),
-                             static_cast<std::size_t>(ranks.size()));
+  const Range part =
+      part_of(flat_.size(), static_cast<std::size_t>(me - ranks.begin()), static_cast<std::size_t>(ranks.size()));
   return std::span(flat_).subspan(part.first, part.count);
 }
 
@@ -389,6 +339,7 @@ Status Worker::evaluate(const Work& work) {
 void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> gradient) {
   answer.set_round(round);
   answer.set_peak_resident(peak_resident_memory());
+  answer.set_compute_s(timer_.computed());
   std::string payload = net::begin_payload(answer.SerializeAsString(), gradient.size_bytes());
   net::append_floats(payload, gradient);
   context_.endpoint.send(0, kAnswerTag, std::move(payload));

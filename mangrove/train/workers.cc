@@ -58,6 +58,12 @@ std::vector<std::int64_t> Workers::micro_batches() const {
   return sizes;
 }
 
+Balance::Speeds Workers::speeds(const net::RankSet& ranks) const {
+  Balance::Speeds speeds;
+  for (const net::Rank rank : ranks) speeds[rank] = workers_.at(rank).speed.speed();
+  return speeds;
+}
+
 net::RankSet Workers::ranks_not_out() const {
   net::RankSet ranks;
   for (const auto& [rank, worker] : workers_) {
@@ -295,6 +301,8 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     return {};
   }
   answered.body_offset = answered.payload.size() - parts->body.size();
+  const bool is_answer = answered.answer.round() == worker.round && fits(answered.answer, worker);
+  if (is_answer) worker.speed.add(answered.answer.count(), answered.answer.compute_s());  // late ones count too
   if (worker.state == State::silent || worker.state == State::abandoned) {  // late: of no use, but the worker is
     if (worker.state == State::silent) reports_.worker_back(rank);
     if (worker.state == State::abandoned) worker.misses = 0;
@@ -310,7 +318,7 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     take_done(rank, answered.answer.done());
     return {};
   }
-  if (!fits(answered.answer, worker) || parts->body.size() != worker.body_bytes) {
+  if (!is_answer || parts->body.size() != worker.body_bytes) {
     log_warn("answer does not fit the work", {{"rank", rank}, {"round", worker.round}});
     return {};
   }

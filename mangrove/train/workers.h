@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "mangrove/net/role.h"
+#include "mangrove/train/balance.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/reports.h"
 
@@ -34,6 +35,8 @@ class Workers {
   bool any_busy() const;
   /// Of each rank from 1 on, as its memory plan says; 0 where none was told.
   std::vector<std::int64_t> micro_batches() const;
+  /// Of these ranks, as their answers tell.
+  Balance::Speeds speeds(const net::RankSet& ranks) const;
 
   /// Sends work (its round is filled in) to a ready worker; it is busy until it is in the news.
   void give(net::Rank rank, Work work, std::span<const float> values);
@@ -93,6 +96,7 @@ class Workers {
     std::optional<Instant> answered;  // the last time, until it is given work
     Instant next_ping;                // while silent or starting
     int misses = 0;                   // deadlines since its last answer
+    SpeedMeter speed;
   };
 
   void add_newcomers(Instant now);

@@ -17,9 +17,15 @@ EpochWork::Samples order_of(std::uint32_t n) {
   return order;
 }
 
+EpochWork::Rooms equal(const net::RankSet& ranks, std::size_t room) {
+  EpochWork::Rooms rooms;
+  for (const net::Rank rank : ranks) rooms[rank] = room;
+  return rooms;
+}
+
 TEST(EpochWork, PartsAreContiguousAndNearlyEqual) {
   EpochWork work(order_of(10));
-  const auto parts = work.assign(std::vector<net::Rank>{1, 2, 3}, 4);
+  const auto parts = work.assign(equal({1, 2, 3}, 4));
   EXPECT_EQ(parts.at(1).size() + parts.at(2).size() + parts.at(3).size(), 10u);
   EpochWork::Samples joined;
   for (const auto& [rank, samples] : parts) {
@@ -32,30 +38,38 @@ TEST(EpochWork, PartsAreContiguousAndNearlyEqual) {
 
 TEST(EpochWork, FullStepsGiveEveryRankItsBatch) {
   EpochWork work(order_of(20));
-  for (const auto& [rank, samples] : work.assign(std::vector<net::Rank>{2, 5}, 4)) EXPECT_EQ(samples.size(), 4u);
+  for (const auto& [rank, samples] : work.assign(equal({2, 5}, 4))) EXPECT_EQ(samples.size(), 4u);
   EXPECT_EQ(work.pending_count(), 12u);
 }
 
 TEST(EpochWork, RanksWithoutSamplesAreLeftOut) {
   EpochWork work(order_of(2));
-  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2, 3}, 4).size(), 2u);
-  EXPECT_TRUE(work.assign(std::vector<net::Rank>{4}, 4).empty());
+  EXPECT_EQ(work.assign(equal({1, 2, 3}, 4)).size(), 2u);
+  EXPECT_TRUE(work.assign(equal({4}, 4)).empty());
   EXPECT_FALSE(work.done());
+}
+
+TEST(EpochWork, RoomsMayBeOfAnySize) {
+  using Parts = std::map<net::Rank, EpochWork::Samples>;
+  EpochWork work({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
+  EXPECT_EQ(work.assign({{1, 2}, {2, 1}, {3, 7}}), (Parts{{1, {0, 1}}, {2, {2}}, {3, {3, 4, 5, 6, 7, 8, 9}}}));
+  EXPECT_EQ(work.assign({{1, 2}, {2, 0}, {3, 8}}), (Parts{{1, {10}}, {3, {11, 12, 13, 14}}})) << "in proportion";
+  EXPECT_TRUE(work.assign({{1, 2}}).empty());
 }
 
 TEST(EpochWork, PreviewIsWhatTheNextStepGets) {
   EpochWork work(order_of(17));
   const std::vector<net::Rank> ranks = {1, 2};
-  work.assign(ranks, 4);
-  const auto preview = work.preview(ranks, 4);
+  work.assign(equal(ranks, 4));
+  const auto preview = work.preview(equal(ranks, 4));
   work.finish(1);
   work.finish(2);
-  EXPECT_EQ(work.assign(ranks, 4), preview);
+  EXPECT_EQ(work.assign(equal(ranks, 4)), preview);
 }
 
 TEST(EpochWork, GivingEverythingBackInReverseRestoresTheOrder) {
   EpochWork work(order_of(30));
-  work.assign(std::vector<net::Rank>{1, 2, 3}, 5);
+  work.assign(equal({1, 2, 3}, 5));
   for (const net::Rank rank : {3, 2, 1}) EXPECT_EQ(work.give_back(rank), 5u);
   EXPECT_EQ(work.unfinished(), order_of(30));
 }
@@ -63,8 +77,8 @@ TEST(EpochWork, GivingEverythingBackInReverseRestoresTheOrder) {
 TEST(EpochWork, PartsOfOneRankAreFinishedInTheirOrder) {
   EpochWork work(order_of(12));
   const net::Rank rank = 3;
-  const EpochWork::Samples first = work.assign(std::span(&rank, 1), 4).at(rank);
-  const EpochWork::Samples second = work.assign(std::span(&rank, 1), 5).at(rank);
+  const EpochWork::Samples first = work.assign({{rank, 4}}).at(rank);
+  const EpochWork::Samples second = work.assign({{rank, 5}}).at(rank);
   ASSERT_EQ(work.parts(rank).size(), 2u);
   EXPECT_EQ(work.parts(rank)[0], first);
   EXPECT_EQ(work.unfinished(), order_of(12));
@@ -83,21 +97,21 @@ std::shared_ptr<const std::vector<net::Rank>> owned_by(std::vector<net::Rank> ow
 TEST(EpochWork, OwnersGetTheirOwnSamplesAndNobodyElse) {
   EpochWork work({5, 4, 3, 2, 1, 0}, owned_by({1, 2, 1, 2, 1, 1}));
   using Parts = std::map<net::Rank, EpochWork::Samples>;
-  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2, 3}, 3), (Parts{{1, {5, 4, 2}}, {2, {3, 1}}}));
+  EXPECT_EQ(work.assign(equal({1, 2, 3}, 3)), (Parts{{1, {5, 4, 2}}, {2, {3, 1}}}));
   EXPECT_TRUE(work.has_for(1));
   EXPECT_FALSE(work.has_for(2));
-  EXPECT_TRUE(work.assign(std::vector<net::Rank>{2, 3}, 3).empty());
+  EXPECT_TRUE(work.assign(equal({2, 3}, 3)).empty());
   EXPECT_EQ(work.unfinished(), (EpochWork::Samples{5, 4, 2, 3, 1, 0}));
   EXPECT_EQ(work.give_back(1), 3u);
-  EXPECT_EQ(work.assign(std::vector<net::Rank>{1, 2}, 9), (Parts{{1, {5, 4, 2, 0}}}));
+  EXPECT_EQ(work.assign(equal({1, 2}, 9)), (Parts{{1, {5, 4, 2, 0}}}));
 }
 
 TEST(EpochWork, SamplesOfOwnersThatAreGoneAreForTheOthers) {
   EpochWork work({0, 1, 2, 3, 4, 5}, owned_by({1, 1, 1, 1, 2, 2}));
-  work.assign(std::vector<net::Rank>{1}, 2);
+  work.assign(equal({1}, 2));
   work.disown(1);
   EXPECT_EQ(work.give_back(1), 2u);
-  const auto parts = work.assign(std::vector<net::Rank>{2, 3}, 3);
+  const auto parts = work.assign(equal({2, 3}, 3));
   EXPECT_EQ(parts.at(2), (EpochWork::Samples{4, 5, 0}));  // its own, and a part in proportion to its room
   EXPECT_EQ(parts.at(3), (EpochWork::Samples{1, 2, 3}));
   EXPECT_EQ(work.pending_count(), 0u);
@@ -120,7 +134,7 @@ void run_random_epoch(std::uint64_t seed, bool is_owned) {
       if (random.below(3) > 0) ranks.push_back(rank);
     }
     std::erase_if(ranks, [&](net::Rank rank) { return gone.contains(rank); });
-    const auto parts = work.assign(ranks, batch);
+    const auto parts = work.assign(equal(ranks, batch));
     std::vector<net::Rank> holders;
     for (const auto& [rank, samples] : parts) holders.push_back(rank);
     random.shuffle(std::span(holders));

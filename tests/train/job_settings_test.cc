@@ -48,6 +48,12 @@ INSTANTIATE_TEST_SUITE_P(
                     BadJob{"checkpoint_every_s", [](TrainJob& job) { job.set_checkpoint_every_s(-1); }},
                     BadJob{"step_timeout_s", [](TrainJob& job) { job.set_step_timeout_s(-1); }},
                     BadJob{"neighbours", [](TrainJob& job) { job.set_neighbours("rings"); }},
+                    BadJob{"balance", [](TrainJob& job) { job.set_balance("fast"); }},
+                    BadJob{"balance",
+                           [](TrainJob& job) {
+                             job.set_balance("speed");
+                             job.set_consistency("async");
+                           }},
                     BadJob{"split", [](TrainJob& job) { job.set_split("by_label"); }},
                     BadJob{"local_steps", [](TrainJob& job) { job.set_local_steps(-1); }},
                     BadJob{"local_epochs", [](TrainJob& job) { job.set_local_epochs(-1); }},
@@ -63,6 +69,7 @@ TEST(SameSettings, NamesWhatDiffers) {
   EXPECT_TRUE(check_same_settings(before, before).ok());
   job.set_learning_rate(0.25f);
   job.set_seed(9);
+  job.set_balance("speed");
   const Status status = check_same_settings(before, settings_text(job, *recipe_of(job), graph, 32));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::invalid_argument);
@@ -70,6 +77,8 @@ TEST(SameSettings, NamesWhatDiffers) {
             std::string::npos)
       << status.error().message;
   EXPECT_NE(status.error().message.find("seed is '1'"), std::string::npos);
+  EXPECT_NE(status.error().message.find("balance is 'equal' in the checkpoint and 'speed' in this job"),
+            std::string::npos);
   EXPECT_EQ(status.error().message.find("batch"), std::string::npos);
 }
 

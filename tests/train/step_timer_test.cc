@@ -33,6 +33,7 @@ struct TimedWorker : testing::Test {
     timer.enter(Phase::compute);
     pass(2);
     timer.enter(Phase::encode);
+    EXPECT_DOUBLE_EQ(timer.computed(), 2);
     pass(0.5);
     timer.end_step();
   }

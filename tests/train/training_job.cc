@@ -115,6 +115,11 @@ const std::vector<StrategyCase>& every_strategy() {
       {"ring", [](TrainJob& job) { reduce(job, "ring"); }},
       {"tree", [](TrainJob& job) { reduce(job, "tree"); }},
       {"two_level", [](TrainJob& job) { reduce(job, "two_level(2)"); }},
+      {"balanced",
+       [](TrainJob& job) {
+         reduce(job, "ring");
+         job.set_balance("speed");
+       }},
       {"federated", [](TrainJob& job) { step_locally(job, "federated"); }},
       {"buffered",
        [](TrainJob& job) {

@@ -1,0 +1,65 @@
+#include "mangrove/train/planned_replica.h"
+
+#include "mangrove/base/log.h"
+#include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/balance.h"
+#include "mangrove/train/job_settings.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
+
+/// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
+/// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
+/// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
+/// remembers) and the state, in a message and out of it; where it makes steps of its own, values and what the optimizer
+/// remembers.
+learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const Shape& sample) {
+  constexpr Bytes kFloat = sizeof(float);
+  const Bytes weights = graph.parameter_elements() * kFloat;
+  const Bytes batch = most_in_batch(job) * sample.elements() * kFloat;
+  const Bytes held = (job.strategy() == "all_reduce" ? 15 : steps_locally(job) ? 7 : 4) * weights;
+  return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
+}
+
+/// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
+/// 0: there is none.
+Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
+  if (job.resume_from().empty()) return 0;
+  MG_TRY(const learn::Checkpoint checkpoint, learn::parse_checkpoint(job.resume_from()).context("resume"));
+  const auto worker = static_cast<std::size_t>(rank) - 1;
+  if (worker >= checkpoint.micro_batches.size()) return 0;
+  const std::int64_t micro_batch = checkpoint.micro_batches[worker];
+  return micro_batch >= 0 && micro_batch <= job.batch() ? micro_batch : 0;  // else of another job
+}
+
+}  // namespace
+
+Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
+                                                        learn::ReplicaOptions options, const Shape& sample,
+                                                        net::Rank rank) {
+  options.memory = memory_budget(graph, job, sample);
+  options.micro_batch = job.micro_batch();
+  if (options.micro_batch == 0) {
+    MG_TRY(options.micro_batch, resumed_micro_batch(job, rank));
+  }
+  if (options.micro_batch == 0) options.micro_batch = micro_batch_of_shares(job).value_or(0);
+  auto replica = learn::Replica::create(graph, options);
+  if (replica.ok() || replica.code() != Code::resource_exhausted || options.micro_batch == job.micro_batch())
+    return replica;
+  log_warn("there is not the memory for this micro-batch, another is taken",
+           {{"micro_batch", options.micro_batch}, {"why", replica.error().message}});
+  options.micro_batch = job.micro_batch();
+  return learn::Replica::create(graph, options);
+}
+
+void describe(const learn::ProcessPlan& plan, MemoryPlan& message) {
+  message.set_micro_batch(plan.training.micro_batch);
+  message.set_micro_batches(plan.training.micro_batches());
+  message.set_recomputed_share(plan.training.recomputed_share);
+  message.set_predicted_peak(plan.predicted_peak());
+  message.set_unlimited(plan.training.unlimited);
+}
+
+}  // namespace mangrove::train
