@@ -30,7 +30,9 @@ class FederatedLeader final : public Leader {
     const auto most = static_cast<std::int64_t>(std::min(goal(), clients_of(workers)) * share(workers));
     return std::min(most, samples_per_epoch());
   }
-  std::size_t workers_in_step(std::size_t workers) const override { return root_of(clients_of(workers)); }
+  std::size_t workers_in_step(std::size_t workers) const override {
+    return root_of(std::min(goal(), clients_of(workers)));
+  }
   std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
   float master_rate(float) const override { return outer_learning_rate(job()); }
 
@@ -76,7 +78,7 @@ Status FederatedLeader::advance() {
     if (answered) buffer_.push_back(std::move(*answered));
     // the samples of a worker that was lost are others' now, those of its answers too
     std::erase_if(buffer_, [&](const Workers::Answered& a) { return !work().holds(a.rank); });
-    if (!is_synchronous()) start();
+    if (!is_synchronous() && buffer_.size() < goal()) start();
   }
   return buffer_.empty() ? Status() : update();
 }
@@ -126,7 +128,7 @@ Status FederatedLeader::update() {
   for (const Workers::Answered& answered : answers) {
     const std::int64_t staleness = step() - answered.version;
     if (!is_synchronous()) reports().staleness(staleness);
-    const float weight = 1 / std::sqrt(1 + static_cast<float>(staleness));
+    const float weight = 1 / static_cast<float>(1 + staleness);
     parts.push_back({answered.body(), answered.answer.count(), weight});
   }
   return apply(answers, parts, 1);
