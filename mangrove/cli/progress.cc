@@ -41,6 +41,7 @@ std::string render_epoch(const json& e) {
 
 /// event node_lost: node=node-2 time_s=3.1
 std::string render_event(const json& e) {
+  if (e.value("event", "") == "advice") return "advice: " + advice_line(e);
   std::string line = "event " + e.value("event", "?") + ":";
   for (const auto& [key, value] : e.items())
     if (key != "event") line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
@@ -66,6 +67,11 @@ std::string progress_line(const json& p) {
   if (p.contains("images_per_s")) line += fmt::format("  {:.0f} images/s", number(p, "images_per_s"));
   if (p.contains("eta_s")) line += fmt::format("  {} left", format_seconds(number(p, "eta_s")));
   return line;
+}
+
+std::string advice_line(const json& a) {
+  const std::int64_t boards = a.value("boards", 0);
+  return fmt::format("use {} board{}: {}", boards, boards == 1 ? "" : "s", a.value("why", ""));
 }
 
 ProgressDisplay::ProgressDisplay(bool enabled) : enabled_(enabled), terminal_(::isatty(STDERR_FILENO) == 1) {}

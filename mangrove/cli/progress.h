@@ -15,6 +15,9 @@ std::string text_bar(double share, int width);
 /// A "progress" report as a line.
 std::string progress_line(const nlohmann::json& progress);
 
+/// The "advice" of a training, as an event or in its result: "use 1 board: ", and why.
+std::string advice_line(const nlohmann::json& advice);
+
 /// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place; elsewhere a plain
 /// line every few seconds. Events, and what each epoch came to, are printed as they come. threads: one at a time.
 class ProgressDisplay {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/units.h"
+#include "mangrove/cli/progress.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::cli {
@@ -44,7 +45,8 @@ std::string node_rows(const json& r) {
 
 std::string event_rows(const json& r) {
   std::string text;
-  for (const json& event : r.value("events", json::array())) text += row("event", event.dump());
+  for (const json& event : r.value("events", json::array()))
+    if (event.value("event", "") != "advice") text += row("event", event.dump());  // that has a row of its own
   return text;
 }
 
@@ -59,6 +61,7 @@ std::string train_table(const json& r) {
                             r.value("best_epoch", 0)));
   text += row("training time", format_seconds(r.value("train_seconds", 0.0)));
   text += row("training images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
+  if (r.contains("advice")) text += row("advice", advice_line(r["advice"]));
   return text + node_rows(r) + event_rows(r) + confusion_rows(r);
 }
 

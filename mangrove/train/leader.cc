@@ -35,6 +35,7 @@ Status Leader::run() {
 Status Leader::train() {
   MG_RETURN_IF_ERROR(prepare());
   start_ = last_checkpoint_ = last_report_ = context_.clock.now();
+  meter_ = JobMeter(train_seconds());
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
   while (epoch_ < job_.epochs() && !master_->best().is_stale(epoch_, recipe_.patience))
     MG_RETURN_IF_ERROR(train_epoch());
@@ -254,6 +255,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers) {
                                                 ": the loss is no number any more; try a lower learning_rate");
     }
     stats += {answer.loss(), answer.correct(), answer.count()};
+    meter_.add(answered.rank, answer.count(), answer.compute_s());
   }
   std::int64_t taken = 0;
   for (const Workers::Answered& answered : answers) taken += static_cast<std::int64_t>(work_.finish(answered.rank));
@@ -262,6 +264,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers) {
   recent_ += stats;
   samples_ += stats.count;
   ++step_;
+  watch_speed();
   return {};
 }
 
@@ -340,6 +343,24 @@ void Leader::report_progress() {
   last_report_ = context_.clock.now();
 }
 
+/// Says once, as soon as it is known, where one board alone would be faster.
+void Leader::watch_speed() {
+  meter_.end_update(train_seconds(), workers_.count());
+  if (is_advised_ || !meter_.is_settled()) return;
+  is_advised_ = true;
+  const std::optional<Advice> known = advice();
+  if (known && known->boards == 1) reports_.advice(*known);
+}
+
+/// By what was measured so far; nothing for one worker.
+std::optional<Advice> Leader::advice() const {
+  std::optional<Speed> speed = meter_.speed();
+  if (!speed) return std::nullopt;
+  speed->batch = job_.batch();
+  speed->samples_per_epoch = samples_per_epoch_;
+  return advise(*speed);
+}
+
 Result<Evaluation> Leader::evaluate(bool validation) {
   MG_RETURN_IF_ERROR(collect());
   const EvaluationTask task{.validation = validation,
@@ -372,6 +393,7 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds) {
   result.class_names = class_names(data_);
   result.best = master_->best();
   result.test_loss = test.loss;
+  result.advice = advice();
   reports_.result(result, test.confusion, model());
 }
 

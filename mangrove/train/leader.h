@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/advice.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/epoch_work.h"
 #include "mangrove/train/evaluation.h"
@@ -105,6 +106,8 @@ class Leader {
   Status stopped();
   Status save_checkpoint();
   void report_progress();
+  void watch_speed();
+  std::optional<Advice> advice() const;
 
   const TrainJob& job_;
   net::RoleContext& context_;
@@ -134,6 +137,8 @@ class Leader {
   Instant start_;  // of training in this run
   Seconds validation_seconds_ = 0, eval_seconds_ = 0;
   Instant last_report_, last_checkpoint_;
+  JobMeter meter_;
+  bool is_advised_ = false;
 };
 
 }  // namespace mangrove::train

@@ -42,6 +42,16 @@ Json counts(const std::map<std::int64_t, std::int64_t>& seen) {
   return list;
 }
 
+Json to_json(const Advice& advice) {
+  Json json = {{"boards", advice.boards},
+               {"predicted_speedup", advice.speedup},
+               {"compute_s", advice.compute},
+               {"exchange_s", advice.exchange}};
+  if (advice.local_steps) json["local_steps"] = *advice.local_steps;
+  json["why"] = advice.why;
+  return json;
+}
+
 }  // namespace
 
 std::string json_list(const std::vector<std::string>& names) {
@@ -133,6 +143,12 @@ void Reports::balanced(const std::map<net::Rank, std::size_t>& shares, std::int6
   event(dump(Json{{"event", "balanced"}, {"step", step}, {"shares", std::move(list)}}));
 }
 
+void Reports::advice(const Advice& advice) {
+  Json json = {{"event", "advice"}};
+  json.update(to_json(advice));
+  event(dump(json));
+}
+
 void Reports::resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step) {
   event(dump(Json{{"event", "resumed_with_other_workers"},
                   {"samples_per_step_before", samples_per_step_before},
@@ -165,6 +181,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
     json["best_validation_loss"] = r.best.loss;
   }
   if (!staleness_.empty()) json["staleness"] = counts(staleness_);
+  if (r.advice) json["advice"] = to_json(*r.advice);
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {
     Json of_worker = Json::parse(text);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/role.h"
+#include "mangrove/train/advice.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -55,6 +57,8 @@ class Reports {
 
   /// Samples of a step, or of a round, go by speed from now on: so many to each.
   void balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step);
+  /// One board alone would be faster.
+  void advice(const Advice& advice);
 
   /// Updates of the values between those that a gradient was computed with and those that it changed.
   void staleness(std::int64_t updates) { ++staleness_[updates]; }
@@ -71,6 +75,7 @@ class Reports {
     double test_loss = 0;
     learn::BestModel best;  // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
+    std::optional<Advice> advice;  // of several boards
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
 

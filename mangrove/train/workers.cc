@@ -47,6 +47,12 @@ net::RankSet Workers::in_use() const {
   return ranks;
 }
 
+std::size_t Workers::count() const {
+  return in_use().size() + static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const auto& e) {
+           return e.second.state == State::abandoned;
+         }));
+}
+
 bool Workers::any_busy() const {
   return !dropped_.empty() || std::any_of(workers_.begin(), workers_.end(),
                                           [](const auto& entry) { return entry.second.state == State::busy; });

@@ -32,6 +32,8 @@ class Workers {
   net::RankSet ready() const;
   /// Those, and the ones that have work, by rank.
   net::RankSet in_use() const;
+  /// How many there are, with those whose work is abandoned.
+  std::size_t count() const;
   bool any_busy() const;
   /// Of each rank from 1 on, as its memory plan says; 0 where none was told.
   std::vector<std::int64_t> micro_batches() const;

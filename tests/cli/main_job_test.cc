@@ -41,7 +41,7 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
   ASSERT_EQ(run.status, 0) << run.err;
   const json result = json::parse(run.out);
   const json &train = result["train"], &infer = result["infer"];
-  expect_keys(train, {"accuracy", "macro_f1", "epochs", "train_seconds", "images_per_s", "nodes", "events"});
+  expect_keys(train, {"accuracy", "macro_f1", "epochs", "train_seconds", "images_per_s", "advice", "nodes", "events"});
   ASSERT_EQ(train["nodes"].size(), 4u);
   for (const json& node : train["nodes"]) {
     expect_keys(node, {"name", "cpu_percent", "rss_bytes", "sent_bytes", "received_bytes"});

@@ -6,11 +6,8 @@
 
 #include "tests/train/training_job.h"
 
-#include "mangrove/data/dataset.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/messages.pb.h"
-#include "mangrove/train/strategy.h"
-#include "mangrove/train/tags.h"
 #include "mangrove/train/worker_momentum.h"
 
 namespace mangrove::train {
@@ -119,38 +116,6 @@ TEST(Consistency, StalenessOfEveryUpdateIsReported) {
   EXPECT_EQ(updates, json_number(result, "steps"));
 }
 
-/// A worker that computes nothing: it answers with gradients of zero when `answer` says so, and with class 0.
-RoleWorld::Role idle_worker(std::function<bool(const Work&)> answers) {
-  return [answers = std::move(answers)](net::RoleContext& context) -> Status {
-    Hello hello;
-    hello.set_train_samples(kSamples);
-    hello.set_test_samples(kSamples);
-    auto glyphs = data::open_dataset("glyphs", data::Split::train, {});
-    for (const std::string& name : (*glyphs)->class_names()) hello.add_classes(name);
-    for (const std::int64_t size : (*glyphs)->sample_shape()) hello.add_sample_shape(size);
-    context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
-    while (true) {
-      const Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));
-      if (!message.ok()) return message.error();
-      const auto parts = net::split_payload(message->payload);
-      Work work;
-      if (!parts.ok() || !work.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) continue;
-      if (work.kind() == Work::END) return {};
-      if (work.kind() == Work::PING || !answers(work)) continue;
-      Answer answer;
-      answer.set_round(work.round());
-      answer.set_count(work.samples_size());
-      std::string gradient(work.kind() == Work::TRAIN ? parts->body.size() : 0, '\0');
-      for (int i = 0; work.kind() == Work::EVALUATE && i < work.samples_size(); ++i) {
-        answer.add_truths(0);
-        answer.add_predictions(0);
-        if (i % work.batch() == 0) answer.add_losses(0);
-      }
-      context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0) + gradient);
-    }
-  };
-}
-
 /// Until another thread has done its part; a test that waits in vain is killed by its time limit.
 void wait_until(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::yield();
@@ -160,11 +125,11 @@ void wait_until(const std::function<bool()>& condition) {
 TEST(Asynchronous, NobodyWaitsForTheSlowest) {
   RoleWorld world(3);
   std::atomic<int> given = 0;
-  world.replace(1, idle_worker([&](const Work& work) {
+  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
                   if (work.kind() == Work::TRAIN) ++given;
                   return true;
                 }));
-  world.replace(2, idle_worker([&](const Work&) {
+  world.replace(2, idle_worker(kSamples, [&](const Work&) {
                   wait_until([&] { return given >= 4; });
                   return true;
                 }));
@@ -175,12 +140,12 @@ TEST(BoundedStaleness, StopsThoseThatAreAhead) {
   constexpr int kBound = 2;
   RoleWorld world(3);
   std::atomic<int> given = 0, answered = 0;
-  world.replace(1, idle_worker([&](const Work& work) {
+  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
                   if (work.kind() != Work::TRAIN || work.epoch() > 0) return true;
                   EXPECT_LE(++given, answered + kBound);
                   return true;
                 }));
-  world.replace(2, idle_worker([&](const Work& work) {
+  world.replace(2, idle_worker(kSamples, [&](const Work& work) {
                   if (work.kind() != Work::TRAIN || work.epoch() > 0) return true;
                   wait_until([&] { return given >= std::min(answered + kBound, 4); });
                   ++answered;
@@ -195,11 +160,11 @@ TEST(BoundedStaleness, StopsThoseThatAreAhead) {
 TEST(BoundedStaleness, GoesOnWithoutAWorkerThatWaited) {
   RoleWorld world(3);
   std::atomic<int> answered = 0;
-  world.replace(1, idle_worker([&](const Work& work) {
+  world.replace(1, idle_worker(kSamples, [&](const Work& work) {
                   if (work.kind() == Work::TRAIN && work.epoch() == 0) ++answered;
                   return true;
                 }));
-  world.replace(2, idle_worker([&](const Work& work) {
+  world.replace(2, idle_worker(kSamples, [&](const Work& work) {
                   wait_until([&] { return answered >= 2; });  // then it is ahead by as much as it may be
                   if (work.kind() == Work::TRAIN) world.world().kill(1);
                   return true;
@@ -211,7 +176,7 @@ TEST(BoundedStaleness, GoesOnWithoutAWorkerThatWaited) {
 
 TEST(BackupWorkers, AStepIsMadeWithoutTheSlowest) {
   RoleWorld world(4);
-  world.replace(3, idle_worker([](const Work&) { return false; }));
+  world.replace(3, idle_worker(kSamples, [](const Work&) { return false; }));
   const RoleWorld::Outcome outcome = train(job_with("k_of_n(2)"), world);
   expect_complete(outcome, job_with("sync"), "k_of_n");
   EXPECT_FALSE(outcome.has_event("silent")) << "nobody waited for it";

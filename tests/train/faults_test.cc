@@ -5,7 +5,6 @@
 #include "tests/train/training_job.h"
 
 #include "mangrove/base/random.h"
-#include "mangrove/data/dataset.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/strategy.h"
@@ -53,16 +52,6 @@ TEST(LostWorker, AllOfThemIsAClearError) {
   }
 }
 
-Hello hello_of_glyphs() {
-  Hello hello;
-  hello.set_train_samples(kSamples);
-  hello.set_test_samples(kSamples);
-  auto glyphs = data::open_dataset("glyphs", data::Split::train, {});
-  for (const std::string& name : (*glyphs)->class_names()) hello.add_classes(name);
-  for (const std::int64_t size : (*glyphs)->sample_shape()) hello.add_sample_shape(size);
-  return hello;
-}
-
 /// Waits until the server is done with it.
 Status until_end(net::RoleContext& context, const std::function<void(const Work&)>& on_work) {
   while (true) {
@@ -80,7 +69,7 @@ TEST(SilentWorker, IsLeftOutOfTheStep) {
   RoleWorld world(3);
   world.use_virtual_time();
   world.replace(2, [](net::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
@@ -93,10 +82,10 @@ TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
   world.use_virtual_time();
   int given = 0;
   world.replace(2, [&](net::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
       given += work.kind() == Work::PING ? 0 : 1;
-      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     });
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.25), world);
@@ -110,7 +99,7 @@ TEST(SilentWorker, AllOfThemIsAClearError) {
   RoleWorld world(2);
   world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.1), world);
@@ -123,9 +112,9 @@ TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
   RoleWorld world(2);
   world.use_virtual_time();
   world.replace(1, [&](net::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
-      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+      if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     });
   });
   const RoleWorld::Outcome outcome = train(job_with_timeout(0.1), world);
@@ -139,7 +128,7 @@ TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
   world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
-    Hello hello = hello_of_glyphs();
+    Hello hello = hello_of_glyphs(kSamples);
     hello.set_train_samples(kSamples - 1);
     context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
     return until_end(context, [](const Work&) { FAIL() << "work for a worker that was left out"; });
@@ -154,7 +143,7 @@ TEST(FailingWorker, GivesItsSamplesBack) {
   RoleWorld world(3);
   world.use_virtual_time();
   world.replace(1, [](net::RoleContext& context) {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work&) {
       Hello hello;
       hello.set_code(static_cast<int>(Code::data_loss));
@@ -190,7 +179,7 @@ TEST_P(Garbage, FromAWorkerHarmsNobodyElse) {
     world.use_virtual_time();
     world.replace(2, [&](net::RoleContext& context) {
       Random random(seed);
-      if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+      if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
       for (int i = 0; i < 300; ++i) {
         const auto to = static_cast<net::Rank>(random.below(3));
         context.endpoint.send(to, static_cast<net::Tag>(random.below(6)), random_bytes(random));

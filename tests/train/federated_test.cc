@@ -4,7 +4,6 @@
 
 #include "tests/train/training_job.h"
 
-#include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
@@ -276,16 +275,6 @@ TEST(Federated, OnlyStrategiesWithOwnDataTakeASplit) {
   }
 }
 
-Hello hello_of_glyphs() {
-  Hello hello;
-  hello.set_train_samples(kSamples);
-  hello.set_test_samples(kSamples);
-  auto glyphs = data::open_dataset("glyphs", data::Split::train, {});
-  for (const std::string& name : (*glyphs)->class_names()) hello.add_classes(name);
-  for (const std::int64_t size : (*glyphs)->sample_shape()) hello.add_sample_shape(size);
-  return hello;
-}
-
 void send_answer(net::RoleContext& context, const Answer& answer) {
   context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0));
 }
@@ -293,7 +282,7 @@ void send_answer(net::RoleContext& context, const Answer& answer) {
 /// A worker that never gets ready with a round: it says every 8 s that it has done what `done` says of the times.
 RoleWorld::Role slow_worker(int times, std::function<std::int64_t(int)> done) {
   return [times, done = std::move(done)](net::RoleContext& context) -> Status {
-    context.endpoint.send(0, kHelloTag, hello_of_glyphs().SerializeAsString());
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     while (true) {
       const auto message = context.endpoint.recv({0}, kWorkTag, Deadline::never());
       if (!message.ok()) return message.error();

@@ -4,9 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
+#include "mangrove/net/payload.h"
 #include "mangrove/train/strategy.h"
+#include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 namespace {
@@ -59,6 +62,26 @@ Graph normalized_graph() {
   parts.initializers.emplace("bn.shift", filled(0));
   parts.initializers.emplace("bn.mean", filled(0));
   parts.initializers.emplace("bn.var", filled(1));
+  Result<Graph> graph = Graph::create(std::move(parts));
+  MG_CHECK_MSG(graph.ok(), graph.error().message);
+  return *graph;
+}
+
+Graph convolutional_graph(std::int64_t classes) {
+  using Ints = std::vector<std::int64_t>;
+  GraphParts parts;
+  parts.name = "convolutional";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 28, 28}}}};
+  parts.outputs = {"logits"};
+  parts.nodes = {{"conv", "Conv", {{"strides", Ints{2, 2}}}, {"input", "conv.w", "conv.b"}, {"maps"}},
+                 {"relu", "Relu", {}, {"maps"}, {"active"}},
+                 {"pool", "MaxPool", {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, {"active"}, {"small"}},
+                 {"flatten", "Flatten", {}, {"small"}, {"flat"}},
+                 {"fc", "Gemm", {{"transB", std::int64_t{1}}}, {"flat", "fc.w", "fc.b"}, {"logits"}}};
+  parts.initializers = {{"conv.w", random_tensor({8, 1, 5, 5}, 0.2, 1)},
+                        {"conv.b", random_tensor({8}, 0.05, 2)},
+                        {"fc.w", random_tensor({classes, 288}, 0.06, 3)},
+                        {"fc.b", random_tensor({classes}, 0.05, 4)}};
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;
@@ -137,6 +160,44 @@ TrainJob job_of(const StrategyCase& strategy, std::int64_t samples) {
   job.set_epochs(2);
   job.set_step_timeout_s(20);
   return job;
+}
+
+Hello hello_of_glyphs(std::int64_t samples) {
+  Hello hello;
+  hello.set_train_samples(samples);
+  hello.set_test_samples(samples);
+  auto glyphs = data::open_dataset("glyphs", data::Split::train, {});
+  for (const std::string& name : (*glyphs)->class_names()) hello.add_classes(name);
+  for (const std::int64_t size : (*glyphs)->sample_shape()) hello.add_sample_shape(size);
+  return hello;
+}
+
+RoleWorld::Role idle_worker(std::int64_t samples, std::function<bool(const Work&)> answers, Seconds per_sample) {
+  return [=](net::RoleContext& context) -> Status {
+    context.endpoint.send(0, kHelloTag, hello_of_glyphs(samples).SerializeAsString());
+    while (true) {
+      const Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));
+      if (!message.ok()) return message.error();
+      const auto parts = net::split_payload(message->payload);
+      Work work;
+      if (!parts.ok() || !work.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) continue;
+      if (work.kind() == Work::END) return {};
+      if (work.kind() == Work::PING || !answers(work)) continue;
+      Answer answer;
+      answer.set_round(work.round());
+      answer.set_count(work.samples_size());
+      answer.set_compute_s(per_sample * work.samples_size());
+      constexpr net::Tag kNobodySends = 99;
+      if (per_sample > 0) (void)context.endpoint.recv({0}, kNobodySends, context.clock.after(answer.compute_s()));
+      std::string gradient(work.kind() == Work::TRAIN ? parts->body.size() : 0, '\0');
+      for (int i = 0; work.kind() == Work::EVALUATE && i < work.samples_size(); ++i) {
+        answer.add_truths(0);
+        answer.add_predictions(0);
+        if (i % work.batch() == 0) answer.add_losses(0);
+      }
+      context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0) + gradient);
+    }
+  };
 }
 
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {

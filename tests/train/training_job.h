@@ -6,6 +6,7 @@
 
 #include "mangrove/graph/graph.h"
 #include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/messages.pb.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -15,6 +16,9 @@ Graph small_graph();
 
 /// The same with batch normalization of the hidden layer.
 Graph normalized_graph();
+
+/// A small LeNet: one convolution for images of 28 x 28, pooling, a layer for the classes.
+Graph convolutional_graph(std::int64_t classes);
 
 /// One epoch over the first `samples` glyphs with small_graph() in batches of 8.
 TrainJob small_job(std::int64_t samples);
@@ -35,11 +39,19 @@ struct StrategyCase {
   void (*choose)(TrainJob& job);
 };
 const std::vector<StrategyCase>& every_strategy();
-inline std::string name_of(const testing::TestParamInfo<StrategyCase>& info) {
+inline std::string name_of(const ::testing::TestParamInfo<StrategyCase>& info) {
   return info.param.name;
 }
 /// small_job() for it, of two epochs.
 TrainJob job_of(const StrategyCase& strategy, std::int64_t samples);
+
+/// What a worker that has the first `samples` glyphs says first.
+Hello hello_of_glyphs(std::int64_t samples);
+/// A worker that computes nothing, for so many seconds a sample (REQUIRES virtual time, unless 0): it answers with
+/// gradients of zero when `answers` says so, and with class 0.
+RoleWorld::Role idle_worker(
+    std::int64_t samples, std::function<bool(const Work&)> answers = [](const Work&) { return true; },
+    Seconds per_sample = 0);
 
 /// |a - b| / |b|, Euclidean.
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b);
