@@ -12,18 +12,21 @@ AREA = "boards"
 TEN = fig.ROOT / "examples" / "testbed" / "ten-pi3.yaml"
 SMALL = pathlib.Path(__file__).resolve().parent / "small-memory.yaml"  # the same with 256 MB
 
-# What suits a network on these boards. Both LeNets send much and compute little: each board makes steps of its own between
-# two averages. ResNets compute enough for a sum of gradients at every step, overlapped with the backward pass.
-SUITED = {
-    "mlp": ["--strategy", "federated", "--local-steps", "24"],
-    "lenet": ["--strategy", "federated", "--local-steps", "24"],
-    "resnet": ["--strategy", "all_reduce", "--topology", "ring"],
-}
+AVERAGES_PER_EPOCH = 4
+
+# One board alone learns best in steps of 64 images, and tells the coordinator once an epoch.
+ALONE = ["--strategy", "federated", "--local-epochs", 1, "--batch", 64]
+# ResNets compute enough for a sum of gradients at every step, overlapped with the backward pass.
+TOGETHER = ["--strategy", "all_reduce"]
 PARAMETER_SERVER = ["--strategy", "parameter_server"]
 
 
-def suited(model):
-    return SUITED[model.split("-")[0]]
+def apart(boards, images):
+    """For networks that send much and compute little, both LeNets: each board makes many small steps of its own between two
+    averages, and momentum from average to average (DiLoCo) makes up for how few averages there are."""
+    batch = 16
+    steps = max(1, round(images / boards / batch / AVERAGES_PER_EPOCH))
+    return ["--strategy", "federated", "--local-steps", steps, "--batch", batch, "--learning-rate", 0.03, "--outer-momentum", 0.7]
 
 
 def train(args, model, data, *more):
@@ -60,12 +63,12 @@ def measure_run(name, run, goal_accuracy=None):
 def measure_devices(args):
     """Both LeNets on 1 to 10 boards."""
     figures = []
-    counts = (1, 10) if args.quick else range(1, 11)
-    size = ["--limit", 6000] if args.quick else []
+    counts, images, epochs = ((1, 10), 12000, 1) if args.quick else ((1, 2, 4, 6, 8, 10), 60000, 5)
+    recipe = ["--epochs", epochs, "--limit", images, "--schedule", "cosine", "--validation", 0]
     for model, goal in (("lenet", 6), ("mlp", 1)):
         first = None
         for boards in counts:
-            run = on_boards(args, boards, model, "mnist", "--epochs", 1 if args.quick else 3, *size, *suited(model))
+            run = on_boards(args, boards, model, "mnist", *recipe, *(ALONE if boards == 1 else apart(boards, images)))
             first = first or run
             name = f"{model}_on_{boards}"
             figures += measure_run(name, run)
@@ -73,7 +76,7 @@ def measure_devices(args):
                 figures.append(fig.figure(f"{name}_speedup", [first["train_seconds"] / run["train_seconds"]], "times", peer="one board",
                                           peer_values=[1], goal=goal if boards == 10 or goal == 1 else None))
                 figures.append(fig.figure(f"{name}_accuracy_gained", [100 * (run["accuracy"] - first["accuracy"])], "points",
-                                          goal=0 if boards == 10 else None, peer="one board", peer_values=[0]))
+                                          goal=0 if boards == 10 and model == "lenet" else None, peer="one board", peer_values=[0]))
     return figures
 
 
@@ -83,10 +86,10 @@ def measure_resnets(args):
     cases = [("resnet-32", 32)] if args.quick else [(f"resnet-{depth}", batch) for depth in (32, 80, 110) for batch in (32, 64, 128)]
     for model, batch in cases:
         def run(boards, limit, *more):
-            return on_boards(args, boards, model, "cifar10", "--batch", batch, "--limit", limit, *more)
+            return on_boards(args, boards, model, args.cifar10, "--batch", batch, "--limit", limit, *more)
 
-        one = run(1, 640)
-        ten = {"sync": run(10, 6400, *suited(model)), "async": run(10, 6400, *PARAMETER_SERVER, "--consistency", "async")}
+        one = run(1, 640, *ALONE[:-2])
+        ten = {"sync": run(10, 6400, *TOGETHER), "async": run(10, 6400, *PARAMETER_SERVER, "--consistency", "async")}
         name = f"{model}_b{batch}"
         figures += measure_run(f"{name}_on_1_sync", one)
         for how, result in ten.items():
@@ -98,7 +101,7 @@ def measure_resnets(args):
 
 def measure_memory(args):
     """The network that did not fit into a gigabyte in the study, on boards that have a quarter of that."""
-    run = on_boards(args, 2, "resnet-110", "cifar10", "--batch", 128, "--limit", 512, testbed=SMALL)
+    run = on_boards(args, 2, "resnet-110", args.cifar10, "--batch", 128, "--limit", 512, testbed=SMALL)
     return [fig.figure("resnet-110_b128_in_256_MB_peak", of_nodes(run, "rss_bytes"), "bytes", goal=256e6, better="lower"),
             fig.figure("resnet-110_b128_in_256_MB_images_per_s", [run["images_per_s"]], "images/s")]
 
@@ -135,11 +138,11 @@ def measure_scaling(args):
     peer = ["/usr/bin/python3", fig.ROOT / "bench" / "peers" / "torch_ddp.py"]
     figures = []
     with tempfile.TemporaryDirectory() as folder:
-        for model, network, data, batch, limit in (("lenet", "lenet", "mnist", 64, 60000), ("resnet-32-b", "resnet-32-b", "cifar10", 32, 2560)):
+        for model, network, data, batch, limit in (("lenet", "lenet", "mnist", 64, 60000), ("resnet-32-b", "resnet-32-b", args.cifar10, 32, 2560)):
             limit = limit // 5 if args.quick else limit
 
             def ours(processes):
-                return [args.program, "train", "--model", model, "--data", data, "--data-fallback", "glyphs", "--batch", batch, "--limit",
+                return [args.program, "train", "--model", model, "--data", data, "--batch", batch, "--limit",
                         limit * processes // 2, "--local", processes, "--strategy", "all_reduce" if processes > 1 else "parameter_server",
                         "--json", "--quiet", "--run-dir", pathlib.Path(folder) / f"{model}-{processes}"]
 
@@ -170,6 +173,7 @@ def main():
     parser = fig.arguments(AREA, __doc__)
     parser.add_argument("program", help="mangrove")
     parser.add_argument("--only", choices=PARTS, help="one part of the study")
+    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
     args = parser.parse_args()
     if args.only not in ("accuracy", "scaling") and os.geteuid() != 0:
         sys.exit("emulated boards need root; --only accuracy and --only scaling do without")
