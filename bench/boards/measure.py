@@ -60,31 +60,30 @@ def measure_run(name, run, goal_accuracy=None):
     ]
 
 
-def measure_devices(args):
-    """Both LeNets on 1 to 10 boards."""
+def measure_devices(args, model, goal):
+    """A LeNet on 1 to 10 boards."""
     figures = []
     counts, images, epochs = ((1, 10), 12000, 1) if args.quick else ((1, 2, 4, 6, 8, 10), 60000, 5)
     recipe = ["--epochs", epochs, "--limit", images, "--schedule", "cosine", "--validation", 0]
-    for model, goal in (("lenet", 6), ("mlp", 1)):
-        first = None
-        for boards in counts:
-            run = on_boards(args, boards, model, "mnist", *recipe, *(ALONE if boards == 1 else apart(boards, images)))
-            first = first or run
-            name = f"{model}_on_{boards}"
-            figures += measure_run(name, run)
-            if boards > 1:
-                figures.append(fig.figure(f"{name}_speedup", [first["train_seconds"] / run["train_seconds"]], "times", peer="one board",
-                                          peer_values=[1], goal=goal if boards == 10 or goal == 1 else None))
-                figures.append(fig.figure(f"{name}_accuracy_gained", [100 * (run["accuracy"] - first["accuracy"])], "points",
-                                          goal=0 if boards == 10 and model == "lenet" else None, peer="one board", peer_values=[0]))
+    first = None
+    for boards in counts:
+        run = on_boards(args, boards, model, "mnist", *recipe, *(ALONE if boards == 1 else apart(boards, images)))
+        first = first or run
+        name = f"{model}_on_{boards}"
+        figures += measure_run(name, run)
+        if boards > 1:
+            figures.append(fig.figure(f"{name}_speedup", [first["train_seconds"] / run["train_seconds"]], "times", peer="one board",
+                                      peer_values=[1], goal=goal if boards == 10 or goal == 1 else None))
+            figures.append(fig.figure(f"{name}_accuracy_gained", [100 * (run["accuracy"] - first["accuracy"])], "points",
+                                      goal=0 if boards == 10 and model == "lenet" else None, peer="one board", peer_values=[0]))
     return figures
 
 
-def measure_resnets(args):
+def measure_resnet(args, depth):
     """One epoch of a part of CIFAR-10: 640 images for each board that there is."""
     figures = []
-    cases = [("resnet-32", 32)] if args.quick else [(f"resnet-{depth}", batch) for depth in (32, 80, 110) for batch in (32, 64, 128)]
-    for model, batch in cases:
+    model = f"resnet-{depth}"
+    for batch in (32,) if args.quick else (32, 64, 128):
         def run(boards, limit, *more):
             return on_boards(args, boards, model, args.cifar10, "--batch", batch, "--limit", limit, *more)
 
@@ -95,7 +94,7 @@ def measure_resnets(args):
         for how, result in ten.items():
             figures += measure_run(f"{name}_on_10_{how}", result)
             figures.append(fig.figure(f"{name}_on_10_{how}_speedup", [result["images_per_s"] / one["images_per_s"]], "times",
-                                      goal=9 if model == "resnet-32" and how == "sync" else None, peer="one board", peer_values=[1]))
+                                      goal=9 if depth == 32 and how == "sync" else None, peer="one board", peer_values=[1]))
     return figures
 
 
@@ -121,7 +120,7 @@ STRATEGIES = {
 def measure_accuracy(args):
     """Every strategy with four workers against one, LeNet on MNIST; asynchronous against synchronous."""
     size = ["--epochs", 1, "--limit", 12000] if args.quick else ["--epochs", 3]
-    single = train(args, "lenet", "mnist", "--local", 1, "--batch", 256, *size)["accuracy"]
+    single = train(args, "lenet", "mnist", "--local", 1, "--batch", 64, *size)["accuracy"]
     figures = [fig.figure("accuracy_single_device", [single], "share")]
     found = {}
     for name, (flags, loss) in STRATEGIES.items():
@@ -165,8 +164,17 @@ def measure_scaling(args):
     return figures
 
 
-PARTS = {"devices": measure_devices, "resnet": measure_resnets, "memory": measure_memory, "accuracy": measure_accuracy,
-         "scaling": measure_scaling}
+PARTS = {
+    "lenet": lambda args: measure_devices(args, "lenet", 6),
+    "mlp": lambda args: measure_devices(args, "mlp", 1),
+    "resnet-32": lambda args: measure_resnet(args, 32),
+    "resnet-80": lambda args: measure_resnet(args, 80),
+    "resnet-110": lambda args: measure_resnet(args, 110),
+    "memory": measure_memory,
+    "accuracy": measure_accuracy,
+    "scaling": measure_scaling,
+}
+IN_QUICK = ("lenet", "mlp", "resnet-32", "memory", "accuracy", "scaling")
 
 
 def main():
@@ -179,7 +187,7 @@ def main():
         sys.exit("emulated boards need root; --only accuracy and --only scaling do without")
     figures = []
     for name, measure in PARTS.items():
-        if args.only in (None, name):
+        if args.only == name or (args.only is None and (not args.quick or name in IN_QUICK)):
             figures += measure(args)
     fig.publish(AREA, args.quick, figures, args.out)
 

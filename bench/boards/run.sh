@@ -2,7 +2,8 @@
 # The study of training on boards, on ten emulated ones: speed, accuracy, CPU, memory and traffic with 1 to 10 devices; a large
 # network in a small memory; every strategy's accuracy; scaling beside PyTorch's DistributedDataParallel. Boards need root.
 #
-#   bench/boards/run.sh [--quick] [--only devices|resnet|memory|accuracy|scaling] [--cifar10 NAME] [--out FILE]   # default bench/results/boards.json
+#   bench/boards/run.sh [--quick] [--only PART] [--cifar10 NAME] [--out FILE]   # default bench/results/boards.json
+#   PART: lenet, mlp, resnet-32, resnet-80, resnet-110, memory, accuracy or scaling
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 "$root/bench/boards/measure.py" --help ;; esac
