@@ -17,7 +17,7 @@ AVERAGES_PER_EPOCH = 4
 # One board alone learns best in steps of 64 images, and tells the coordinator once an epoch.
 ALONE = ["--strategy", "federated", "--local-epochs", 1, "--batch", 64]
 # ResNets compute enough for a sum of gradients at every step, overlapped with the backward pass.
-TOGETHER = ["--strategy", "all_reduce"]
+TOGETHER = ["--strategy", "all_reduce", "--topology", "servers(10)"]
 PARAMETER_SERVER = ["--strategy", "parameter_server"]
 
 
@@ -88,7 +88,8 @@ def measure_resnet(args, depth):
             return on_boards(args, boards, model, args.cifar10, "--batch", batch, "--limit", limit, *more)
 
         one = run(1, 640, *ALONE[:-2])
-        ten = {"sync": run(10, 6400, *TOGETHER), "async": run(10, 6400, *PARAMETER_SERVER, "--consistency", "async")}
+        ten = {"sync": run(10, 6400, *TOGETHER), "async": run(10, 6400, *PARAMETER_SERVER, "--consistency", "async"),
+               "apart": run(10, 6400, *ALONE[:-2])}  # one exchange: what this machine gives ten boards at once
         name = f"{model}_b{batch}"
         figures += measure_run(f"{name}_on_1_sync", one)
         for how, result in ten.items():
