@@ -110,6 +110,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_balance(settings.balance);
   job.set_local_steps(settings.local_steps);
   job.set_local_epochs(settings.local_epochs);
+  job.set_shared_samples(static_cast<float>(settings.shared_samples));
   job.set_client_fraction(static_cast<float>(settings.client_fraction));
   job.set_outer_learning_rate(static_cast<float>(settings.outer_learning_rate));
   job.set_outer_momentum(static_cast<float>(settings.outer_momentum));

@@ -95,6 +95,10 @@ Keys TrainSettings::keys() {
       "averages; 1: they meet at the end of each epoch; as many as epochs: only at the very end; 0: local_steps",
       0, kMany);
   keys.add("client_fraction", client_fraction, "of federated: share of the workers that take part in a round", 1e-6, 1);
+  keys.add("shared_samples", shared_samples,
+           "of federated with a split that gives samples owners: share of all samples that every worker learns from "
+           "besides its own",
+           0, 0.5);
   keys.add("outer_learning_rate", outer_learning_rate, "of federated: of the step along the mean change of the workers",
            1e-6);
   keys.add("outer_momentum", outer_momentum, "of federated: Nesterov momentum of that step", 0, 0.9999);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/consistency.h"
 #include "mangrove/train/leader.h"
+#include "mangrove/train/shared_samples.h"
 #include "mangrove/train/worker.h"
 
 namespace mangrove::train {
@@ -19,7 +21,9 @@ class FederatedLeader final : public Leader {
  public:
   FederatedLeader(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master,
                   const Consistency& consistency)
-      : Leader(job, context, recipe, std::move(master)), consistency_(consistency) {}
+      : Leader(job, context, recipe, std::move(master)),
+        consistency_(consistency),
+        owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {}
 
  private:
   Status advance() override;
@@ -44,9 +48,12 @@ class FederatedLeader final : public Leader {
   net::RankSet choose();
   bool somebody_is_far_behind();
   void start();
+  void join_shared(net::Rank rank, Work& work) const;
   Status update();
 
   const Consistency consistency_;
+  const std::size_t owners_at_start_;
+  std::optional<SharedSamples> shared_;             // where the job has some
   std::vector<Workers::Answered> buffer_;           // of the next update
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
 };
@@ -83,14 +90,23 @@ Status FederatedLeader::advance() {
   return buffer_.empty() ? Status() : update();
 }
 
+void FederatedLeader::join_shared(net::Rank rank, Work& work) const {
+  const auto all = shared_->joined({work.samples().begin(), work.samples().end()}, step(), rank);
+  work.mutable_samples()->Assign(all.begin(), all.end());
+}
+
 /// Gives work to those that begin now.
 void FederatedLeader::start() {
+  if (job().shared_samples() > 0 && !shared_)
+    shared_.emplace(job().shared_samples(), samples_per_epoch(), owners_at_start_, job().seed());
   const net::RankSet ranks = choose();
   const std::size_t all = workers().in_use().size();
   const bool is_everyone = is_synchronous() && clients_of(all) == all;
   for (auto& [rank, work] : assign(ranks, share(all))) {
-    set_local_steps(work, share(all));
-    if (!is_everyone) work.clear_next_samples();  // who gets them is not known yet
+    const auto own = static_cast<std::size_t>(work.samples_size());
+    if (shared_) join_shared(rank, work);
+    set_local_steps(work, std::min(own, share(all)));
+    if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
     workers().give(rank, work, master().values());
   }

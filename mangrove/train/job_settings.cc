@@ -10,6 +10,7 @@
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/neighbours.h"
 #include "mangrove/train/reduction.h"
+#include "mangrove/train/shared_samples.h"
 
 namespace mangrove::train {
 namespace {
@@ -95,6 +96,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(parse_neighbours(job.neighbours()));
   MG_RETURN_IF_ERROR(parse_topology(job.topology()));
   MG_RETURN_IF_ERROR(check_balance(job));
+  MG_RETURN_IF_ERROR(check_shared_samples(job));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -173,6 +175,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   if (job.strategy() == "federated") {
     add("local_epochs", std::to_string(job.local_epochs()));
     add("client_fraction", exact(client_fraction(job)));
+    add("shared_samples", exact(job.shared_samples()));
     add("outer_learning_rate", exact(outer_learning_rate(job)));
     add("outer_momentum", exact(job.outer_momentum()));
   }

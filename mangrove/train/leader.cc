@@ -89,7 +89,9 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
   epoch_stats_ = checkpoint.epoch_stats;
   work_ = EpochWork(checkpoint.pending, owners_);
   seconds_before_ = checkpoint.train_seconds;
-  samples_before_ = samples_ = epoch_ * samples_per_epoch_ + (work_.done() ? 0 : epoch_stats_.count);
+  samples_before_ = samples_ =
+      epoch_ * samples_per_epoch_ +
+      (work_.done() ? 0 : (samples_per_epoch_ - static_cast<std::int64_t>(work_.unfinished_count())) * passes());
   return {};
 }
 
@@ -262,7 +264,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers) {
   last_rate_ = rate_at(steps_done(taken));
   epoch_stats_ += stats;
   recent_ += stats;
-  samples_ += stats.count;
+  samples_ += taken * passes();
   ++step_;
   watch_speed();
   return {};
