@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -73,10 +74,11 @@ Result<std::string> read_file(const fs::path& path) {
   if (::fstat(file.fd, &info) != 0) return os_error(path, "stat", errno);
   if (S_ISDIR(info.st_mode)) return os_error(path, "read", EISDIR);
   std::string content;
-  content.resize(static_cast<std::size_t>(info.st_size) + 1);  // one more, to see that the file ends there
+  constexpr std::size_t kLeast = 4096;  // files of /proc say that they are empty
+  content.resize(std::max(static_cast<std::size_t>(info.st_size) + 1, kLeast));  // one more, to see that it ends there
   std::size_t filled = 0;
   for (;;) {
-    if (filled == content.size()) content.resize(content.size() + 4096);  // of a pipe, or a file that grows
+    if (filled == content.size()) content.resize(content.size() + kLeast);  // of a pipe, or a file that grows
     const ssize_t got = ::read(file.fd, content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_error(path, "read", errno);

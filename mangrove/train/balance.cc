@@ -120,7 +120,12 @@ Balance::Shares Balance::shares(const net::RankSet& ranks, std::size_t count) co
 
 /// Each unit goes to the one who would be done with it first: then no other way to share them out is done sooner.
 Balance::Shares Balance::divide(const Speeds& measured, std::size_t count) const {
-  if (measured.empty()) return {};
+  const auto is_known = [](const auto& of_rank) { return of_rank.second > 0; };
+  if (std::none_of(measured.begin(), measured.end(), is_known)) {
+    Shares equal;
+    for (const auto& [rank, speed] : measured) equal[rank] = count;
+    return equal;
+  }
   const Speeds speeds = completed(measured);
   const std::size_t total = speeds.size() * count, unit = std::min(unit_, count), units = (total + unit - 1) / unit;
   Shares shares;

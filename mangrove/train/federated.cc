@@ -100,6 +100,7 @@ void FederatedLeader::start() {
   if (job().shared_samples() > 0 && !shared_)
     shared_.emplace(job().shared_samples(), samples_per_epoch(), owners_at_start_, job().seed());
   const net::RankSet ranks = choose();
+  if (ranks.empty()) return;  // perhaps nobody is left
   const std::size_t all = workers().in_use().size();
   const bool is_everyone = is_synchronous() && clients_of(all) == all;
   for (auto& [rank, work] : assign(ranks, share(all))) {

@@ -131,7 +131,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("strategy", job.strategy());
   add("consistency", job.consistency());
   add("topology", job.topology());
-  add("balance", job.balance().empty() ? "equal" : job.balance());
+  if (job.balance() == "speed") add("balance", job.balance());
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");
   add("data", job.data());
@@ -175,7 +175,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   if (job.strategy() == "federated") {
     add("local_epochs", std::to_string(job.local_epochs()));
     add("client_fraction", exact(client_fraction(job)));
-    add("shared_samples", exact(job.shared_samples()));
+    if (job.shared_samples() > 0) add("shared_samples", exact(job.shared_samples()));
     add("outer_learning_rate", exact(outer_learning_rate(job)));
     add("outer_momentum", exact(job.outer_momentum()));
   }

@@ -10,16 +10,22 @@ namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 
+Bytes vectors_held(const TrainJob& job) {
+  if (job.strategy() == "all_reduce") return 15;
+  if (job.strategy() == "gossip") return 13;
+  return steps_locally(job) ? 7 : 4;
+}
+
 /// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
 /// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
 /// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
 /// remembers) and the state, in a message and out of it; where it makes steps of its own, values and what the optimizer
-/// remembers.
+/// remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours and comes from them.
 learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const Shape& sample) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * sample.elements() * kFloat;
-  const Bytes held = (job.strategy() == "all_reduce" ? 15 : steps_locally(job) ? 7 : 4) * weights;
+  const Bytes held = vectors_held(job) * weights;
   return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
 }
 
@@ -31,7 +37,7 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
   const auto worker = static_cast<std::size_t>(rank) - 1;
   if (worker >= checkpoint.micro_batches.size()) return 0;
   const std::int64_t micro_batch = checkpoint.micro_batches[worker];
-  return micro_batch >= 0 && micro_batch <= job.batch() ? micro_batch : 0;  // else of another job
+  return micro_batch >= 0 && micro_batch <= most_in_batch(job) ? micro_batch : 0;  // else of another job
 }
 
 }  // namespace

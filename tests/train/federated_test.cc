@@ -155,6 +155,17 @@ TEST_P(Rounds, AWorkerLostAtAnyMessageLeavesTheEpochComplete) {
   }
 }
 
+TEST_P(Rounds, TheLossOfAllWorkersIsAnError) {
+  for (int k = 0; k < 3; ++k) {
+    RoleWorld world(4);
+    world.use_virtual_time();
+    for (const net::Rank rank : {1, 2, 3}) world.die({.rank = rank, .at_send = k});
+    const RoleWorld::Outcome outcome = train(job(), world);
+    ASSERT_FALSE(outcome.leader.ok()) << k;
+    EXPECT_EQ(outcome.leader.code(), Code::unavailable) << k << ": " << outcome.leader.error().message;
+  }
+}
+
 TEST_P(Rounds, AnyLostMessageLeavesTheEpochComplete) {
   int k = 0;
   for (;; ++k) {
@@ -207,6 +218,11 @@ INSTANTIATE_TEST_SUITE_P(Federated, Rounds,
                                          Variant{"HalfOfThem", [](TrainJob& job) { job.set_client_fraction(0.5f); }},
                                          Variant{"Buffered", [](TrainJob& job) { job.set_consistency("k_of_n(2)"); }},
                                          Variant{"Asynchronous", [](TrainJob& job) { job.set_consistency("async"); }},
+                                         Variant{"AsynchronousEpochs",
+                                                 [](TrainJob& job) {
+                                                   job.set_consistency("async");
+                                                   job.set_local_epochs(1);
+                                                 }},
                                          Variant{"Uneven", [](TrainJob& job) { job.set_split("dirichlet(0.3)"); }},
                                          Variant{"ByLabelAndEpoch",
                                                  [](TrainJob& job) {

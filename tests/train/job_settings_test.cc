@@ -77,7 +77,7 @@ TEST(SameSettings, NamesWhatDiffers) {
             std::string::npos)
       << status.error().message;
   EXPECT_NE(status.error().message.find("seed is '1'"), std::string::npos);
-  EXPECT_NE(status.error().message.find("balance is 'equal' in the checkpoint and 'speed' in this job"),
+  EXPECT_NE(status.error().message.find("balance is not there in the checkpoint and 'speed' in this job"),
             std::string::npos);
   EXPECT_EQ(status.error().message.find("batch"), std::string::npos);
 }
