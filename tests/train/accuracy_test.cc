@@ -49,6 +49,9 @@ void write_digits(data::Split split, std::size_t count, const fs::path& prefix) 
 class Accuracy : public ::testing::TestWithParam<StrategyCase> {
  protected:
   void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "what is learnt does not depend on a sanitizer, and takes long with one";
+#endif
     write_digits(data::Split::train, kTrain, folder_ / "train");
     write_digits(data::Split::test, kTest, folder_ / "t10k");
   }
