@@ -72,7 +72,14 @@ class Accuracy : public ::testing::TestWithParam<StrategyCase> {
     GetParam().choose(of_strategy);
     return of_strategy;
   }
-  bool steps_locally() const { return job_of_strategy().local_steps() > 0; }
+  bool steps_locally() const {
+    return job_of_strategy().local_steps() > 0;
+  }
+  /// Two undisturbed runs come to results that differ, by up to half a percent.
+  bool goes_by_who_is_first() const {
+    const std::string consistency = job_of_strategy().consistency();
+    return !consistency.empty() && consistency != "sync";
+  }
 
  private:
   const mangrove::testing::TemporaryFolder folder_;
@@ -126,7 +133,8 @@ TEST_P(Accuracy, IsNotLostWithWorkers) {
   EXPECT_EQ(json_number(outcome.result(), "samples"), kEpochs * static_cast<std::int64_t>(kTrain));
   EXPECT_EQ(json_number(outcome.result(), "workers"), 4);
   // it may be better: gradients of fewer workers are less late
-  EXPECT_GT(accuracy(outcome), accuracy_in_virtual_time(job_of_strategy(), 5) - 0.003);
+  EXPECT_GE(accuracy(outcome),
+            accuracy_in_virtual_time(job_of_strategy(), 5) - (goes_by_who_is_first() ? 0.01 : 0.003));
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Accuracy, ::testing::ValuesIn(every_strategy()), name_of);
