@@ -3,7 +3,7 @@
 # network in a small memory; every strategy's accuracy; scaling beside PyTorch's DistributedDataParallel. Boards need root.
 #
 #   bench/boards/run.sh [--quick] [--only PART] [--cifar10 NAME] [--out FILE]   # default bench/results/boards.json
-#   PART: lenet, mlp, resnet-32, resnet-80, resnet-110, memory, accuracy or scaling
+#   PART: lenet, seeds, mlp, resnet-32, resnet-80, resnet-110, memory, accuracy or scaling
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 "$root/bench/boards/measure.py" --help ;; esac

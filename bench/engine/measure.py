@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
@@ -66,6 +67,22 @@ def measure_budget(args, model, sample, classes, batch, budget, resident):
             fig.figure(f"{name}_peak_over_predicted",
                        fig.ratios(fig.column(within, "peak_resident_mib"), fig.column(within, "predicted_peak_mib")),
                        "times", goal=1.05, better="lower")]
+
+
+def measure_startup(args, folder):
+    """`mangrove predict` of one image, from its start to its end."""
+    import numpy
+    model, image = folder / "mobilenetv2-224.onnx", folder / "image.ppm"
+    save = [args.program, "save", "mobilenetv2", "--sample-shape", "3,224,224", "--classes", 1000, "--out", model]
+    subprocess.run([str(part) for part in save], check=True, stdout=subprocess.DEVNULL)
+    image.write_bytes(b"P6 224 224 255\n" + numpy.random.default_rng(1).integers(0, 256, [224, 224, 3], "uint8").tobytes())
+    milliseconds = []
+    for _ in range(6 if args.quick else 41):
+        start = time.perf_counter()
+        subprocess.run([args.mangrove, "predict", model, "--input", image], check=True, stdout=subprocess.DEVNULL)
+        milliseconds.append(1000 * (time.perf_counter() - start))
+    return [fig.figure("startup_mobilenetv2-224", milliseconds[1:], "ms", goal=150, better="lower")]
+
 
 # In int8, beside itself in float32.
 QUANTIZED = [Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 1), Case("mobilenetv2-224", "mobilenetv2", "3,224,224", 10, 8),
@@ -152,6 +169,9 @@ def main():
             for case in QUANTIZED:
                 if args.only in case.name("int8", threads):
                     figures += measure_quantized(args, case, threads, pathlib.Path(folder))
+    if args.only in "startup":
+        with tempfile.TemporaryDirectory() as folder:
+            figures += measure_startup(args, pathlib.Path(folder))
     for budget in BUDGETS:
         if args.only in f"budget_{budget[0]}":
             figures += measure_budget(args, *budget)

@@ -67,19 +67,29 @@ Status write_all(int fd, const fs::path& path, std::string_view content) {
 
 }  // namespace
 
-Result<std::string> read_file(const fs::path& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return os_error(path, "open", errno);
+Result<InputFile> InputFile::open(const fs::path& path) {
+  InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.descriptor_ < 0) return os_error(path, "open", errno);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) return os_error(path, "stat", errno);
+  if (::fstat(file.descriptor_, &info) != 0) return os_error(path, "stat", errno);
   if (S_ISDIR(info.st_mode)) return os_error(path, "read", EISDIR);
+  file.size_ = info.st_size;
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::string> read_file(const fs::path& path) {
+  MG_TRY(const InputFile file, InputFile::open(path));
   std::string content;
   constexpr std::size_t kLeast = 4096;  // files of /proc say that they are empty
-  content.resize(std::max(static_cast<std::size_t>(info.st_size) + 1, kLeast));  // one more, to see that it ends there
+  content.resize(std::max(static_cast<std::size_t>(file.size()) + 1, kLeast));  // one more, to see that it ends there
   std::size_t filled = 0;
   for (;;) {
     if (filled == content.size()) content.resize(content.size() + kLeast);  // of a pipe, or a file that grows
-    const ssize_t got = ::read(file.fd, content.data() + filled, content.size() - filled);
+    const ssize_t got = ::read(file.descriptor(), content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return os_error(path, "read", errno);
     if (got == 0) break;

@@ -3,12 +3,33 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 
 namespace mangrove {
 
 namespace fs = std::filesystem;
+
+/// A file open for reading; closed in the end.
+class InputFile {
+ public:
+  /// errors: not_found, permission_denied, invalid_argument (a folder); the message names the path.
+  static Result<InputFile> open(const fs::path& path);
+  InputFile(InputFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+  InputFile& operator=(InputFile&&) = delete;
+  ~InputFile();
+
+  int descriptor() const { return descriptor_; }
+  /// Of a regular file; 0 where only its end tells, as of a pipe and under /proc.
+  Bytes size() const { return size_; }
+
+ private:
+  explicit InputFile(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+  Bytes size_ = 0;
+};
 
 /// The whole file. errors: not_found, permission_denied, data_loss (read fails); the message names the path.
 Result<std::string> read_file(const fs::path& path);

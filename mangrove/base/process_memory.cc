@@ -60,6 +60,14 @@ Bytes least_limit(const fs::path& mount, const fs::path& path, const char* file,
   }
 }
 
+// The pages that lie in this memory as a whole.
+void advise_whole_pages(std::span<std::byte> memory, int advice) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* first = memory.data();
+  std::size_t space = memory.size();
+  if (std::align(page, page, first, space) != nullptr) ::madvise(first, space / page * page, advice);
+}
+
 }  // namespace
 
 Bytes resident_memory() {
@@ -76,11 +84,16 @@ void release_freed_memory() {
 #endif
 }
 
+void take_pages(std::span<std::byte> memory) {
+#ifdef MADV_POPULATE_WRITE
+  advise_whole_pages(memory, MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(memory);
+#endif
+}
+
 void release_zeros(std::span<std::byte> memory) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* first = memory.data();
-  std::size_t space = memory.size();
-  if (std::align(page, page, first, space) != nullptr) ::madvise(first, space / page * page, MADV_DONTNEED);
+  advise_whole_pages(memory, MADV_DONTNEED);
 }
 
 Bytes memory_limit(const fs::path& root) {

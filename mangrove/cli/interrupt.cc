@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 
 namespace mangrove::cli {
 namespace {
@@ -27,15 +26,18 @@ Interrupt::Interrupt() {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of our output that is gone is a write error, not the end
   waiter_ = std::jthread([this](std::stop_token end) {
     const sigset_t waited = interrupt_signals();
-    const timespec tick{0, 100'000'000};  // how often the end of the program is noticed
-    while (!end.stop_requested()) {
-      if (sigtimedwait(&waited, nullptr, &tick) < 0) continue;
+    for (;;) {
+      if (sigwaitinfo(&waited, nullptr) < 0) continue;
+      if (end.stop_requested()) return;
       if (stop_.stop_requested()) ::_exit(130);
       stop_.request_stop();
     }
   });
 }
 
-Interrupt::~Interrupt() = default;
+Interrupt::~Interrupt() {
+  waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), SIGTERM);  // wakes it
+}
 
 }  // namespace mangrove::cli

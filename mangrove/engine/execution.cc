@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "mangrove/base/check.h"
@@ -17,7 +18,7 @@
 
 namespace mangrove {
 
-// Zeroed memory of one program region. Its pages are taken from the system as they are first written.
+// Zeroed memory of one program region.
 struct Execution::Region {
   struct Free {
     void operator()(void* block) const { std::free(block); }
@@ -34,7 +35,7 @@ struct Execution::Region {
 
   /// Asks the system for large pages, where it has them: reading much memory once each run, as weights at batch 1,
   /// costs few page table walks then. A wish; what becomes of it does not matter.
-  void prefer_large_pages(Bytes bytes) const {
+  void prefer_large_pages([[maybe_unused]] Bytes bytes) const {
 #ifdef MADV_HUGEPAGE
     constexpr Bytes kWorthIt = 32 << 20;
     constexpr std::size_t kPage = 4096;
@@ -166,11 +167,6 @@ void copy_laid_out(const Step* reorder, const std::byte* from, std::byte* to, st
   reorder->bind(buffers, const_cast<std::byte*>(scratch))();
 }
 
-bool is_zero(const Tensor& tensor) {
-  const auto bytes = static_cast<std::size_t>(tensor.bytes());
-  return bytes == 0 || (tensor.data()[0] == std::byte{0} && std::memcmp(tensor.data(), tensor.data() + 1, bytes - 1) == 0);
-}
-
 std::size_t plain_bytes(const Program::PlacedValue& placed) {
   return static_cast<std::size_t>(placed.info.shape.elements()) * size_of(placed.info.dtype);
 }
@@ -201,14 +197,15 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
   MG_RETURN_IF_ERROR(impl.parameters.allocate(made.parameter_bytes()).context(needs));
   impl.parameters.prefer_large_pages(made.parameter_bytes());
+  take_pages({impl.parameters.memory, static_cast<std::size_t>(made.parameter_bytes())});  // all is going to be used
+  take_pages({impl.arena.memory, static_cast<std::size_t>(made.arena_bytes())});
+  std::set<std::string> to_come;  // zeros now, as is what was allocated: reading them would only take up memory
+  if (!made.graph().has_weights()) {
+    for (std::string& name : made.graph().parameters()) to_come.insert(std::move(name));
+  }
   for (const auto& [name, tensor] : made.graph().initializers()) {
     const auto placed = made.placed_values().find(name);
-    if (placed == made.placed_values().end()) continue;  // a constant that no step reads
-    if (is_zero(tensor)) {  // as is what was allocated; looking at a graph without weights has made its zeros resident
-      Tensor zeros = tensor;
-      release_zeros({zeros.data(), static_cast<std::size_t>(zeros.bytes())});
-      continue;
-    }
+    if (placed == made.placed_values().end() || to_come.contains(name)) continue;  // no step reads it, or later
     copy_laid_out(placed->second.from_plain.get(), tensor.data(), impl.at(placed->second.value),
                   static_cast<std::size_t>(tensor.bytes()));
   }

@@ -106,10 +106,16 @@ Result<Graph> Graph::with_initializers(const std::map<std::string, Tensor>& repl
 
 Graph Graph::without_weights() const {
   Graph copy = *this;
+  copy.has_weights_ = false;
+  std::map<std::pair<DType, std::int64_t>, Tensor> zeros;  // one for all of its size
   for (const std::string& name : parameters()) {
     Tensor& weights = copy.parts_.initializers.at(name);
-    weights = Tensor(weights.dtype(), weights.shape());
-    release_zeros({weights.data(), static_cast<std::size_t>(weights.bytes())});  // of memory that was used before
+    const auto [same, is_new] = zeros.try_emplace({weights.dtype(), weights.elements()});
+    if (is_new) {
+      same->second = Tensor(weights.dtype(), weights.shape());
+      release_zeros({same->second.data(), static_cast<std::size_t>(same->second.bytes())});  // of memory used before
+    }
+    weights = same->second.reshaped(weights.shape());
   }
   return copy;
 }

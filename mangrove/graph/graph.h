@@ -84,6 +84,8 @@ class Graph {
 
   /// A copy whose parameters are all zero and take up no memory: for programs whose parameters are set later.
   Graph without_weights() const;
+  /// Not of a copy made by without_weights().
+  bool has_weights() const { return has_weights_; }
 
   /// The sub-graph of nodes [first, last): a stage. Values that come from outside become its inputs, in order of first
   /// use; values used outside, and graph outputs, become its outputs; it keeps only the initializers that it uses.
@@ -97,6 +99,7 @@ class Graph {
   Graph() = default;
   GraphParts parts_;
   std::map<std::string, ValueInfo> values_;
+  bool has_weights_ = true;
 };
 
 }  // namespace mangrove

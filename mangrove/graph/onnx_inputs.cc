@@ -85,10 +85,8 @@ Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, const Loa
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(const onnx::GraphProto& graph,
-                                                                     const LoadOptions& options) {
-  std::set<std::string> initializers;
-  for (const auto& proto : graph.initializer()) initializers.insert(proto.name());
+Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(
+    const onnx::GraphProto& graph, const std::map<std::string, Tensor>& initializers, const LoadOptions& options) {
   std::vector<std::string> names;
   for (const auto& proto : graph.input())
     if (!initializers.contains(proto.name())) names.push_back(proto.name());

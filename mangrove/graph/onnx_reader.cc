@@ -1,3 +1,5 @@
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
 #include <algorithm>
 #include <climits>
 #include <set>
@@ -9,6 +11,7 @@
 #include "mangrove/graph/group_norm_pattern.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/onnx_file.h"
 #include "mangrove/graph/onnx_inputs.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/onnx_upgrade.h"
@@ -156,35 +159,25 @@ Status decode_node(const onnx::NodeProto& proto, NodeNames& names, Decoded& file
   return {};
 }
 
-Result<Decoded> decode_graph(const onnx::GraphProto& graph, const LoadOptions& options) {
+Result<Decoded> decode_graph(OnnxFile read, const LoadOptions& options) {
+  const onnx::GraphProto& graph = read.model.graph();
   Decoded file;
   GraphParts& parts = file.parts;
   parts.name = graph.name();
-  for (const auto& proto : graph.initializer()) {
-    const std::string where = "initializer '" + proto.name() + "'";
-    MG_TRY(Tensor tensor, decode_tensor(proto).context(where));
-    if (!parts.initializers.emplace(proto.name(), std::move(tensor)).second) {
-      return make_error(Code::invalid_argument, where + " is defined twice");
-    }
-  }
-  MG_TRY(parts.inputs, decode_inputs(graph, options));
+  parts.initializers = std::move(read.initializers);
+  MG_TRY(parts.inputs, decode_inputs(graph, parts.initializers, options));
   for (const auto& proto : graph.output()) parts.outputs.push_back(proto.name());
   NodeNames names(graph);
   for (const auto& proto : graph.node()) MG_RETURN_IF_ERROR(decode_node(proto, names, file));
   return file;
 }
 
-}  // namespace
-
-Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
-  onnx::ModelProto model;
-  if (bytes.empty() || bytes.size() > INT_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return make_error(Code::data_loss,
-                      "not an ONNX model, or truncated (" + std::to_string(bytes.size()) + " bytes; 2 GiB at most)");
-  }
-  MG_TRY(const std::int64_t opset, checked_opset(model));
-  MG_TRY(Decoded file, decode_graph(model.graph(), options));
-  for (const auto& entry : model.metadata_props()) file.parts.metadata[entry.key()] = entry.value();
+Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
+  MG_TRY(const std::int64_t opset, checked_opset(read.model));
+  std::map<std::string, std::string> metadata;
+  for (const auto& entry : read.model.metadata_props()) metadata[entry.key()] = entry.value();
+  MG_TRY(Decoded file, decode_graph(std::move(read), options));
+  file.parts.metadata = std::move(metadata);
   MG_RETURN_IF_ERROR(upgrade_opset(file.parts, opset));
   const auto upgrade = [opset](Node node, std::map<std::string, Tensor>& initializers, Values& values) {
     return upgrade_with_shapes(std::move(node), opset, initializers, values);
@@ -194,9 +187,25 @@ Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
   return recognise_group_norms(std::move(graph));
 }
 
+}  // namespace
+
+Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
+  MG_TRY(OnnxFile read, read_onnx_file(stream, static_cast<Bytes>(bytes.size())));
+  return graph_of(std::move(read), options);
+}
+
 Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {
-  MG_TRY(const std::string bytes, read_file(path));
-  return parse_onnx(bytes, options).context("model " + path.string());
+  MG_TRY(const InputFile file, InputFile::open(path));
+  const std::string where = "model " + path.string();
+  if (file.size() == 0) {  // perhaps a pipe
+    MG_TRY(const std::string bytes, read_file(path));
+    return parse_onnx(bytes, options).context(where);
+  }
+  constexpr int kBlock = 1 << 18;
+  google::protobuf::io::FileInputStream stream(file.descriptor(), kBlock);
+  MG_TRY(OnnxFile read, read_onnx_file(stream, file.size()).context(where));
+  return graph_of(std::move(read), options).context(where);
 }
 
 }  // namespace mangrove

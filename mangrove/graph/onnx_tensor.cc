@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 
 namespace mangrove {
@@ -169,6 +170,7 @@ Result<Tensor> decode_tensor(const Proto& proto) {
   MG_TRY(const std::size_t present, elements_present(proto, dtype));
   MG_TRY(Shape shape, checked_shape(proto, present));
   Tensor tensor(dtype, std::move(shape));
+  take_pages({tensor.data(), static_cast<std::size_t>(tensor.bytes())});
   MG_RETURN_IF_ERROR(copy_elements(proto, tensor));
   normalise_booleans(tensor);
   return tensor;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "mangrove/base/process_memory.h"
+
 namespace mangrove {
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
@@ -19,6 +21,7 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
 
 Tensor Tensor::clone() const {
   Tensor copy(dtype_, shape_);
+  take_pages({copy.data(), static_cast<std::size_t>(copy.bytes())});
   std::memcpy(copy.data(), data(), static_cast<std::size_t>(bytes()));
   return copy;
 }

@@ -64,6 +64,14 @@ TEST(ProcessMemory, GrowsWithWhatIsTouched) {
   EXPECT_NE(block[kSize / 2], 0);
 }
 
+TEST(ProcessMemory, PagesThatAreTakenKeepWhatTheyHold) {
+  std::vector<std::byte> block(100'000, std::byte{1});
+  take_pages(std::span(block).subspan(1, 50'000));
+  take_pages(std::span(block).subspan(7, 5));  // no whole page
+  take_pages({});
+  EXPECT_TRUE(std::ranges::all_of(block, [](std::byte b) { return b == std::byte{1}; }));
+}
+
 TEST(ProcessMemory, ShrinksByZerosThatAreReleased) {
   constexpr std::size_t kSize = 64 << 20;
   std::vector<std::byte> block(kSize + 1);

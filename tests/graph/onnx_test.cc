@@ -1,11 +1,14 @@
 #include "mangrove/graph/onnx.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
+#include <thread>
 #include <type_traits>
 
 #include "tests/base/temporary_folder.h"
@@ -121,6 +124,42 @@ TEST(Onnx, SavesAndLoadsFiles) {
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.code(), Code::data_loss);
   EXPECT_NE(text.error().message.find("text.onnx"), std::string::npos);
+}
+
+TEST(Onnx, LoadsFromAPipe) {
+  const testing::TemporaryFolder folder;
+  const Graph graph = Graph::create(testing::small_network()).value();
+  ASSERT_EQ(::mkfifo((folder / "m.onnx").c_str(), 0600), 0);
+  const std::jthread writer([&] { std::ofstream(folder / "m.onnx", std::ios::binary) << encode_onnx(graph); });
+  const auto loaded = load_onnx(folder / "m.onnx");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  expect_same(graph, *loaded);
+}
+
+TEST(Onnx, SaysWhichFileIsTruncated) {
+  const testing::TemporaryFolder folder;
+  const std::string whole = encode_onnx(Graph::create(testing::small_network()).value());
+  ASSERT_TRUE(write_file_atomically(folder / "m.onnx", std::string_view(whole).substr(0, whole.size() / 2)).ok());
+  const auto loaded = load_onnx(folder / "m.onnx");
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.code(), Code::data_loss);
+  EXPECT_NE(loaded.error().message.find("m.onnx"), std::string::npos);
+  EXPECT_EQ(load_onnx(folder.path()).code(), Code::invalid_argument);
+}
+
+// A message may come in parts, which are to be merged, as two of its field are.
+TEST(Onnx, MergesTheParts) {
+  const Graph graph = Graph::create(testing::small_network()).value();
+  onnx::ModelProto first, second;
+  ASSERT_TRUE(first.ParseFromString(encode_onnx(graph)));
+  for (int half = first.graph().initializer_size() / 2; half > 0; --half) {
+    *second.mutable_graph()->add_initializer() = first.graph().initializer(first.graph().initializer_size() - 1);
+    first.mutable_graph()->mutable_initializer()->RemoveLast();
+  }
+  ASSERT_GT(second.graph().initializer_size(), 0);
+  const auto parsed = parse_onnx(first.SerializeAsString() + second.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  expect_same(graph, *parsed);
 }
 
 // A model as its protobuf, to be changed and read.
