@@ -1,6 +1,7 @@
 #include "mangrove/base/process_memory.h"
 
-// A sanitizer brings an allocator of its own; trimming glibc's, which nobody set up then, from two threads at once crashes.
+// A sanitizer brings an allocator of its own; trimming glibc's, which nobody set up then, from two threads at once
+// crashes.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define MG_TRIMS_MALLOC 1
 #include <malloc.h>

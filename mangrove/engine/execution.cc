@@ -116,8 +116,8 @@ struct Execution::Impl {
     return placed.sliced->bind(buffers, placed.sliced->workspace > 0 ? at(placed.workspace) : nullptr);
   }
 
-  /// Says of each parameter after which group of the backward pass its gradient is done: the first, where no step has to
-  /// do with it.
+  /// Says of each parameter after which group of the backward pass its gradient is done: the first, where no step has
+  /// to do with it.
   void find_ready(const Program& program) {
     if (backward.groups.empty()) return;
     std::map<Bytes, std::size_t> last_group;  // by offset among the parameters

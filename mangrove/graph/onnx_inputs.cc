@@ -1,7 +1,7 @@
 #include "mangrove/graph/onnx_inputs.h"
 
+#include <algorithm>
 #include <optional>
-#include <set>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/graph/onnx_tensor.h"
@@ -85,8 +85,9 @@ Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, const Loa
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(
-    const onnx::GraphProto& graph, const std::map<std::string, Tensor>& initializers, const LoadOptions& options) {
+Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(const onnx::GraphProto& graph,
+                                                                     const std::map<std::string, Tensor>& initializers,
+                                                                     const LoadOptions& options) {
   std::vector<std::string> names;
   for (const auto& proto : graph.input())
     if (!initializers.contains(proto.name())) names.push_back(proto.name());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,8 @@ namespace mangrove {
 /// of the inputs before it, or else dimension 0. The sizes of others must be in the options.
 /// errors: unimplemented: an open dimension that is not the batch, no tensor of known rank, a type; not_found and
 /// invalid_argument: the options name no input, or do not fit it.
-Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(
-    const onnx::GraphProto& graph, const std::map<std::string, Tensor>& initializers, const LoadOptions& options);
+Result<std::vector<std::pair<std::string, ValueInfo>>> decode_inputs(const onnx::GraphProto& graph,
+                                                                     const std::map<std::string, Tensor>& initializers,
+                                                                     const LoadOptions& options);
 
 }  // namespace mangrove

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -190,7 +191,8 @@ Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
 }  // namespace
 
 Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
-  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
+  google::protobuf::io::ArrayInputStream stream(bytes.data(),
+                                                static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
   MG_TRY(OnnxFile read, read_onnx_file(stream, static_cast<Bytes>(bytes.size())));
   return graph_of(std::move(read), options);
 }
@@ -204,8 +206,11 @@ Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {
   }
   constexpr int kBlock = 1 << 18;
   google::protobuf::io::FileInputStream stream(file.descriptor(), kBlock);
-  MG_TRY(OnnxFile read, read_onnx_file(stream, file.size()).context(where));
-  return graph_of(std::move(read), options).context(where);
+  Result<OnnxFile> read = read_onnx_file(stream, file.size());
+  if (stream.GetErrno() != 0)
+    return make_error(Code::data_loss, path.string() + ": cannot read: " + std::strerror(stream.GetErrno()));
+  MG_TRY(OnnxFile content, std::move(read).context(where));
+  return graph_of(std::move(content), options).context(where);
 }
 
 }  // namespace mangrove

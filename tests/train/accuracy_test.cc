@@ -75,8 +75,8 @@ class Accuracy : public ::testing::TestWithParam<StrategyCase> {
   bool steps_locally() const {
     return job_of_strategy().local_steps() > 0;
   }
-  /// Of every step, the gradients of those who are last are left out: two undisturbed runs come to results that differ, by
-  /// up to half a percent.
+  /// Of every step, the gradients of those who are last are left out: two undisturbed runs come to results that differ,
+  /// by up to half a percent.
   bool leaves_gradients_out() const {
     return !steps_locally() && job_of_strategy().consistency().starts_with("k_of_n");
   }
