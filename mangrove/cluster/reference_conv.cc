@@ -41,7 +41,7 @@ Result<double> measure_reference_conv(int threads, const Clock& clock) {
          Program::compile(graph, {.mode = Mode::inference, .batch = kBatchSize, .backend = {}, .threads = threads}));
   MG_TRY(const std::unique_ptr<Execution> execution, Execution::create(std::move(program), threads));
   std::ranges::fill(execution->input<float>("x"), 1.0F);
-  execution->forward();  // the first run pages memory in
+  execution->forward();  // the first run takes its memory
   // the best of many: what the device can do, whatever else runs at the moment
   const Deadline deadline = clock.after(kMeasureFor);
   Seconds best = kMeasureFor;

@@ -149,6 +149,7 @@ struct Execution::Impl {
   }
 
   Region arena, parameters;
+  bool has_run = false;
   Pass forward, backward;
 };
 
@@ -198,7 +199,6 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   MG_RETURN_IF_ERROR(impl.parameters.allocate(made.parameter_bytes()).context(needs));
   impl.parameters.prefer_large_pages(made.parameter_bytes());
   take_pages({impl.parameters.memory, static_cast<std::size_t>(made.parameter_bytes())});  // all is going to be used
-  take_pages({impl.arena.memory, static_cast<std::size_t>(made.arena_bytes())});
   std::set<std::string> to_come;  // zeros now, as is what was allocated: reading them would only take up memory
   if (!made.graph().has_weights()) {
     for (std::string& name : made.graph().parameters()) to_come.insert(std::move(name));
@@ -220,6 +220,9 @@ void Execution::seed(std::uint64_t seed) {
 }
 
 void Execution::forward() {
+  // not before, when who made this may still hold the weights that it is made from
+  if (!std::exchange(impl_->has_run, true))
+    take_pages({impl_->arena.memory, static_cast<std::size_t>(program_->arena_bytes())});
   if (RandomState* state = impl_->random_state(*program_)) ++state->run;
   program_->backend().prepare_thread(threads_);
   impl_->forward.run();

@@ -82,7 +82,7 @@ class Graph {
   /// A copy with these initializers replaced. errors: not_found, invalid_argument (other dtype or shape).
   Result<Graph> with_initializers(const std::map<std::string, Tensor>& replaced) const;
 
-  /// A copy whose parameters are all zero and take up no memory: for programs whose parameters are set later.
+  /// A copy whose parameters are zeros that share memory and take up none: for programs whose parameters are set later.
   Graph without_weights() const;
   /// Not of a copy made by without_weights().
   bool has_weights() const { return has_weights_; }

@@ -64,7 +64,8 @@ class Reader {
   Status read_initializer() {
     make_room(static_cast<std::size_t>(input_.BytesUntilLimit()));
     proto_.Clear();
-    if (!proto_.MergeFromCodedStream(&input_) || input_.BytesUntilLimit() != 0) return broken(size_);
+    const bool is_whole = proto_.MergeFromCodedStream(&input_) && input_.ConsumedEntireMessage();
+    if (!is_whole || input_.BytesUntilLimit() != 0) return broken(size_);
     const std::string where = "initializer '" + proto_.name() + "'";
     MG_TRY(Tensor tensor, decode_tensor(proto_).context(where));
     if (!file_.initializers.emplace(proto_.name(), std::move(tensor)).second) {

@@ -18,11 +18,11 @@ struct OnnxFile {
   std::map<std::string, Tensor> initializers;
 };
 
-/// Reads a ModelProto field by field, so that of the weights, which are most of it, there is in memory at any time no
-/// more than the tensors made of them and one as it stands in the file.
-/// size: of what `bytes` gives, at most 2 GiB; allocates no more than that.
-/// errors: data_loss (not an ONNX model, or truncated); those of decode_tensor, which name the initializer;
-/// invalid_argument (two initializers of one name).
+/// Reads a ModelProto field by field, so that of the graph's initializers, which are most of it, there is in memory at
+/// any time no more than the tensors made of them and one as it stands in the file. size: of what `bytes` gives, at
+/// most 2 GiB. Every length is checked against what is left of it before anything of that length is allocated. errors:
+/// data_loss (not an ONNX model, or truncated); those of decode_tensor, which name the initializer; invalid_argument
+/// (two initializers of one name).
 Result<OnnxFile> read_onnx_file(google::protobuf::io::ZeroCopyInputStream& bytes, Bytes size);
 
 }  // namespace mangrove

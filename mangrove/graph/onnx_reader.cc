@@ -188,6 +188,15 @@ Result<Graph> graph_of(OnnxFile read, const LoadOptions& options) {
   return recognise_group_norms(std::move(graph));
 }
 
+// At most what read_onnx_file() takes.
+std::string rest_of(google::protobuf::io::ZeroCopyInputStream& stream) {
+  std::string bytes;
+  const void* block = nullptr;
+  for (int size = 0; stream.Next(&block, &size) && bytes.size() <= static_cast<std::size_t>(INT_MAX - size);)
+    bytes.append(static_cast<const char*>(block), static_cast<std::size_t>(size));
+  return bytes;
+}
+
 }  // namespace
 
 Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
@@ -199,18 +208,20 @@ Result<Graph> parse_onnx(std::string_view bytes, const LoadOptions& options) {
 
 Result<Graph> load_onnx(const fs::path& path, const LoadOptions& options) {
   MG_TRY(const InputFile file, InputFile::open(path));
-  const std::string where = "model " + path.string();
-  if (file.size() == 0) {  // perhaps a pipe
-    MG_TRY(const std::string bytes, read_file(path));
-    return parse_onnx(bytes, options).context(where);
-  }
   constexpr int kBlock = 1 << 18;
   google::protobuf::io::FileInputStream stream(file.descriptor(), kBlock);
-  Result<OnnxFile> read = read_onnx_file(stream, file.size());
+  const auto read = [&]() -> Result<OnnxFile> {
+    if (file.size() > 0) return read_onnx_file(stream, file.size());
+    const std::string bytes = rest_of(stream);  // perhaps a pipe
+    google::protobuf::io::ArrayInputStream whole(bytes.data(), static_cast<int>(bytes.size()));
+    return read_onnx_file(whole, static_cast<Bytes>(bytes.size()));
+  };
+  Result<OnnxFile> content = read();
   if (stream.GetErrno() != 0)
     return make_error(Code::data_loss, path.string() + ": cannot read: " + std::strerror(stream.GetErrno()));
-  MG_TRY(OnnxFile content, std::move(read).context(where));
-  return graph_of(std::move(content), options).context(where);
+  const std::string where = "model " + path.string();
+  MG_TRY(OnnxFile known, std::move(content).context(where));
+  return graph_of(std::move(known), options).context(where);
 }
 
 }  // namespace mangrove

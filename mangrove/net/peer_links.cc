@@ -46,8 +46,8 @@ std::shared_ptr<grpc::Channel> new_channel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Links repeat by themselves what was not receipted. gRPC's own repetition of a call that the server did not take (1.51)
-  // may leave out a message.
+  // Links repeat by themselves what was not receipted. gRPC's own repetition of a call that the server did not take may
+  // leave out a message (1.51).
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
