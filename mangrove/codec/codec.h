@@ -25,9 +25,9 @@ struct Stream {
   std::int64_t elements() const;
 };
 
-/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a receiver
-/// each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not keep them,
-/// but must not crash on them. threads: one at a time.
+/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a
+/// receiver each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not
+/// keep them, but must not crash on them. threads: one at a time.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -35,10 +35,15 @@ class Codec {
   /// values: as many as the stream has elements. The result has no length or checksum of its own.
   virtual std::string encode(std::span<const float> values) = 0;
 
-  /// Writes all of `values`, as many as the stream has elements. Never trusts the message.
-  /// errors: data_loss (a message that encode() does not make: too short, too long, an index or a level out of range);
-  /// `values` are anything then.
+  /// Writes all of `values`, as many as the stream has elements. Never trusts the message. Goes by the message and the
+  /// stream alone, never by what was encoded or decoded before: a receiver may miss messages, and a sender may decode
+  /// its own to know what arrives. errors: data_loss (a message that encode() does not make: too short, too long, an
+  /// index or a level out of range); `values` are anything then.
   virtual Status decode(std::string_view message, std::span<float> values) = 0;
+
+  /// Which fraction of the elements the messages from now on keep, in (0, 1], for those whose first parameter this is;
+  /// others have no use for it. A receiver need not know.
+  virtual void set_fraction(double fraction) { static_cast<void>(fraction); }
 };
 
 /// What a decode() says first where the size of a message is known. errors: data_loss.
@@ -60,14 +65,15 @@ struct CodecRow {
   /// The mean of what is decoded is what was encoded, over the codec's random choices. One that is not needs error
   /// feedback to train well.
   bool is_unbiased = false;
+  bool keeps_residual = false;  // what was not sent is kept and sent later: no error feedback around this one
   std::unique_ptr<Codec> (*make)(std::span<const double> arguments, const Stream& stream);
 };
 
 std::span<const CodecRow> codecs();
 
 /// From a text like "top_k(0.01)" or "none"; parameters left out at the end have their default.
-/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out of
-/// range, or one too many; names it).
+/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out
+/// of range, or one too many; names it).
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
 /// Checks the text alone. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);

@@ -6,5 +6,10 @@
 namespace mangrove::codec::rows {
 
 CodecRow none();
+CodecRow top_k();
+CodecRow random_k();
+CodecRow threshold();
+CodecRow variance();
+CodecRow dgc();
 
 }  // namespace mangrove::codec::rows
