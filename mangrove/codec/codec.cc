@@ -13,8 +13,8 @@ namespace mangrove::codec {
 namespace {
 
 const std::vector<CodecRow>& table() {
-  static const std::vector<CodecRow> kRows = {rows::none(),      rows::top_k(),    rows::random_k(),
-                                              rows::threshold(), rows::variance(), rows::dgc()};
+  static const std::vector<CodecRow> kRows = {rows::none(),     rows::top_k(), rows::random_k(), rows::threshold(),
+                                              rows::variance(), rows::dgc(),   rows::two_step()};
   return kRows;
 }
 

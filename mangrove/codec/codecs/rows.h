@@ -11,5 +11,6 @@ CodecRow random_k();
 CodecRow threshold();
 CodecRow variance();
 CodecRow dgc();
+CodecRow two_step();
 
 }  // namespace mangrove::codec::rows
