@@ -21,7 +21,7 @@ struct Layer {
 /// What a codec is made for: one vector that is encoded again and again, on one side of one link.
 struct Stream {
   std::vector<Layer> layers;  // in the vector's order, all of it
-  std::uint64_t seed = 0;     // of random choices; the same on both sides
+  std::uint64_t seed = 0;     // of random choices; the same on both sides, another for each sender: errors average out
   std::int64_t elements() const;
 };
 
@@ -41,8 +41,8 @@ class Codec {
   /// index or a level out of range); `values` are anything then.
   virtual Status decode(std::string_view message, std::span<float> values) = 0;
 
-  /// Which fraction of the elements the messages from now on keep, in (0, 1], for those whose first parameter this is;
-  /// others have no use for it. A receiver need not know.
+  /// Which fraction of the elements, in (0, 1], the messages from now on keep, of a codec that has a fraction or
+  /// density; others have no use for it. A receiver need not know.
   virtual void set_fraction(double fraction) { static_cast<void>(fraction); }
 };
 

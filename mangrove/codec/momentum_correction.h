@@ -6,15 +6,16 @@ namespace mangrove::codec {
 
 struct MomentumOptions {
   float momentum = 0.9f;  // in [0, 1)
-  float clip_norm =
-      0;  // of a gradient of this sender, before it is added up; for P senders that of the whole / √P. 0: none
+  /// L2 norm of a gradient of this sender, before it is added up; 0: any. Of P senders each has that of the whole / √P.
+  float clip_norm = 0;
 };
 
 /// A sender's side of a sparsifying codec that brings momentum along (the optimizer must have none): each gradient g
-/// makes the sender's own velocity u = momentum · u + g, and it is velocities that add up until they are sent, v = v +
-/// u. With momentum after the exchange, elements that come late would miss the momentum of all that time. Where an
-/// element was sent, u and v begin anew (momentum factor masking), so that old gradients do not push twice. memory
-/// three times the vector. source  Lin et al., Deep gradient compression, 2018, sections 3.1 to 3.3 and algorithm 4.
+/// makes the sender's own velocity u = momentum · u + g, and velocities add up until they are sent, v = v + u. With
+/// momentum after the exchange, elements that come late would miss that of the time they waited. Where an element was
+/// sent, u and v begin anew (momentum factor masking), so that old gradients do not push twice.
+/// memory  three times the vector.
+/// source  Lin et al., Deep gradient compression, 2018, sections 3.1 to 3.3 and algorithm 4.
 class MomentumCorrection : public Codec {
  public:
   /// elements: of the vector.
@@ -31,7 +32,7 @@ class MomentumCorrection : public Codec {
 
  private:
   const MomentumOptions options_;
-  ErrorFeedback feedback_;  // v = what was not sent + u is just what it does
+  ErrorFeedback feedback_;  // v: what was not sent, plus u
   std::vector<float> velocity_;
 };
 

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "mangrove/base/random.h"
-#include "mangrove/base/random_bits.h"
 #include "mangrove/codec/codecs/rows.h"
 #include "mangrove/codec/sparse.h"
 
@@ -60,7 +59,7 @@ float to_float(double value) {
 /// negative.
 class Variance : public Codec {
  public:
-  Variance(double density, std::uint64_t seed) : density_(density), random_(Random(seed).fork(stream_of("variance"))) {}
+  Variance(double density, std::uint64_t seed) : density_(density), random_(seed) {}
 
   std::string encode(std::span<const float> values) override {
     const double lambda = optimal_lambda(values, density_ * static_cast<double>(values.size()));
