@@ -13,7 +13,8 @@ namespace mangrove::codec {
 namespace {
 
 const std::vector<CodecRow>& table() {
-  static const std::vector<CodecRow> kRows = {rows::none()};
+  static const std::vector<CodecRow> kRows = {rows::none(),    rows::fp16(),     rows::bf16(), rows::int8(),
+                                              rows::one_bit(), rows::terngrad(), rows::qsgd()};
   return kRows;
 }
 

@@ -6,5 +6,11 @@
 namespace mangrove::codec::rows {
 
 CodecRow none();
+CodecRow fp16();
+CodecRow bf16();
+CodecRow int8();
+CodecRow one_bit();
+CodecRow terngrad();
+CodecRow qsgd();
 
 }  // namespace mangrove::codec::rows
