@@ -1,8 +1,7 @@
 #include "mangrove/codec/error_feedback.h"
 
-#include <cmath>
-
 #include "mangrove/base/check.h"
+#include "mangrove/codec/scale.h"
 
 namespace mangrove::codec {
 
@@ -14,10 +13,7 @@ std::string ErrorFeedback::encode(std::span<const float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) residual_[i] += values[i];
   std::string message = codec_->encode(residual_);
   MG_CHECK(codec_->decode(message, sent_).ok());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float left = residual_[i] - sent_[i];
-    residual_[i] = std::isfinite(left) ? left : 0;
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) residual_[i] = finite_or_zero(residual_[i] - sent_[i]);
   return message;
 }
 

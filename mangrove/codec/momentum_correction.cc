@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mangrove/base/check.h"
+#include "mangrove/codec/scale.h"
 
 namespace mangrove::codec {
 namespace {
@@ -10,9 +11,7 @@ namespace {
 /// By which a vector must be multiplied to have at most this norm.
 float clip_factor(std::span<const float> values, float clip_norm) {
   if (clip_norm == 0) return 1;
-  double squares = 0;
-  for (const float value : values) squares += static_cast<double>(value) * value;
-  const double norm = std::sqrt(squares);
+  const double norm = std::sqrt(sum_of_squares(values));
   return norm > clip_norm ? static_cast<float>(clip_norm / norm) : 1;
 }
 
@@ -30,9 +29,7 @@ std::string MomentumCorrection::encode(std::span<const float> gradient) {
   }
   std::string message = feedback_.encode(velocity_);
   const std::span<const float> sent = feedback_.sent();
-  for (std::size_t i = 0; i < velocity_.size(); ++i) {
-    velocity_[i] = sent[i] == 0 && std::isfinite(velocity_[i]) ? velocity_[i] : 0;
-  }
+  for (std::size_t i = 0; i < velocity_.size(); ++i) velocity_[i] = sent[i] == 0 ? finite_or_zero(velocity_[i]) : 0;
   return message;
 }
 

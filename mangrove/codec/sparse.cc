@@ -1,10 +1,13 @@
 #include "mangrove/codec/sparse.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
 namespace mangrove::codec {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 std::size_t elements_of(double fraction, std::size_t elements) {
   const auto nearest = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(elements)));

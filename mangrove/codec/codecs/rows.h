@@ -6,6 +6,12 @@
 namespace mangrove::codec::rows {
 
 CodecRow none();
+CodecRow fp16();
+CodecRow bf16();
+CodecRow int8();
+CodecRow one_bit();
+CodecRow terngrad();
+CodecRow qsgd();
 CodecRow top_k();
 CodecRow random_k();
 CodecRow threshold();
