@@ -136,7 +136,7 @@ TEST(ErrorFeedback, LetsOneElementInAHundredReachTheSolutionOfAll) {
   const double distance_without = relative_distance(problem.solve(without), solution);
   RecordProperty("with", std::to_string(distance_with));
   RecordProperty("without", std::to_string(distance_without));
-  EXPECT_LT(distance_with, 0.05);
+  EXPECT_LT(distance_with, 0.02);
   EXPECT_GT(distance_without, 0.3);
 }
 

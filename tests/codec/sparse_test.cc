@@ -95,7 +95,9 @@ TEST(RandomK, SendsNoPlacesAndDrawsNewOnesEachRound) {
   EXPECT_EQ(nonzero(earlier), 100u);
   EXPECT_NE(earlier, later);
   for (std::size_t i = 0; i < kElements; ++i) {
-    if (earlier[i] != 0) EXPECT_FLOAT_EQ(earlier[i], 100 * values[i]);
+    if (earlier[i] != 0) {
+      EXPECT_FLOAT_EQ(earlier[i], 100 * values[i]);
+    }
   }
   const auto other_seed = make("random_k(0.01)", kElements, 2);
   EXPECT_NE(decoded(*other_seed, first), earlier);
