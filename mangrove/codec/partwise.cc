@@ -15,10 +15,14 @@ std::vector<std::size_t> parts_of(const Stream& stream, const std::function<std:
   return sizes;
 }
 
-std::string PartwiseCodec::encode(std::span<const float> values) {
+std::size_t PartwiseCodec::message_bytes() const {
   std::size_t bytes = 0;
   for (const std::size_t size : part_sizes_) bytes += bytes_of(size);
-  std::string message(bytes, '\0');
+  return bytes;
+}
+
+std::string PartwiseCodec::encode(std::span<const float> values) {
+  std::string message(message_bytes(), '\0');
   std::span<char> space(message);
   for (const std::size_t size : part_sizes_) {
     MG_CHECK(size <= values.size());
@@ -30,9 +34,7 @@ std::string PartwiseCodec::encode(std::span<const float> values) {
 }
 
 Status PartwiseCodec::decode(std::string_view message, std::span<float> values) {
-  std::size_t bytes = 0;
-  for (const std::size_t size : part_sizes_) bytes += bytes_of(size);
-  MG_RETURN_IF_ERROR(check_size(message, bytes));
+  MG_RETURN_IF_ERROR(check_size(message, message_bytes()));
   std::span<const char> left(message);
   for (const std::size_t size : part_sizes_) {
     MG_CHECK(size <= values.size());

@@ -30,6 +30,7 @@ class PartwiseCodec : public Codec {
   virtual bool decode_part(std::span<const char> message, std::span<float> values) = 0;
 
  private:
+  std::size_t message_bytes() const;
   std::vector<std::size_t> part_sizes_;
 };
 

@@ -13,8 +13,9 @@ static_assert(kBlock <= Dither::kMost);
 
 /// A block is a scale (float32), the largest magnitude / 127, and for each element a byte, 128 + its whole number of
 /// scales, -127 .. 127. Rounds up or down at random, so that the mean is right.
-/// source: Dettmers, 8-bit approximations for parallelism in deep learning, 2016 (a scale per block, Dettmers et al.
-/// 2022); stochastic rounding: Gupta et al., Deep learning with limited numerical precision, 2015.
+/// source: Dettmers, 8-bit approximations for parallelism in deep learning, 2016; blocks: Dettmers et al., 8-bit
+/// optimizers via block-wise quantization, 2022; rounding: Gupta et al., Deep learning with limited numerical
+/// precision, 2015.
 class Int8 : public PartwiseCodec {
  public:
   explicit Int8(const Stream& stream)
@@ -32,7 +33,7 @@ class Int8 : public PartwiseCodec {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const float level = finite_or_zero(values[i]) * inverse + 128;  // positive, so the conversion rounds down
       const int whole = static_cast<int>(level + static_cast<float>(dither[i]) * 0x1p-16f);
-      out[i] = static_cast<char>(std::min(whole, 255));
+      out[i] = static_cast<char>(std::clamp(whole, 1, 255));  // beyond only by the float's rounding
     }
   }
 

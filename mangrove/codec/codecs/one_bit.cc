@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <bit>
+
 #include "mangrove/codec/codecs/rows.h"
 #include "mangrove/codec/partwise.h"
 #include "mangrove/codec/scale.h"
@@ -39,7 +42,9 @@ class OneBit : public PartwiseCodec {
       others += static_cast<std::size_t>(std::popcount(bits));
       message[kMeans + start / 8] = static_cast<char>(bits);
     }
-    const auto mean = [](double sum, std::size_t n) { return n == 0 ? 0 : static_cast<float>(sum / double(n)); };
+    const auto mean = [](double sum, std::size_t n) {
+      return n == 0 ? 0 : static_cast<float>(sum / static_cast<double>(n));
+    };
     put_float(message, mean(below, values.size() - others));
     put_float(message.subspan(sizeof(float)), mean(other, others));
   }

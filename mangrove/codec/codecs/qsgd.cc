@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "mangrove/base/check.h"
@@ -87,8 +89,7 @@ class Qsgd : public Codec {
 
 CodecRow rows::qsgd() {
   return {.name = "qsgd",
-          .summary =
-              "whole numbers of 1/levels of the norm of 512, rounded at random, entropy-coded (Alistarh et al. 2017)",
+          .summary = "levels of the norm of each 512, rounded at random, entropy-coded (Alistarh et al. 2017)",
           .parameters = {{.name = "levels", .fallback = 64, .least = 1, .most = 1024, .is_whole = true}},
           .is_unbiased = true,
           .make = [](std::span<const double> arguments, const Stream& stream) -> std::unique_ptr<Codec> {

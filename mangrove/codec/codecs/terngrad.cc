@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "mangrove/codec/codecs/rows.h"
 #include "mangrove/codec/dither.h"
