@@ -25,9 +25,9 @@ struct Stream {
   std::int64_t elements() const;
 };
 
-/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a
-/// receiver each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not
-/// keep them, but must not crash on them. threads: one at a time.
+/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a receiver
+/// each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not keep them,
+/// but must not crash on them. threads: one at a time.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -72,8 +72,8 @@ struct CodecRow {
 std::span<const CodecRow> codecs();
 
 /// From a text like "top_k(0.01)" or "none"; parameters left out at the end have their default.
-/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out
-/// of range, or one too many; names it).
+/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out of
+/// range, or one too many; names it).
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
 /// Checks the text alone. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);
