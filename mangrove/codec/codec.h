@@ -62,8 +62,8 @@ struct CodecRow {
   std::string_view name;
   std::string_view summary;  // one line, with the source paper
   std::vector<Parameter> parameters;
-  /// The mean of what is decoded is what was encoded, over the codec's random choices. One that is not needs error
-  /// feedback to train well.
+  /// The mean of what is decoded is what was encoded, over the codec's random choices. Others that change values much
+  /// need error feedback to train well.
   bool is_unbiased = false;
   bool keeps_residual = false;  // what was not sent is kept and sent later: no error feedback around this one
   std::unique_ptr<Codec> (*make)(std::span<const double> arguments, const Stream& stream);
