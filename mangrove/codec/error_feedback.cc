@@ -1,0 +1,20 @@
+#include "mangrove/codec/error_feedback.h"
+
+#include "mangrove/base/check.h"
+#include "mangrove/codec/scale.h"
+
+namespace mangrove::codec {
+
+ErrorFeedback::ErrorFeedback(std::unique_ptr<Codec> codec, std::size_t elements)
+    : codec_(std::move(codec)), residual_(elements, 0.0f), sent_(elements, 0.0f) {}
+
+std::string ErrorFeedback::encode(std::span<const float> values) {
+  MG_CHECK(values.size() == residual_.size());
+  for (std::size_t i = 0; i < values.size(); ++i) residual_[i] += values[i];
+  std::string message = codec_->encode(residual_);
+  MG_CHECK(codec_->decode(message, sent_).ok());
+  for (std::size_t i = 0; i < values.size(); ++i) residual_[i] = finite_or_zero(residual_[i] - sent_[i]);
+  return message;
+}
+
+}  // namespace mangrove::codec

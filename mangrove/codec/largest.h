@@ -1,0 +1,21 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace mangrove::codec {
+
+/// Orders as |value| does, and NaN above infinity: unlike numbers, which NaN leaves without an order.
+constexpr std::uint32_t magnitude_bits(float value) {
+  return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
+}
+
+/// Indices, rising, of the `count` largest magnitudes; of equal ones the first. Zeros are never among them, so there
+/// may be fewer. cost: one pass and a selection among little more than `count`; of a vector whose magnitudes lie very
+/// unevenly a selection among all.
+std::vector<std::uint32_t> largest(std::span<const float> values, std::size_t count);
+
+}  // namespace mangrove::codec

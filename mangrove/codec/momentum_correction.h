@@ -1,0 +1,39 @@
+#pragma once
+
+#include "mangrove/codec/error_feedback.h"
+
+namespace mangrove::codec {
+
+struct MomentumOptions {
+  float momentum = 0.9f;  // in [0, 1)
+  /// L2 norm of a gradient of this sender, before it is added up; 0: any. Of P senders each has that of the whole / √P.
+  float clip_norm = 0;
+};
+
+/// A sender's side of a sparsifying codec that brings momentum along (the optimizer must have none): each gradient g
+/// makes the sender's own velocity u = momentum · u + g, and velocities add up until they are sent, v = v + u. With
+/// momentum after the exchange, elements that come late would miss that of the time they waited. Where an element was
+/// sent, u and v begin anew (momentum factor masking), so that old gradients do not push twice.
+/// memory  three times the vector.
+/// source  Lin et al., Deep gradient compression, 2018, sections 3.1 to 3.3 and algorithm 4.
+class MomentumCorrection : public Codec {
+ public:
+  /// elements: of the vector.
+  MomentumCorrection(std::unique_ptr<Codec> codec, const MomentumOptions& options, std::size_t elements);
+
+  std::string encode(std::span<const float> gradient) override;
+  Status decode(std::string_view message, std::span<float> values) override {
+    return feedback_.decode(message, values);
+  }
+  void set_fraction(double fraction) override { feedback_.set_fraction(fraction); }
+
+  std::span<const float> velocity() const { return velocity_; }                // u
+  std::span<const float> accumulated() const { return feedback_.residual(); }  // v
+
+ private:
+  const MomentumOptions options_;
+  ErrorFeedback feedback_;  // v: what was not sent, plus u
+  std::vector<float> velocity_;
+};
+
+}  // namespace mangrove::codec

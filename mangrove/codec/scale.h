@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+/// What codecs do that send a scale and small whole numbers of it. For all of them NaN and infinity are zero, so that
+/// one such value does not spoil the scale of the others.
+namespace mangrove::codec {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
+
+/// By bits, so that loops over it are vectorised.
+inline float finite_or_zero(float value) {
+  constexpr std::uint32_t kInfinity = 0x7f800000u;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::bit_cast<float>((bits & kInfinity) == kInfinity ? 0u : bits);
+}
+
+inline float largest_magnitude(std::span<const float> values) {
+  std::int32_t largest = 0;  // floats from 0 on have the order of their bits
+  for (const float value : values)
+    largest = std::max(largest, std::bit_cast<std::int32_t>(finite_or_zero(value)) & 0x7fffffff);
+  return std::bit_cast<float>(largest);
+}
+
+/// In double, which the squares of all floats fit.
+inline double sum_of_squares(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) {
+    const double finite = finite_or_zero(value);
+    sum += finite * finite;
+  }
+  return sum;
+}
+
+/// 1 / scale, but 0 for scales so small that all numbers of it may be 0: products with it neither overflow nor are NaN.
+inline float inverse_or_zero(float scale) {
+  return scale > 1e-30f ? 1 / scale : 0;
+}
+
+/// What a scale in a message may be.
+inline bool is_scale(float scale) {
+  return std::isfinite(scale) && scale >= 0;
+}
+
+inline void put_float(std::span<char> message, float value) {
+  std::memcpy(message.first<sizeof value>().data(), &value, sizeof value);
+}
+
+inline float float_of(std::span<const char> message) {
+  float value = 0;
+  std::memcpy(&value, message.first<sizeof value>().data(), sizeof value);
+  return value;
+}
+
+}  // namespace mangrove::codec

@@ -1,0 +1,83 @@
+#include "mangrove/codec/sparse.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace mangrove::codec {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
+
+std::size_t elements_of(double fraction, std::size_t elements) {
+  const auto nearest = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(elements)));
+  return std::min(std::max<std::size_t>(nearest, 1), elements);
+}
+
+void append_number(std::string& message, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) message.push_back(static_cast<char>(number | 0x80));
+  message.push_back(static_cast<char>(number));
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& message) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift < 64 && !message.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(message.front());
+    message.remove_prefix(1);
+    number |= std::uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return number;
+  }
+  return std::nullopt;
+}
+
+void append_elements(std::string& message, std::span<const std::uint32_t> indices, std::span<const float> values) {
+  message.reserve(message.size() + 8 + indices.size() * (sizeof(float) + 2));
+  append_number(message, indices.size());
+  for (const std::uint32_t index : indices) {
+    message.append(reinterpret_cast<const char*>(&values[index]), sizeof(float));
+  }
+  std::uint32_t next = 0;
+  for (const std::uint32_t index : indices) {
+    append_number(message, index - next);
+    next = index + 1;
+  }
+}
+
+std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements) {
+  if (!gap || *gap >= elements - next) return std::nullopt;
+  return next + *gap;
+}
+
+Status take_elements(std::string_view& message, std::span<float> values) {
+  const std::optional<std::uint64_t> count = take_number(message);
+  if (!count || *count > values.size()) return bad_message("no count, or one above its elements");
+  const std::size_t bytes = *count * sizeof(float);
+  if (bytes > message.size()) return bad_message("it ends within its values");
+  const char* value = message.data();
+  message.remove_prefix(bytes);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < *count; ++i, value += sizeof(float)) {
+    const std::optional<std::size_t> index = skip(next, take_number(message), values.size());
+    if (!index) return bad_message("an index is missing or beyond the end");
+    std::memcpy(&values[*index], value, sizeof(float));
+    next = *index + 1;
+  }
+  return {};
+}
+
+Status decode_elements(std::string_view message, std::span<float> values) {
+  std::fill(values.begin(), values.end(), 0.0f);
+  MG_RETURN_IF_ERROR(take_elements(message, values));
+  return check_end(message);
+}
+
+Error bad_message(const std::string& what) {
+  return make_error(Code::data_loss, "an encoded vector is damaged: " + what);
+}
+
+Status check_end(std::string_view message) {
+  if (message.empty()) return {};
+  return bad_message(std::to_string(message.size()) + " bytes after its end");
+}
+
+}  // namespace mangrove::codec

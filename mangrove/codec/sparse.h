@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/result.h"
+
+/// What the messages of sparsifying codecs consist of: a few elements of a vector, the others being zero.
+namespace mangrove::codec {
+
+/// How many a fraction of them is: the nearest whole number, but at least one.
+std::size_t elements_of(double fraction, std::size_t elements);
+
+/// Seven bits in a byte, the lowest first; the eighth says that more follow (LEB128).
+void append_number(std::string& message, std::uint64_t number);
+/// Takes it off the front; nothing if there is none.
+std::optional<std::uint64_t> take_number(std::string_view& message);
+
+/// Their count, their values as float32, and for each how many elements before it are left out.
+/// indices: rising, of `values`.
+void append_elements(std::string& message, std::span<const std::uint32_t> indices, std::span<const float> values);
+/// Takes them off the front; other values stay as they are. errors: data_loss.
+Status take_elements(std::string_view& message, std::span<float> values);
+/// Of a message that is nothing else; other values become zero. errors: data_loss.
+Status decode_elements(std::string_view message, std::span<float> values);
+
+/// The place of the element that comes after `gap` others, `next` being the first that may: nothing if that is beyond
+/// the end.
+std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements);
+
+/// A data_loss that says what is wrong with the message.
+Error bad_message(const std::string& what);
+/// errors: data_loss (something is left).
+Status check_end(std::string_view message);
+
+}  // namespace mangrove::codec
