@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mangrove/graph/node_check.h"
@@ -68,6 +69,16 @@ Channels channels_of(const Node& node, const Shape& weights) {
   return node.int_or("transB", 0) != 0 ? Channels{weights[1], weights[0], 0} : Channels{1, weights[1], 0};
 }
 
+// Each element times the factor of its channel.
+template <class T>
+void scale(std::span<T> weights, const Channels& channels, const std::vector<double>& factors) {
+  const auto run = static_cast<std::size_t>(channels.inner);  // that many elements have one channel
+  for (std::size_t first = 0; first < weights.size(); first += run) {
+    const double factor = factors[channels.of(static_cast<std::int64_t>(first))];
+    for (T& weight : weights.subspan(first, run)) weight = static_cast<T>(weight * factor);
+  }
+}
+
 // The bias of each channel as it is added, or nothing where it is not one number per channel.
 std::optional<std::vector<double>> bias_of(const Node& node, const GraphParts& parts, std::size_t channels) {
   if (node.inputs.size() < 3 || node.inputs[2].empty()) return std::vector<double>(channels, 0);
@@ -91,12 +102,10 @@ std::optional<Node> absorbed(Node node, const Node& norm, GraphParts& parts, Val
   if (!bias) return std::nullopt;
   const Tensor& old = weights->second;
   const Channels channels = channels_of(node, old.shape());
-  std::vector<double> scaled = doubles_of(old);
-  for (std::size_t i = 0; i < scaled.size(); ++i) {
-    scaled[i] *= affine->factor[channels.of(static_cast<std::int64_t>(i))];
-  }
+  Tensor new_weights = old.clone();
+  old.dtype() == DType::f64 ? scale(new_weights.as<double>(), channels, affine->factor)
+                            : scale(new_weights.as<float>(), channels, affine->factor);
   for (std::size_t c = 0; c < bias->size(); ++c) (*bias)[c] = (*bias)[c] * affine->factor[c] + affine->offset[c];
-  const Tensor new_weights = tensor_of(old.dtype(), old.shape(), scaled);
   const Tensor new_bias = tensor_of(old.dtype(), Shape{static_cast<std::int64_t>(bias->size())}, *bias);
   node.inputs = {node.inputs[0], uses.unused_name(norm.name + ".weight"), uses.unused_name(norm.name + ".bias")};
   parts.initializers.emplace(node.inputs[1], new_weights);
