@@ -37,7 +37,7 @@ struct Execution::Region {
   /// costs few page table walks then. A wish; what becomes of it does not matter.
   void prefer_large_pages([[maybe_unused]] Bytes bytes) const {
 #ifdef MADV_HUGEPAGE
-    constexpr Bytes kWorthIt = 32 << 20;
+    constexpr Bytes kWorthIt = 4 << 20;
     constexpr std::size_t kPage = 4096;
     if (bytes < kWorthIt) return;
     void* first_page = memory;
