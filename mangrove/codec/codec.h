@@ -25,9 +25,9 @@ struct Stream {
   std::int64_t elements() const;
 };
 
-/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a receiver
-/// each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not keep them,
-/// but must not crash on them. threads: one at a time.
+/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a
+/// receiver each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not
+/// keep them, but must not crash on them. threads: one at a time.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -44,6 +44,10 @@ class Codec {
   /// Which fraction of the elements, in (0, 1], the messages from now on keep, of a codec that has a fraction or
   /// density; others have no use for it. A receiver need not know.
   virtual void set_fraction(double fraction) { static_cast<void>(fraction); }
+
+  /// Of a sender: the loss that the values to be encoded next belong to, before they are encoded. For codecs that
+  /// choose by whether it fell; others have no use for it. A receiver need not know.
+  virtual void told_loss(double loss) { static_cast<void>(loss); }
 };
 
 /// What a decode() says first where the size of a message is known. errors: data_loss.
@@ -72,8 +76,8 @@ struct CodecRow {
 std::span<const CodecRow> codecs();
 
 /// From a text like "top_k(0.01)" or "none"; parameters left out at the end have their default.
-/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out of
-/// range, or one too many; names it).
+/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out
+/// of range, or one too many; names it).
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
 /// Checks the text alone. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);

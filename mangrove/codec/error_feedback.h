@@ -18,6 +18,7 @@ class ErrorFeedback : public Codec {
   std::string encode(std::span<const float> values) override;
   Status decode(std::string_view message, std::span<float> values) override { return codec_->decode(message, values); }
   void set_fraction(double fraction) override { codec_->set_fraction(fraction); }
+  void told_loss(double loss) override { codec_->told_loss(loss); }
 
   /// What the last message says, as who receives it decodes it; zeros before the first.
   std::span<const float> sent() const { return sent_; }

@@ -26,6 +26,7 @@ class MomentumCorrection : public Codec {
     return feedback_.decode(message, values);
   }
   void set_fraction(double fraction) override { feedback_.set_fraction(fraction); }
+  void told_loss(double loss) override { feedback_.told_loss(loss); }
 
   std::span<const float> velocity() const { return velocity_; }                // u
   std::span<const float> accumulated() const { return feedback_.residual(); }  // v

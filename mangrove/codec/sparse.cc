@@ -31,10 +31,13 @@ std::optional<std::uint64_t> take_number(std::string_view& message) {
 }
 
 void append_elements(std::string& message, std::span<const std::uint32_t> indices, std::span<const float> values) {
-  message.reserve(message.size() + 8 + indices.size() * (sizeof(float) + 2));
   append_number(message, indices.size());
+  const std::size_t start = message.size();
+  message.resize(start + indices.size() * sizeof(float));
+  char* out = message.data() + start;
   for (const std::uint32_t index : indices) {
-    message.append(reinterpret_cast<const char*>(&values[index]), sizeof(float));
+    std::memcpy(out, &values[index], sizeof(float));
+    out += sizeof(float);
   }
   std::uint32_t next = 0;
   for (const std::uint32_t index : indices) {

@@ -22,6 +22,7 @@ class WarmUp : public Codec {
   }
   Status decode(std::string_view message, std::span<float> values) override { return codec_->decode(message, values); }
   void set_fraction(double fraction) override { fraction_ = fraction; }
+  void told_loss(double loss) override { codec_->told_loss(loss); }
 
  private:
   std::unique_ptr<Codec> codec_;

@@ -17,6 +17,11 @@ CodecRow random_k();
 CodecRow threshold();
 CodecRow variance();
 CodecRow dgc();
+CodecRow esgd();
 CodecRow two_step();
+CodecRow structured_mask();
+CodecRow structured_low_rank();
+CodecRow sketched();
+CodecRow power();
 
 }  // namespace mangrove::codec::rows

@@ -11,12 +11,8 @@ class Threshold : public Codec {
   explicit Threshold(float value) : value_(value) {}
 
   std::string encode(std::span<const float> values) override {
-    std::vector<std::uint32_t> indices;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (magnitude_bits(values[i]) > magnitude_bits(value_)) indices.push_back(static_cast<std::uint32_t>(i));
-    }
     std::string message;
-    append_elements(message, indices, values);
+    append_elements(message, reaching(values, magnitude_bits(value_) + 1), values);
     return message;
   }
 

@@ -55,11 +55,12 @@ class TwoStep : public Codec {
     message.append(reinterpret_cast<const char*>(&scale), sizeof scale);
     RangeEncoder encoder(message);
     IntegerModel gaps, levels;
+    const double levels_per_log = scale.ratio > 1 ? 1 / std::log(double{scale.ratio}) : 0;
     std::uint32_t next = 0;
     for (const std::uint32_t index : indices) {
       gaps.write(encoder, index - next);
       encoder.write_evenly(std::signbit(values[index]) ? 1 : 0, 1);
-      levels.write(encoder, level_of(std::abs(values[index]), scale));
+      levels.write(encoder, level_of(static_cast<double>(std::abs(values[index])) / scale.lowest, levels_per_log));
       next = index + 1;
     }
     encoder.finish();
@@ -90,11 +91,10 @@ class TwoStep : public Codec {
   void set_fraction(double fraction) override { fraction_ = fraction; }
 
  private:
-  /// The level nearest on the logarithmic scale; the highest for what is not finite.
-  std::uint32_t level_of(float magnitude, const Scale& scale) const {
-    if (!std::isfinite(magnitude)) return static_cast<std::uint32_t>(levels_ - 1);
-    if (scale.ratio <= 1) return 0;
-    const double steps = std::log(static_cast<double>(magnitude) / scale.lowest) / std::log(double{scale.ratio});
+  /// The level nearest on the logarithmic scale; the highest for what is not finite. ratio: to the lowest level.
+  std::uint32_t level_of(double ratio, double levels_per_log) const {
+    if (!std::isfinite(ratio)) return static_cast<std::uint32_t>(levels_ - 1);
+    const double steps = std::log(ratio) * levels_per_log;
     return static_cast<std::uint32_t>(std::clamp(std::round(steps), 0.0, static_cast<double>(levels_ - 1)));
   }
 
