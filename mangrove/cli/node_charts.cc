@@ -22,8 +22,9 @@ struct Part {
   Seconds PhaseSeconds::*seconds;
 };
 /// In the order in which they are drawn.
-constexpr std::array<Part, 4> kParts = {{{"wait", &PhaseSeconds::wait},
+constexpr std::array<Part, 5> kParts = {{{"wait", &PhaseSeconds::wait},
                                          {"wire", &PhaseSeconds::wire},
+                                         {"load", &PhaseSeconds::load},
                                          {"compute", &PhaseSeconds::compute},
                                          {"encode", &PhaseSeconds::encode}}};
 
@@ -202,16 +203,18 @@ std::string last_steps(const std::vector<NodeHistory>& nodes) {
 
 std::string step_table(const std::vector<NodeHistory>& nodes) {
   std::vector<Seconds> compute;
-  for (const NodeHistory& node : nodes) compute.push_back(node.total.compute / static_cast<double>(node.steps));
+  for (const NodeHistory& node : nodes)
+    compute.push_back((node.total.load + node.total.compute) / static_cast<double>(node.steps));
   const auto slowest = straggler(compute);
   std::string html =
-      "<table><tr><th>node</th><th>steps</th><th>compute</th><th>encode</th><th>wire</th><th>wait</th><th></th></tr>\n";
+      "<table><tr><th>node</th><th>steps</th><th>load</th><th>compute</th><th>encode</th><th>wire</th><th>wait</th>"
+      "<th></th></tr>\n";
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeHistory& node = nodes[i];
-    const auto mean_of = [&](Seconds sum) { return format_seconds(sum / static_cast<double>(node.steps)); };
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        escaped(node.name), node.steps, mean_of(node.total.compute), mean_of(node.total.encode),
-                        mean_of(node.total.wire), mean_of(node.total.wait), slowest == i ? "straggler" : "");
+    html += fmt::format("<tr><td>{}</td><td>{}</td>", escaped(node.name), node.steps);
+    for (const Seconds sum : {node.total.load, node.total.compute, node.total.encode, node.total.wire, node.total.wait})
+      html += fmt::format("<td>{}</td>", format_seconds(sum / static_cast<double>(node.steps)));
+    html += fmt::format("<td>{}</td></tr>\n", slowest == i ? "straggler" : "");
   }
   return html + "</table>\n";
 }

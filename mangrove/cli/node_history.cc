@@ -34,15 +34,17 @@ const json& array_at(const json& object, const char* key) {
 }
 
 PhaseSeconds phases_of(const json& steps) {
-  return {number(steps, "compute_s"), number(steps, "encode_s"), number(steps, "wire_s"), number(steps, "wait_s")};
+  return {number(steps, "load_s"), number(steps, "compute_s"), number(steps, "encode_s"), number(steps, "wire_s"),
+          number(steps, "wait_s")};
 }
 
 PhaseSeconds operator-(const PhaseSeconds& a, const PhaseSeconds& b) {
-  return {a.compute - b.compute, a.encode - b.encode, a.wire - b.wire, a.wait - b.wait};
+  return {a.load - b.load, a.compute - b.compute, a.encode - b.encode, a.wire - b.wire, a.wait - b.wait};
 }
 
 void add(PhaseSeconds& to, const PhaseSeconds& more) {
-  to = {to.compute + more.compute, to.encode + more.encode, to.wire + more.wire, to.wait + more.wait};
+  to = {to.load + more.load, to.compute + more.compute, to.encode + more.encode, to.wire + more.wire,
+        to.wait + more.wait};
 }
 
 std::string text_at(const json& object, const char* key) {

@@ -13,8 +13,8 @@ namespace mangrove::cli {
 
 /// Where the time of training steps went, seconds.
 struct PhaseSeconds {
-  Seconds compute = 0, encode = 0, wire = 0, wait = 0;
-  Seconds sum() const { return compute + encode + wire + wait; }
+  Seconds load = 0, compute = 0, encode = 0, wire = 0, wait = 0;
+  Seconds sum() const { return load + compute + encode + wire + wait; }
 };
 
 /// What one node did over a run, from its samples in metrics.jsonl. Times are seconds since the run's first job began;

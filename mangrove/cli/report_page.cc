@@ -32,7 +32,7 @@ polyline{fill:none;stroke:currentColor;stroke-width:1.8}circle,rect{fill:current
 .legend{color:var(--soft);font-size:.8rem;margin:.25rem 0}.legend b{font-weight:600;margin-right:.5rem}
 table{border-collapse:collapse;font-size:.85rem;margin:.5rem 0 1rem;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.15rem .9rem .15rem 0}th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left}
-.a,.compute{color:var(--a)}.b,.wire{color:var(--b)}.encode{color:#7c6fdc}.wait{color:var(--line)}.legend .wait{color:var(--soft)}
+.a,.compute{color:var(--a)}.b,.wire{color:var(--b)}.load{color:#d4a017}.encode{color:#7c6fdc}.wait{color:var(--line)}.legend .wait{color:var(--soft)}
 .n0{color:#0b8f63}.n1{color:#d2601a}.n2{color:#3b7dd8}.n3{color:#b5487f}.n4{color:#8a8d1a}
 .n5{color:#12959f}.n6{color:#c23b3b}.n7{color:#7b5cc4}.n8{color:#8c6239}.n9{color:#5f7285}
 )";

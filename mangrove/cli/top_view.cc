@@ -27,6 +27,7 @@ cluster::StepSeconds recent_step(const NodeStatus& node) {
   const auto& recent = node.use().steps().recent();
   const auto count = static_cast<double>(recent.size());
   for (const cluster::StepSeconds& step : recent) {
+    mean.set_load(mean.load() + step.load() / count);
     mean.set_compute(mean.compute() + step.compute() / count);
     mean.set_encode(mean.encode() + step.encode() / count);
     mean.set_wire(mean.wire() + step.wire() / count);
@@ -35,10 +36,14 @@ cluster::StepSeconds recent_step(const NodeStatus& node) {
   return mean;
 }
 
+Seconds load_and_compute(const NodeStatus& node) {
+  const cluster::StepSeconds step = recent_step(node);
+  return step.load() + step.compute();
+}
+
 std::optional<std::size_t> straggler_of(const cluster::ListNodesResponse& status) {
   std::vector<Seconds> compute;
-  for (const NodeStatus& node : status.nodes())
-    compute.push_back(node.state() == "alive" ? recent_step(node).compute() : 0);
+  for (const NodeStatus& node : status.nodes()) compute.push_back(node.state() == "alive" ? load_and_compute(node) : 0);
   return straggler(compute);
 }
 
@@ -66,9 +71,10 @@ std::string node_line(const NodeStatus& node, const cluster::CurrentJob& job, do
   const double cores = std::max(description.cores(), 1);
   const double memory = std::max(static_cast<double>(description.memory_bytes()), 1.0);
   const cluster::StepSeconds step = recent_step(node);
-  const Seconds whole = step.compute() + step.encode() + step.wire() + step.wait();
-  const std::string steps =
-      whole > 0 ? fmt::format("{} ({:.0f} % compute)", format_seconds(whole), 100 * step.compute() / whole) : "";
+  const Seconds whole = step.load() + step.compute() + step.encode() + step.wire() + step.wait();
+  const std::string steps = whole > 0 ? fmt::format("{} ({:.0f} % load, {:.0f} % compute)", format_seconds(whole),
+                                                    100 * step.load() / whole, 100 * step.compute() / whole)
+                                      : "";
   return fmt::format("{:<16.16} {:<6} {:<9} {:>9}{} {:>6.1f} %{} {:>8}{} {:>10} {:>10}  {}", description.name(),
                      node.state(), role_of(node, job), format_seconds(node.heartbeat_age()),
                      bar(use.cpu_percent() / 100 / cores, bar_width), use.cpu_percent(),
@@ -97,17 +103,14 @@ std::string job_line(const cluster::ListNodesResponse& status) {
 }
 
 std::string straggler_line(const NodeStatus& node) {
-  return fmt::format("straggler: {} computes {} a step, well above the others", node.description().name(),
-                     format_seconds(recent_step(node).compute()));
+  return fmt::format("straggler: {} loads and computes {} a step, well above the others", node.description().name(),
+                     format_seconds(load_and_compute(node)));
 }
 
 json steps_json(const NodeStatus& node) {
   const cluster::StepSeconds step = recent_step(node);
-  return {{"count", node.use().steps().count()},
-          {"compute_s", step.compute()},
-          {"encode_s", step.encode()},
-          {"wire_s", step.wire()},
-          {"wait_s", step.wait()}};
+  return {{"count", node.use().steps().count()}, {"load_s", step.load()}, {"compute_s", step.compute()},
+          {"encode_s", step.encode()},           {"wire_s", step.wire()}, {"wait_s", step.wait()}};
 }
 
 json node_json(const NodeStatus& node, const cluster::CurrentJob& job) {

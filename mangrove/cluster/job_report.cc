@@ -25,7 +25,8 @@ ordered_json nodes_array(std::span<const NodeUsage> nodes) {
 }
 
 ordered_json step_seconds(const StepSeconds& step) {
-  return {{"compute_s", rounded(step.compute(), 1e6)},
+  return {{"load_s", rounded(step.load(), 1e6)},
+          {"compute_s", rounded(step.compute(), 1e6)},
           {"encode_s", rounded(step.encode(), 1e6)},
           {"wire_s", rounded(step.wire(), 1e6)},
           {"wait_s", rounded(step.wait(), 1e6)}};

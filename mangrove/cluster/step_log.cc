@@ -6,6 +6,7 @@ namespace {
 void fill(StepSeconds& message, std::int64_t step, const net::StepTimes& times, Instant now) {
   message.set_step(step);
   message.set_age(now - times.ended);
+  message.set_load(times.load);
   message.set_compute(times.compute);
   message.set_encode(times.encode);
   message.set_wire(times.wire);
@@ -18,6 +19,7 @@ void StepLog::add(const net::StepTimes& step) {
   MutexLock lock(mutex_);
   ++count_;
   total_.ended = step.ended;
+  total_.load += step.load;
   total_.compute += step.compute;
   total_.encode += step.encode;
   total_.wire += step.wire;

@@ -14,7 +14,8 @@ namespace mangrove::net {
 /// Where the time of one step of a role went.
 struct StepTimes {
   Instant ended;
-  Seconds compute = 0;  // on samples, reading them included
+  Seconds load = 0;     // samples that were not ready: read, decoded and augmented while it waited
+  Seconds compute = 0;  // on samples
   Seconds encode = 0;   // values into messages, and out of them
   Seconds wire = 0;     // messages on their way
   Seconds wait = 0;     // for the server or for peers

@@ -46,14 +46,17 @@ std::vector<LocalSteps::Batch> LocalSteps::batches(const Work& work) const {
   return all;
 }
 
-Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn::Replica& replica, Source& source) {
+Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn::Replica& replica, Source& source,
+                                                         StepTimer& timer) {
   const std::vector<Batch> all = batches(work);
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   MG_RETURN_IF_ERROR(take_up(replica));
   learn::BatchStats stats;
   last_told_ = context_.clock.now();
   for (std::size_t i = 0; i < all.size(); ++i) {
+    timer.enter(StepTimer::Phase::load);
     MG_TRY(const data::Batch batch, source.take(all[i].samples, all[i].epoch));
+    timer.enter(StepTimer::Phase::compute);
     if (i + 1 < all.size()) {
       MG_RETURN_IF_ERROR(source.prepare(all[i + 1].samples, all[i + 1].epoch));
     } else if (source.has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch()) {

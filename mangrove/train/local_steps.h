@@ -9,6 +9,7 @@
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/source.h"
+#include "mangrove/train/step_timer.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -30,10 +31,12 @@ class LocalSteps {
   std::span<const float> values() const { return values_; }
 
   /// Makes the steps of this work: each on a batch of its samples, in their order; in a second pass and later ones in a
-  /// random order. `replica` has the values, and always the same program. Tells the leader now and then how far it is.
+  /// random order. `replica` has the values, and always the same program. Tells the leader now and then how far it is,
+  /// and the timer when it loads and when it computes.
   /// Nothing: the leader has other work. errors: those of Optimizer::create and the loader; cancelled, unavailable (the
   /// leader is gone).
-  Result<std::optional<learn::BatchStats>> run(const Work& work, learn::Replica& replica, Source& source);
+  Result<std::optional<learn::BatchStats>> run(const Work& work, learn::Replica& replica, Source& source,
+                                               StepTimer& timer);
 
  private:
   struct Batch {

@@ -6,6 +6,8 @@ namespace mangrove::train {
 
 Seconds& StepTimer::time_of(Phase phase) {
   switch (phase) {
+    case Phase::load:
+      return times_.load;
     case Phase::compute:
       return times_.compute;
     case Phase::encode:

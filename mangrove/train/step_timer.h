@@ -10,7 +10,7 @@ namespace mangrove::train {
 /// threads: one at a time.
 class StepTimer {
  public:
-  enum class Phase { compute, encode, wire, wait };
+  enum class Phase { load, compute, encode, wire, wait };
 
   explicit StepTimer(net::RoleContext& context) : context_(context), since_(context.clock.now()) {}
 
@@ -21,8 +21,8 @@ class StepTimer {
   /// Work has come. What the server did not hold it for since this worker's last answer, the wire took; where the
   /// server does not say, all is waiting. What follows is decoding.
   void take(const Work& work);
-  /// Of the step so far, as far as its phases are over.
-  Seconds computed() const { return times_.compute; }
+  /// Of the step so far, as far as its phases are over; loading counts.
+  Seconds computed() const { return times_.load + times_.compute; }
   /// The step's answer is on its way: its times are told.
   void end_step();
 

@@ -221,8 +221,9 @@ bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
 
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
 Status Worker::train(const Work& work) {
-  timer_.enter(Phase::compute);
+  timer_.enter(Phase::load);
   MG_TRY(const data::Batch batch, data_->train().take({work.samples().begin(), work.samples().end()}, work.epoch()));
+  timer_.enter(Phase::compute);
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
     MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
@@ -240,7 +241,7 @@ Status Worker::train(const Work& work) {
 /// Steps of its own. The answer has what they have changed, unless neighbours get the values.
 Status Worker::train_locally(const Work& work) {
   timer_.enter(Phase::compute);
-  MG_TRY(const std::optional<learn::BatchStats> stats, local_->run(work, *replica_, data_->train()));
+  MG_TRY(const std::optional<learn::BatchStats> stats, local_->run(work, *replica_, data_->train(), timer_));
   if (!stats) return {};
   has_own_values_ = true;
   const std::span<const float> values = local_->values();

@@ -33,10 +33,13 @@ json sample(const std::string& node, const std::string& job, double time, std::i
 /// `each`: seconds of every phase of every step.
 json with_steps(json of_node, std::int64_t count, double each) {
   const double all = each * static_cast<double>(count), end = of_node["time_s"].get<double>();
-  const json recent = {{"step", count},    {"time_s", end - 0.1}, {"compute_s", each},
-                       {"encode_s", each}, {"wire_s", each},      {"wait_s", each}};
-  of_node["steps"] = {{"count", count}, {"compute_s", all}, {"encode_s", all},
-                      {"wire_s", all},  {"wait_s", all},    {"recent", {recent}}};
+  json recent = {{"step", count}, {"time_s", end - 0.1}}, steps = {{"count", count}};
+  for (const char* phase : {"load_s", "compute_s", "encode_s", "wire_s", "wait_s"}) {
+    recent[phase] = each;
+    steps[phase] = all;
+  }
+  steps["recent"] = {recent};
+  of_node["steps"] = steps;
   return of_node;
 }
 
@@ -113,9 +116,9 @@ TEST(NodeCharts, ShowEveryNodeAndWhereTheTimeWent) {
   EXPECT_EQ(html.find("Temperature"), std::string::npos) << "there is no sensor";
   EXPECT_EQ(count(html, "<polyline class=\"n0\""), 5u);
   EXPECT_EQ(count(html, "<polyline class=\"n1\""), 5u);
-  EXPECT_NE(html.find("<td>50</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td></td>"),
+  EXPECT_NE(html.find("<td>50</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td>10 ms</td><td></td>"),
             std::string::npos);
-  for (const char* phase : {"compute", "encode", "wire", "wait"})
+  for (const char* phase : {"load", "compute", "encode", "wire", "wait"})
     EXPECT_GE(count(html, std::string("<rect class=\"") + phase), 2u + 5 + 10) << phase;
   EXPECT_EQ(node_sections({}), "");
 }

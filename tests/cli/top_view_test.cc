@@ -28,7 +28,8 @@ void add_node(cluster::ListNodesResponse& status, const std::string& name, int r
   node.mutable_use()->mutable_steps()->set_count(2);
   for (const double share : {0.5, 1.5}) {  // the mean is what counts
     cluster::StepSeconds& step = *node.mutable_use()->mutable_steps()->add_recent();
-    step.set_compute(share * compute);
+    step.set_load(share * compute / 10);
+    step.set_compute(share * compute * 9 / 10);
     step.set_wait(share * compute / 4);
   }
 }
@@ -57,8 +58,8 @@ TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
   const auto frame = top_frame("host:7070", training(), {.columns = 200, .rows = 40});
   const std::string text = text_of(frame);
   for (const char* part : {"host:7070: 3 nodes, 3 alive", "job-7: train, parameter_server", "loss 0.2500",
-                           "straggler: pi-2 computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB", "2.00 MB/s",
-                           "3.00 MB/s", "[##########..........]", "(80 % compute)"})
+                           "straggler: pi-2 loads and computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB",
+                           "2.00 MB/s", "3.00 MB/s", "[##########..........]", "(8 % load, 72 % compute)"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   ASSERT_EQ(frame.size(), 8u);
   EXPECT_EQ(frame[5].emphasis, Emphasis::none);
@@ -118,7 +119,8 @@ TEST(TopView, JsonHasTheSame) {
   EXPECT_EQ(node["sent_per_s"], 2e6);
   EXPECT_EQ(node["temperature_c"], 55);
   EXPECT_EQ(node["steps"]["count"], 2);
-  EXPECT_NEAR(node["steps"]["compute_s"].get<double>(), 0.1, 1e-9);
+  EXPECT_NEAR(node["steps"]["load_s"].get<double>(), 0.01, 1e-9);
+  EXPECT_NEAR(node["steps"]["compute_s"].get<double>(), 0.09, 1e-9);
   EXPECT_FALSE(object["nodes"][1].contains("temperature_c"));
 
   const json idle = top_json("h:1", {});

@@ -152,13 +152,14 @@ TEST(JobReport, WritesSamples) {
   add_flow(sample.use, "b", "gradients", 8, 9);
   add_step(sample.use, 4, 0.5, 0.25);
   sample.use.mutable_steps()->mutable_total()->set_compute(1);
-  EXPECT_EQ(nodes_json({}, std::span(&sample, 1), "job-1", {100}),
-            R"({"nodes":[],"samples":[{"node":"a","job":"job-1","time_s":12.5,"cpu_percent":50.0,)"
-            R"("core_percent":[100.0,0.0],"rss_bytes":7,)"
-            R"("minor_faults":3,"major_faults":0,"sent_bytes":8,"received_bytes":9,)"
-            R"("traffic":[{"peer":"b","purpose":"gradients","sent_bytes":8,"received_bytes":9}],"temperature_c":61.3,)"
-            R"("steps":{"compute_s":1.0,"encode_s":0.0,"wire_s":0.0,"wait_s":0.0,"count":4,)"
-            R"("recent":[{"step":4,"time_s":12.0,"compute_s":0.25,"encode_s":0.0,"wire_s":0.0,"wait_s":0.0}]}}]})");
+  EXPECT_EQ(
+      nodes_json({}, std::span(&sample, 1), "job-1", {100}),
+      R"({"nodes":[],"samples":[{"node":"a","job":"job-1","time_s":12.5,"cpu_percent":50.0,)"
+      R"("core_percent":[100.0,0.0],"rss_bytes":7,)"
+      R"("minor_faults":3,"major_faults":0,"sent_bytes":8,"received_bytes":9,)"
+      R"("traffic":[{"peer":"b","purpose":"gradients","sent_bytes":8,"received_bytes":9}],"temperature_c":61.3,)"
+      R"("steps":{"load_s":0.0,"compute_s":1.0,"encode_s":0.0,"wire_s":0.0,"wait_s":0.0,"count":4,)"
+      R"("recent":[{"step":4,"time_s":12.0,"load_s":0.0,"compute_s":0.25,"encode_s":0.0,"wire_s":0.0,"wait_s":0.0}]}}]})");
 }
 
 TEST(JobReport, SurvivesBytesThatAreNoText) {

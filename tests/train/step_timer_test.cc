@@ -26,14 +26,16 @@ struct TimedWorker : testing::Test {
     work.set_held_s(held);
     return work;
   }
-  /// A step of 1 s decoding, 2 s computing, 0.5 s encoding.
+  /// A step of 1 s decoding, 0.25 s loading, 2 s computing, 0.5 s encoding.
   void play_step(const Work& work) {
     timer.take(work);
     pass(1);
+    timer.enter(Phase::load);
+    pass(0.25);
     timer.enter(Phase::compute);
     pass(2);
     timer.enter(Phase::encode);
-    EXPECT_DOUBLE_EQ(timer.computed(), 2);
+    EXPECT_DOUBLE_EQ(timer.computed(), 2.25);
     pass(0.5);
     timer.end_step();
   }
@@ -55,10 +57,11 @@ TEST_F(TimedWorker, DividesAStepIntoItsPhases) {
   pass(5);
   play_step(Work());
   ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].ended, Instant{8.5});
+  EXPECT_EQ(steps[0].ended, Instant{8.75});
   EXPECT_DOUBLE_EQ(steps[0].wait, 5) << "the server did not say that it held anything: all is waiting";
   EXPECT_DOUBLE_EQ(steps[0].wire, 0);
   EXPECT_DOUBLE_EQ(steps[0].encode, 1.5);
+  EXPECT_DOUBLE_EQ(steps[0].load, 0.25);
   EXPECT_DOUBLE_EQ(steps[0].compute, 2);
 }
 
@@ -125,12 +128,13 @@ TEST(StepTimes, AreToldOnceAStep) {
       ASSERT_EQ(steps.size(), 10u) << strategy << ": evaluation is no step";
       for (std::size_t i = 0; i < steps.size(); ++i) {
         const net::StepTimes& step = steps[i];
+        EXPECT_GT(step.load, 0) << strategy;
         EXPECT_GT(step.compute, 0) << strategy;
         EXPECT_GT(step.encode, 0) << strategy;
         EXPECT_GE(step.wire, 0) << strategy;
         EXPECT_GE(step.wait, 0) << strategy;
         if (i == 0) continue;
-        const Seconds all = step.compute + step.encode + step.wire + step.wait;
+        const Seconds all = step.load + step.compute + step.encode + step.wire + step.wait;
         EXPECT_NEAR(all, step.ended - steps[i - 1].ended, 1e-6) << "of a step no time is missing";
       }
     }
