@@ -75,7 +75,7 @@ std::vector<std::uint32_t> reaching(std::span<const float> values, std::uint32_t
   std::array<std::uint32_t, kBlock> found{};
   for (std::size_t start = 0; start < values.size(); start += kBlock) {
     const std::span<const float> block = values.subspan(start, std::min(kBlock, values.size() - start));
-    std::int32_t most = 0;  // a loop of its own, which is vectorised: mostly a block has none
+    std::int32_t most = 0;  // first by a loop that is vectorised: mostly a block has none
     for (const float value : block) most = std::max(most, static_cast<std::int32_t>(magnitude_bits(value)));
     if (static_cast<std::uint32_t>(most) < bound) continue;
     std::size_t count = 0;

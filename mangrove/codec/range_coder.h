@@ -51,12 +51,8 @@ class RangeEncoder {
 
   void write(BitModel& model, bool bit) {
     const std::uint32_t share = model.share_of_zero(range_);
-    if (bit) {
-      advance(share);
-      range_ -= share;
-    } else {
-      range_ = share;
-    }
+    advance(bit ? share : 0);
+    range_ = bit ? range_ - share : share;
     model.learn(bit);
     normalise();
   }
@@ -102,12 +98,8 @@ class RangeDecoder {
   bool read(BitModel& model) {
     const std::uint32_t share = model.share_of_zero(range_);
     const bool bit = code_ >= share;
-    if (bit) {
-      code_ -= share;
-      range_ -= share;
-    } else {
-      range_ = share;
-    }
+    code_ -= bit ? share : 0;
+    range_ = bit ? range_ - share : share;
     model.learn(bit);
     normalise();
     return bit;

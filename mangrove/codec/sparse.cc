@@ -14,22 +14,6 @@ std::size_t elements_of(double fraction, std::size_t elements) {
   return std::min(std::max<std::size_t>(nearest, 1), elements);
 }
 
-void append_number(std::string& message, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) message.push_back(static_cast<char>(number | 0x80));
-  message.push_back(static_cast<char>(number));
-}
-
-std::optional<std::uint64_t> take_number(std::string_view& message) {
-  std::uint64_t number = 0;
-  for (unsigned shift = 0; shift < 64 && !message.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(message.front());
-    message.remove_prefix(1);
-    number |= std::uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return number;
-  }
-  return std::nullopt;
-}
-
 void append_elements(std::string& message, std::span<const std::uint32_t> indices, std::span<const float> values) {
   append_number(message, indices.size());
   const std::size_t start = message.size();
@@ -44,11 +28,6 @@ void append_elements(std::string& message, std::span<const std::uint32_t> indice
     append_number(message, index - next);
     next = index + 1;
   }
-}
-
-std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements) {
-  if (!gap || *gap >= elements - next) return std::nullopt;
-  return next + *gap;
 }
 
 Status take_elements(std::string_view& message, std::span<float> values) {

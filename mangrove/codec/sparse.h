@@ -16,9 +16,22 @@ namespace mangrove::codec {
 std::size_t elements_of(double fraction, std::size_t elements);
 
 /// Seven bits in a byte, the lowest first; the eighth says that more follow (LEB128).
-void append_number(std::string& message, std::uint64_t number);
+inline void append_number(std::string& message, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) message.push_back(static_cast<char>(number | 0x80));
+  message.push_back(static_cast<char>(number));
+}
+
 /// Takes it off the front; nothing if there is none.
-std::optional<std::uint64_t> take_number(std::string_view& message);
+inline std::optional<std::uint64_t> take_number(std::string_view& message) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift < 64 && !message.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(message.front());
+    message.remove_prefix(1);
+    number |= std::uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return number;
+  }
+  return std::nullopt;
+}
 
 /// Their count, their values as float32, and for each how many elements before it are left out.
 /// indices: rising, of `values`.
@@ -30,7 +43,10 @@ Status decode_elements(std::string_view message, std::span<float> values);
 
 /// The place of the element that comes after `gap` others, `next` being the first that may: nothing if that is beyond
 /// the end.
-std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements);
+inline std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements) {
+  if (!gap || *gap >= elements - next) return std::nullopt;
+  return next + *gap;
+}
 
 /// A data_loss that says what is wrong with the message.
 Error bad_message(const std::string& what);

@@ -50,7 +50,7 @@ TEST(Largest, AreRightWhereTheSampleMisleads) {
     others[i] = 0.5f;
   }
   for (const auto& values : {sampled, others}) {
-    for (const std::size_t count : {10u, 900u, 1100u, 60500u}) {
+    for (const std::size_t count : {10u, 900u, 1100u, 10000u, 60500u}) {
       EXPECT_EQ(largest(values, count), largest_by_sorting(values, count)) << count;
     }
   }

@@ -8,10 +8,9 @@ namespace mangrove::codec {
 namespace {
 
 /// The upper half of a float32, rounded to nearest, to even between two. What would round to infinity becomes the
-/// largest number; infinity and NaN stay. Without branches, so that loops over it are vectorised.
-std::uint16_t narrow(float value) {
+/// largest number; infinity and NaN stay.
+std::uint16_t narrow(std::int32_t bits) {
   constexpr std::int32_t kInfinity = 0x7f800000, kLargest = 0x7f7f;
-  const auto bits = std::bit_cast<std::int32_t>(value);
   const std::int32_t magnitude = bits & 0x7fffffff;
   const std::int32_t below_infinity = std::min(magnitude, kInfinity - 1);  // a NaN's bits would overflow
   const std::int32_t finite = std::min((below_infinity + 0x7fff + (below_infinity >> 16 & 1)) >> 16, kLargest);

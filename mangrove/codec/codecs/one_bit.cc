@@ -1,5 +1,6 @@
-#include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 
 #include "mangrove/codec/codecs/rows.h"
 #include "mangrove/codec/partwise.h"
@@ -27,22 +28,28 @@ class OneBit : public PartwiseCodec {
   std::size_t bytes_of(std::size_t elements) const override { return kMeans + (elements + 7) / 8; }
 
   void encode_part(std::span<const float> values, std::span<char> message) override {
-    double below = 0, other = 0;
+    std::array<double, 8> below{}, other{};  // sums by place in a byte, side by side
     std::size_t others = 0;
-    for (std::size_t start = 0; start < values.size(); start += 8) {
+    const auto encode_byte = [&](auto eight) {
       unsigned bits = 0;
-      unsigned place = 0;
-      for (const float value : values.subspan(start, std::min<std::size_t>(8, values.size() - start))) {
-        const float finite = finite_or_zero(value);
-        const bool is_other = finite >= 0;
-        below += is_other ? 0 : finite;
-        other += is_other ? finite : 0;
-        bits |= static_cast<unsigned>(is_other) << place++;
+      for (std::size_t place = 0; place < eight.size(); ++place) {
+        // by its bits, because a branch would be taken at random; adding 0 makes 0 of -0
+        const auto value = std::bit_cast<std::int32_t>(finite_or_zero(eight[place]) + 0.0f);
+        const std::int32_t is_below = value >> 31;  // all bits or none
+        below[place] += std::bit_cast<float>(value & is_below);
+        other[place] += std::bit_cast<float>(value & ~is_below);
+        bits |= (static_cast<unsigned>(~is_below) & 1) << place;
       }
       others += static_cast<std::size_t>(std::popcount(bits));
-      message[kMeans + start / 8] = static_cast<char>(bits);
-    }
-    const auto mean = [](double sum, std::size_t n) {
+      return static_cast<char>(bits);
+    };
+    std::size_t start = 0;
+    for (; start + 8 <= values.size(); start += 8)
+      message[kMeans + start / 8] =
+          encode_byte(values.subspan(start).first<8>());  // of a size that is known: vectorised
+    if (start < values.size()) message[kMeans + start / 8] = encode_byte(values.subspan(start));
+    const auto mean = [](const std::array<double, 8>& sums, std::size_t n) {
+      const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
       return n == 0 ? 0 : static_cast<float>(sum / static_cast<double>(n));
     };
     put_float(message, mean(below, values.size() - others));

@@ -63,9 +63,9 @@ class TernGrad : public PartwiseCodec {
     std::array<unsigned char, kChunk> trits{};
     for (std::size_t i = 0; i < values.size(); ++i) {
       const float value = finite_or_zero(values[i]);
-      const float probability = std::min(std::abs(value) * inverse, 1.0f);
-      const bool is_kept = static_cast<int>(probability * 0x1p16f) > dither[i];
-      trits[i] = static_cast<unsigned char>(is_kept ? (value < 0 ? 2 : 1) : 0);
+      const int is_kept = std::abs(value) * inverse * 0x1p16f >= static_cast<float>(dither[i]) + 1 ? 1 : 0;
+      const int is_negative = value < 0 ? 1 : 0;
+      trits[i] = static_cast<unsigned char>(is_kept << is_negative);  // no branch, which would be taken at random
     }
     for (std::size_t i = 0; i < values.size(); i += kTritsOfByte) {
       const unsigned char* const t = &trits[i];

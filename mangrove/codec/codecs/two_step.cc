@@ -95,7 +95,7 @@ class TwoStep : public Codec {
   std::uint32_t level_of(double ratio, double levels_per_log) const {
     if (!std::isfinite(ratio)) return static_cast<std::uint32_t>(levels_ - 1);
     const double steps = std::log(ratio) * levels_per_log;
-    return static_cast<std::uint32_t>(std::clamp(std::round(steps), 0.0, static_cast<double>(levels_ - 1)));
+    return static_cast<std::uint32_t>(std::clamp(steps + 0.5, 0.0, static_cast<double>(levels_ - 1)));
   }
 
   double fraction_;
