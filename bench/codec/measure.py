@@ -18,7 +18,8 @@ def figures_of(case, runs):
                fig.figure(f"{name}_encode", fig.column(runs, "encode_ns"), "ns", better="lower"),
                fig.figure(f"{name}_decode", fig.column(runs, "decode_ns"), "ns", better="lower")]
     if runs[0]["relative_error"] is not None:
-        figures.append(fig.figure(f"{name}_relative_error", fig.column(runs, "relative_error"), "", better="lower"))
+        figures.append(fig.figure(f"{name}_relative_error", [1000 * error for error in fig.column(runs, "relative_error")],
+                                  "/1000", better="lower"))
     return figures
 
 
