@@ -22,7 +22,7 @@ Bytes limit_of(const MemoryBudget& budget) {
 
 // Of what the process has now, that which stays.
 Bytes held(const MemoryBudget& budget) {
-  return resident_memory() - budget.released;
+  return budget.resident.value_or(resident_memory()) - budget.released;
 }
 
 Error too_little(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget, Bytes least_program) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "mangrove/engine/training_plan.h"
 
 namespace mangrove::learn {
@@ -9,6 +11,7 @@ struct MemoryBudget {
   Bytes limit = 0;     // of resident memory; 0: most of what memory_limit() says
   Bytes reserved = 0;  // what the process will still take for more than the program: optimizer, batches, messages
   Bytes released = 0;  // what it holds now but no longer when training starts: the weights of the given graph
+  std::optional<Bytes> resident = {};  // what it holds now; nothing: as measured
 };
 
 /// A training plan, and what the process comes to with it.

@@ -51,6 +51,9 @@ class Replica {
   std::int64_t batch() const { return options_.batch; }
   std::int64_t micro_batch() const { return options_.micro_batch; }
   Mode mode() const { return options_.mode; }
+  /// Floating-point operations of the matrix products of so many samples (see multiply_adds): of a forward pass, and in
+  /// training mode of the gradients of inputs and weights too, which take as many each.
+  double flops(std::int64_t samples) const { return sample_flops_ * static_cast<double>(samples); }
   /// With ReplicaOptions::memory: what was chosen.
   const std::optional<ProcessPlan>& plan() const { return plan_; }
 
@@ -103,6 +106,7 @@ class Replica {
   std::vector<std::string> states_;
   std::string input_, output_;
   std::int32_t classes_ = 0;
+  double sample_flops_ = 0;
   std::int64_t parameter_elements_ = 0, state_elements_ = 0;
 };
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/file.h"
 #include "mangrove/base/report.h"
+#include "mangrove/base/units.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::net {
@@ -34,6 +36,12 @@ struct RoleContext {
   Reporter report;
   /// Called after each step, for those who watch.
   std::function<void(const StepTimes&)> step_done = [](const StepTimes&) {};
+  /// Called before a computation of so many floating-point operations of matrix products: in a simulated world it takes
+  /// the device's time here. A real device takes its own.
+  std::function<void(double flops)> computing = [](double) {};
+  /// Memory of this device's process before it plays the role, where it cannot be measured: simulated devices share a
+  /// process.
+  std::optional<Bytes> resident = {};
 };
 
 }  // namespace mangrove::net

@@ -62,6 +62,7 @@ Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn
     } else if (source.has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch()) {
       MG_RETURN_IF_ERROR(source.prepare(next, work.next_epoch()));
     }
+    context_.computing(replica.flops(batch.count));
     const auto stream = static_cast<std::uint64_t>(i);
     replica.seed(learn::step_seed(job_.seed() + stream, work.version(), context_.endpoint.rank()));
     stats += replica.compute_gradients(batch, 1.0f / static_cast<float>(batch.count));

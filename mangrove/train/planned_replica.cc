@@ -44,11 +44,12 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, const Shape& sample,
-                                                        net::Rank rank) {
+                                                        const net::RoleContext& context) {
   options.memory = memory_budget(graph, job, sample);
+  options.memory->resident = context.resident;
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {
-    MG_TRY(options.micro_batch, resumed_micro_batch(job, rank));
+    MG_TRY(options.micro_batch, resumed_micro_batch(job, context.endpoint.rank()));
   }
   if (options.micro_batch == 0) options.micro_batch = micro_batch_of_shares(job).value_or(0);
   auto replica = learn::Replica::create(graph, options);

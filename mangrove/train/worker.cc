@@ -86,7 +86,7 @@ Status Worker::prepare() {
   loss_ = recipe.loss;
   MG_TRY(data_, Sources::open(job_, context_));
   MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training),
-                                   data_->train().dataset().sample_shape(), context_.endpoint.rank()));
+                                   data_->train().dataset().sample_shape(), context_));
   plan_ = replica_->plan();
   if (reduces()) {
     MG_TRY(const Topology topology, parse_topology(job_.topology()));
@@ -227,6 +227,7 @@ Status Worker::train(const Work& work) {
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (data_->train().has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
     MG_RETURN_IF_ERROR(data_->train().prepare(next, work.next_epoch()));
+  context_.computing(replica_->flops(batch.count));
   replica_->seed(learn::step_seed(job_.seed(), work.version(), context_.endpoint.rank()));
   if (work.has_reduction()) return train_together(work, batch);
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
@@ -326,6 +327,7 @@ Status Worker::evaluate(const Work& work) {
     MG_TRY(const data::Batch batch, data_->of(work).take(part(first), 0));
     first += static_cast<std::size_t>(batch.count);
     if (first < samples.size()) MG_RETURN_IF_ERROR(data_->of(work).prepare(part(first), 0));
+    context_.computing(replica_->flops(batch.count));
     learn::BatchStats stats;
     const std::vector<std::int32_t> predictions = replica_->predict(batch, &stats);
     result.add_losses(stats.loss);
@@ -339,7 +341,7 @@ Status Worker::evaluate(const Work& work) {
 
 void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> gradient) {
   answer.set_round(round);
-  answer.set_peak_resident(peak_resident_memory());
+  answer.set_peak_resident(context_.resident && plan_ ? plan_->predicted_peak() : peak_resident_memory());
   answer.set_compute_s(timer_.computed());
   std::string payload = net::begin_payload(answer.SerializeAsString(), gradient.size_bytes());
   net::append_floats(payload, gradient);

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+
+#include "mangrove/net/endpoint.h"
+#include "mangrove/net/mailbox.h"
+#include "mangrove/net/traffic_meter.h"
+#include "mangrove/sim/timeline.h"
+
+namespace mangrove::sim {
+
+/// A rank's endpoint in the simulated world: it waits in virtual time. threads: actors of SimGrid.
+class SimEndpoint final : public net::Endpoint {
+ public:
+  using Post = std::function<void(net::Rank to, net::Message message)>;
+
+  /// post: brings a message on its way to the endpoint of its rank.
+  SimEndpoint(net::Rank rank, const net::Members& members, Post post);
+
+  net::Rank rank() const override { return rank_; }
+  int size() const override { return mailbox_.size(); }
+  void send(net::Rank to, net::Tag tag, std::string payload) override;
+  Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
+    return recv_any(from, {tag}, deadline);
+  }
+  Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
+                                Deadline deadline) override;
+  net::Members members() const override { return mailbox_.members(); }
+  net::Traffic traffic() const override { return meter_.read(); }
+  void cancel() override;
+
+  /// It has come.
+  void deliver(net::Message message);
+  void set_members(const net::Members& members);
+
+ private:
+  void wake();
+
+  const net::Rank rank_;
+  net::Mailbox mailbox_;  // asked for what is there already: it would wait in real time
+  net::TrafficMeter meter_;
+  const Post post_;
+  VirtualClock clock_;
+  bool is_waiting_ = false;
+  simgrid::s4u::MutexPtr mutex_;  // taken by the one who waits only; see Timeline
+  simgrid::s4u::ConditionVariablePtr changed_;
+};
+
+}  // namespace mangrove::sim

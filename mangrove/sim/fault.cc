@@ -1,0 +1,165 @@
+#include "mangrove/sim/fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "mangrove/base/keys.h"
+#include "mangrove/base/nearest.h"
+#include "mangrove/base/random.h"
+#include "mangrove/base/section_file.h"
+
+namespace mangrove::sim {
+namespace {
+
+constexpr FaultKind kKinds[] = {FaultKind::crash, FaultKind::freeze, FaultKind::partition, FaultKind::slow_link};
+constexpr Seconds kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay;
+
+Result<FaultKind> kind_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const FaultKind kind : kKinds) {
+    if (name == fault_name(kind)) return kind;
+    names.emplace_back(fault_name(kind));
+  }
+  return make_error(Code::invalid_argument, fmt::format("key 'fault': '{}' is none of {}", name, join_words(names)));
+}
+
+std::vector<std::string> words_of(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+Result<std::size_t> device_named(const World& world, const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < world.devices.size(); ++i) {
+    if (world.devices[i].name == name) return i;
+    names.push_back(world.devices[i].name);
+  }
+  return make_error(Code::invalid_argument,
+                    fmt::format("key 'devices': there is no device '{}'{}", name, suggestion(name, names)));
+}
+
+Status add_region(const World& world, const std::string& name, Fault& fault) {
+  const auto region = std::find_if(world.regions.begin(), world.regions.end(),
+                                   [&](const Region& candidate) { return candidate.name == name; });
+  if (region == world.regions.end())
+    return make_error(Code::invalid_argument, "key 'region': the world has no region '" + name + "'");
+  for (std::size_t i = 1; i < world.devices.size(); ++i)
+    if (world.devices[i].region == static_cast<std::size_t>(region - world.regions.begin())) fault.devices.push_back(i);
+  return {};
+}
+
+/// -1: never.
+Seconds exponential(Random& random, double per_second) {
+  return per_second > 0 ? -std::log(1 - random.uniform()) / per_second : -1;
+}
+
+void add_churn(const World& world, std::size_t device, Random random, std::vector<Fault>& faults) {
+  const Device& its = world.devices[device];
+  // so many of them leave within an hour; the rest follows from the exponential distribution
+  const double rate = its.churn >= 1 ? 5 / kHour : -std::log(1 - its.churn) / kHour;
+  for (Seconds now = 0; now < kWeek;) {
+    const Seconds stays = exponential(random, rate);
+    if (stays < 0) return;
+    const Seconds away = exponential(random, 1 / its.away);
+    faults.push_back({.devices = {device}, .at = now + stays, .duration = away});
+    now += stays + away;
+  }
+}
+
+void add_nights(const World& world, std::size_t device, std::vector<Fault>& faults) {
+  const Device& its = world.devices[device];
+  const Seconds night = kDay - (its.to - its.from) * kHour;
+  if (night <= 0) return;
+  const double hour = world.regions[its.region].hour;
+  for (Seconds falls = (its.to - hour) * kHour - kDay; falls < kWeek; falls += kDay)
+    if (falls + night > 0)
+      faults.push_back(
+          {.devices = {device}, .at = std::max(falls, 0.0), .duration = falls + night - std::max(falls, 0.0)});
+}
+
+}  // namespace
+
+const char* fault_name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::crash:
+      return "crash";
+    case FaultKind::freeze:
+      return "freeze";
+    case FaultKind::partition:
+      return "partition";
+    case FaultKind::slow_link:
+      break;
+  }
+  return "slow_link";
+}
+
+Result<std::vector<Fault>> load_faults(const fs::path& path, const World& world) {
+  MG_TRY(const SectionFile file, SectionFile::load(path, {"fault file", {}, "first"}));
+  std::vector<Fault> faults;
+  for (const SectionFile::Section& section : file.sections()) {
+    Fault fault;
+    std::string kind = "crash", devices, region;
+    Keys keys;
+    keys.add("fault", kind, "crash, freeze, partition or slow_link");
+    keys.add("devices", devices, "separated by commas, e.g. pi-1, pi-2");
+    keys.add("region", region, "all devices of it");
+    keys.add_seconds("at", fault.at, "since the job began");
+    keys.add_seconds("for", fault.duration, "0: for good");
+    keys.add("factor", fault.factor, "of slow_link: times slower", 1, 1e6);
+    MG_RETURN_IF_ERROR(file.check_common(keys.names()));
+    MG_RETURN_IF_ERROR(file.apply(section, keys));
+    const std::string where = file.where(section.line);
+    auto known = kind_named(kind);
+    if (!known.ok()) return known.error().context(where);
+    fault.kind = *known;
+    for (const std::string& name : words_of(devices)) {
+      auto device = device_named(world, name);
+      if (!device.ok()) return device.error().context(where);
+      fault.devices.push_back(*device);
+    }
+    if (!region.empty()) MG_RETURN_IF_ERROR(add_region(world, region, fault).context(where));
+    if (fault.devices.empty())
+      return make_error(Code::invalid_argument, where + ": keys 'devices' or 'region' must name a device");
+    faults.push_back(std::move(fault));
+  }
+  return faults;
+}
+
+std::vector<Fault> draw_faults(const World& world, std::uint64_t seed, Seconds within) {
+  Random random(seed);
+  std::vector<Fault> faults;
+  const std::size_t workers = world.devices.size() - 1;
+  for (std::uint64_t left = 1 + random.below(4); left > 0; --left) {
+    Fault fault;
+    fault.kind = kKinds[random.below(std::size(kKinds))];
+    const bool is_of_many = fault.kind == FaultKind::partition;
+    const std::size_t most = is_of_many ? std::max<std::size_t>(workers / 2, 1) : 1;
+    const std::size_t first = random.below(workers), count = 1 + random.below(most);
+    for (std::size_t i = 0; i < count; ++i) fault.devices.push_back(1 + (first + i) % workers);
+    std::sort(fault.devices.begin(), fault.devices.end());
+    fault.at = random.uniform(0, within);
+    fault.duration = random.uniform(0, within);
+    fault.factor = random.uniform(2, 100);
+    const bool is_for_good = fault.kind == FaultKind::crash && fault.devices.front() != 1 && random.below(2) == 0;
+    if (is_for_good) fault.duration = 0;
+    faults.push_back(std::move(fault));
+  }
+  return faults;
+}
+
+std::vector<Fault> draw_absences(const World& world, std::uint64_t seed) {
+  std::vector<Fault> faults;
+  for (std::size_t device = 1; device < world.devices.size(); ++device) {
+    add_churn(world, device, Random(seed).fork(device), faults);
+    add_nights(world, device, faults);
+  }
+  return faults;
+}
+
+}  // namespace mangrove::sim

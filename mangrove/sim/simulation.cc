@@ -1,0 +1,54 @@
+#include "mangrove/sim/simulation.h"
+
+#include <xbt/log.h>
+
+#include <csignal>
+#include <simgrid/s4u.hpp>
+#include <utility>
+
+#include "mangrove/sim/virtual_cluster.h"
+
+namespace mangrove::sim {
+
+namespace s4u = simgrid::s4u;
+
+namespace {
+
+/// SimGrid has its own way with signals; the program's stays.
+class KeptSignals {
+ public:
+  KeptSignals() {
+    for (auto& [signal, action] : actions_) sigaction(signal, nullptr, &action);
+  }
+  ~KeptSignals() {
+    for (const auto& [signal, action] : actions_) sigaction(signal, &action, nullptr);
+  }
+  KeptSignals(const KeptSignals&) = delete;
+  KeptSignals& operator=(const KeptSignals&) = delete;
+
+ private:
+  std::pair<int, struct sigaction> actions_[3] = {{SIGINT, {}}, {SIGTERM, {}}, {SIGSEGV, {}}};
+};
+
+void set_up_simgrid() {
+  const KeptSignals kept;
+  xbt_log_control_set("root.thres:error");
+  static s4u::Engine engine("mangrove");                // SimGrid's rule: one, until the process ends
+  s4u::Engine::set_config("contexts/stack-size:2048");  // KiB; only what is touched takes memory
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  s4u::Engine::set_config("contexts/factory:thread");  // sanitizers cannot follow switched stacks
+#endif
+  s4u::Engine::set_config("network/model:CM02");  // rates are shared; what TCP costs is said in network.cc
+  s4u::Engine::set_config("network/crosstraffic:0");
+}
+
+}  // namespace
+
+Status simulate(const cluster::Job& job, const World& world, SimulationOptions options) {
+  if (s4u::Engine::has_instance()) return make_error(Code::failed_precondition, "a process can simulate only once");
+  set_up_simgrid();
+  VirtualCluster cluster(job, world, std::move(options));
+  return cluster.run();
+}
+
+}  // namespace mangrove::sim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/report.h"
+#include "mangrove/cluster/play_role.h"
+#include "mangrove/sim/fault.h"
+#include "mangrove/sim/world.h"
+
+namespace mangrove::sim {
+
+struct SimulationOptions {
+  std::vector<Fault> faults = {};
+  std::uint64_t seed = 1;     // of jitter and stragglers
+  fs::path data_folder = {};  // of all devices
+  Seconds limit = 0;          // of virtual time, after which the job is given up; 0: none
+  std::stop_token stop = {};
+  Reporter report = [](Report) {};  // as of a real job, in virtual seconds
+  /// Everything that happens in the world, one JSON object each, without a line break: see docs/simulation.md.
+  std::function<void(std::string_view)> log = [](std::string_view) {};
+  cluster::PlayRole play = cluster::play_role;
+};
+
+/// Plays the job on the devices of the world in virtual time: the very roles that real devices play, computing what
+/// real ones compute, while time passes as the world says. The same job, world and options give the same log, bit for
+/// bit.
+/// errors: those of the job; deadline_exceeded (the limit); failed_precondition (this process has simulated before:
+/// SimGrid can do so once). threads: one, once in a process.
+Status simulate(const cluster::Job& job, const World& world, SimulationOptions options);
+
+}  // namespace mangrove::sim

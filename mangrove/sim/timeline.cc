@@ -1,0 +1,38 @@
+#include "mangrove/sim/timeline.h"
+
+#include <mutex>
+#include <utility>
+
+namespace mangrove::sim {
+
+namespace s4u = simgrid::s4u;
+
+Timeline::Timeline() : mutex_(s4u::Mutex::create()), changed_(s4u::ConditionVariable::create()) {}
+
+void Timeline::start(s4u::Host* host) {
+  s4u::Actor::create("timeline", host, [this] { run(); })->daemonize();
+}
+
+void Timeline::at(Instant when, std::function<void()> action) {
+  const bool is_next = to_come_.empty() || when < to_come_.begin()->first;
+  to_come_.emplace(when, std::move(action));
+  if (is_next) changed_->notify_one();
+}
+
+void Timeline::run() {
+  const std::unique_lock<s4u::Mutex> lock(*mutex_);
+  while (true) {
+    while (!to_come_.empty() && to_come_.begin()->first - clock_.now() <= kPrecision) {
+      const auto action = std::move(to_come_.begin()->second);
+      to_come_.erase(to_come_.begin());
+      action();
+    }
+    if (to_come_.empty()) {
+      changed_->wait(lock);
+    } else {
+      changed_->wait_for(lock, to_come_.begin()->first - clock_.now());
+    }
+  }
+}
+
+}  // namespace mangrove::sim

@@ -1,0 +1,291 @@
+#include "mangrove/sim/virtual_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mangrove/cluster/job_report.h"
+
+namespace mangrove::sim {
+
+namespace s4u = simgrid::s4u;
+
+namespace {
+
+constexpr Seconds kSilence = 3;      // of a node, after which it is lost: as of cluster::CoordinatorOptions
+constexpr Bytes kProcess = MiB(64);  // of a node before it trains: program, libraries, a small data set
+constexpr Bytes kUnlimited = GiB(1024);
+constexpr std::size_t kMostSampled = 64;  // devices; of more, only the sums are told
+constexpr int kSamplesBeforeHalf = 200;
+
+}  // namespace
+
+VirtualCluster::VirtualCluster(const cluster::Job& job, const World& world, SimulationOptions options)
+    : job_(job),
+      world_(world),
+      options_(std::move(options)),
+      network_(world, timeline_, options_.seed),
+      conditions_(world.devices.size()) {}
+
+Status VirtualCluster::run() {
+  for (std::size_t device = 0; device < world_.devices.size(); ++device) {
+    members_.all.push_back({static_cast<net::Rank>(device), world_.devices[device].name, true});
+  }
+  timeline_.start(network_.host(0));
+  for (std::size_t device = 0; device < world_.devices.size(); ++device) enter(device);
+  for (const Fault& fault : options_.faults) timeline_.at({fault.at}, [this, &fault] { begin(fault); });
+  if (options_.limit > 0) {
+    timeline_.at({options_.limit}, [this] {
+      is_late_ = true;
+      stays_[0]->endpoint->cancel();
+    });
+  }
+  if (stays_.size() <= kMostSampled) keep_sampling(1);
+  for (const auto& stay : stays_) play(*stay);
+  s4u::Engine::get_instance()->run();
+  if (!is_over_) return make_error(Code::internal, "the simulated devices wait for one another for ever");
+  if (is_late_)
+    return make_error(Code::deadline_exceeded,
+                      fmt::format("the job was not done within {} of virtual time", format_seconds(options_.limit)));
+  MG_RETURN_IF_ERROR(std::move(led_));
+  if (!result_) return {};
+  MG_TRY(result_->json, cluster::complete_result(result_->json, usage_.overall(), events_));
+  options_.report(std::move(*result_));
+  return {};
+}
+
+/// A device plans its memory by itself; one copy of the job for all that have as much.
+const cluster::Job& VirtualCluster::job_for(const Device& device) {
+  const Bytes wanted = job_.train().memory();
+  const Bytes memory = device.memory == 0 ? kUnlimited : device.memory;
+  const auto [entry, is_new] = jobs_.try_emplace(wanted == 0 ? memory : std::min(wanted, memory), job_);
+  if (is_new && job_.has_train()) entry->second.mutable_train()->set_memory(entry->first);
+  return entry->second;
+}
+
+/// Takes the next rank, which the members know already.
+VirtualCluster::Stay& VirtualCluster::enter(std::size_t device) {
+  const auto rank = static_cast<net::Rank>(stays_.size());
+  auto endpoint = std::make_unique<SimEndpoint>(
+      rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); });
+  stays_.push_back(std::make_unique<Stay>());
+  stays_.back()->device = device;
+  stays_.back()->rank = rank;
+  stays_.back()->endpoint = std::move(endpoint);
+  conditions_[device].rank = rank;
+  const std::string& name = world_.devices[device].name;
+  if (rank > 0) usage_.add(static_cast<cluster::MemberId>(rank), name, {}, clock_.now());
+  log("joined", fmt::format(R"("rank":{},"node":"{}")", rank, name));
+  return *stays_.back();
+}
+
+void VirtualCluster::play(Stay& stay) {
+  const std::string name = fmt::format("rank-{}", stay.rank);
+  stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
+    if (stay.rank == 0) return lead(stay);
+    net::RoleContext context = context_of(stay);
+    const Status played = cluster::play_guarded(options_.play, job_for(world_.devices[stay.device]), context);
+    stay.has_ended = true;
+    log("role_ended",
+        fmt::format(R"("rank":{},"status":"{}")", stay.rank, played.ok() ? "ok" : code_name(played.code())));
+    if (!is_over_ && stay.is_alive && !played.ok()) lose(stay, played.error().message);
+  });
+}
+
+void VirtualCluster::lead(Stay& stay) {
+  net::RoleContext context = context_of(stay);
+  context.stop = options_.stop;
+  context.report = [this](Report report) { on_report(std::move(report)); };
+  led_ = cluster::play_guarded(options_.play, job_for(world_.devices[0]), context);
+  sample();
+  stay.has_ended = is_over_ = true;
+  log("job_ended", fmt::format(R"("status":"{}")", led_.ok() ? "ok" : code_name(led_.code())));
+  for (const auto& other : stays_) {
+    other->endpoint->cancel();
+    if (!other->has_ended) other->actor->resume();
+  }
+}
+
+net::RoleContext VirtualCluster::context_of(Stay& stay) {
+  net::RoleContext context{.endpoint = *stay.endpoint,
+                           .clock = clock_,
+                           .data_folder = options_.data_folder,
+                           .threads = 1,
+                           .stop = {},
+                           .report = [](Report) {}};
+  context.step_done = [&stay](const net::StepTimes& times) { stay.steps.add(times); };
+  context.computing = [this, &stay](double flops) { compute(stay, flops); };
+  context.resident = kProcess;
+  return context;
+}
+
+void VirtualCluster::compute(Stay& stay, double flops) {
+  if (!stay.is_alive || flops <= 0) return;
+  const Instant began = clock_.now();
+  s4u::this_actor::execute(flops);
+  stay.computed += clock_.now() - began;
+}
+
+void VirtualCluster::post(net::Rank from, net::Rank to, net::Message message) {
+  const auto& sender = *stays_[static_cast<std::size_t>(from)];
+  const auto& receiver = *stays_[static_cast<std::size_t>(to)];
+  if (!sender.is_alive || !receiver.is_alive) return;
+  if (from == to) return arrive(to, std::move(message));
+  const std::size_t bytes = message.payload.size();
+  // std::function copies
+  network_.send(
+      sender.device, receiver.device, bytes,
+      [this, to, held = std::make_shared<net::Message>(std::move(message))] { arrive(to, std::move(*held)); });
+}
+
+void VirtualCluster::arrive(net::Rank to, net::Message message) {
+  Stay& receiver = *stays_[static_cast<std::size_t>(to)];
+  if (!receiver.is_alive || !stays_[static_cast<std::size_t>(message.from)]->is_alive) return;
+  log("message", fmt::format(R"("from":{},"to":{},"purpose":"{}","bytes":{})", message.from, to,
+                             net::purpose_name(net::purpose_of(message.tag)), message.payload.size()));
+  receiver.endpoint->deliver(std::move(message));
+}
+
+void VirtualCluster::begin(const Fault& fault) {
+  auto group = std::make_shared<Network::Group>(world_.devices.size());
+  for (const std::size_t device : fault.devices) (*group)[device] = true;
+  if (fault.kind == FaultKind::partition) network_.part(group);
+  for (const std::size_t device : fault.devices) {
+    Condition& condition = conditions_[device];
+    Stay& stay = stay_of(device);
+    log(fault_name(fault.kind),
+        fmt::format(R"("node":"{}","for_s":{:.9f})", world_.devices[device].name, fault.duration));
+    switch (fault.kind) {
+      case FaultKind::crash:
+        ++condition.down;
+        if (!stay.has_ended) stay.actor->resume();
+        if (stay.is_alive) lose(stay, "crashed");
+        stay.endpoint->cancel();
+        break;
+      case FaultKind::freeze:
+        if (condition.frozen++ == 0 && condition.down == 0 && !stay.has_ended) stay.actor->suspend();
+        go_silent(device);
+        break;
+      case FaultKind::partition:
+        ++condition.cut;
+        go_silent(device);
+        break;
+      case FaultKind::slow_link:
+        network_.scale_links(device, 1 / fault.factor);
+        break;
+    }
+  }
+  if (fault.duration > 0) timeline_.at(clock_.after(fault.duration), [this, &fault, group] { end(fault, group); });
+}
+
+void VirtualCluster::end(const Fault& fault, const std::shared_ptr<const Network::Group>& group) {
+  if (fault.kind == FaultKind::partition) network_.join(group);
+  for (const std::size_t device : fault.devices) {
+    Condition& condition = conditions_[device];
+    Stay& stay = stay_of(device);
+    log("over", fmt::format(R"("fault":"{}","node":"{}")", fault_name(fault.kind), world_.devices[device].name));
+    switch (fault.kind) {
+      case FaultKind::crash:
+        --condition.down;
+        break;
+      case FaultKind::freeze:
+        if (--condition.frozen == 0 && !stay.has_ended) stay.actor->resume();
+        break;
+      case FaultKind::partition:
+        --condition.cut;
+        break;
+      case FaultKind::slow_link:
+        network_.scale_links(device, fault.factor);
+        break;
+    }
+    come_back(device);
+  }
+}
+
+void VirtualCluster::go_silent(std::size_t device) {
+  Condition& condition = conditions_[device];
+  if (condition.is_lost != Deadline::never()) return;
+  condition.is_lost = clock_.after(kSilence);
+  timeline_.at(condition.is_lost, [this, device, when = condition.is_lost] {
+    const bool was_silent = conditions_[device].is_lost == when;
+    if (was_silent && stay_of(device).is_alive) lose(stay_of(device), "silent");
+  });
+}
+
+/// If nothing is the matter with it any more. A rank that was lost is gone: the device joins anew.
+void VirtualCluster::come_back(std::size_t device) {
+  Condition& condition = conditions_[device];
+  if (!condition.is_silent()) condition.is_lost = Deadline::never();
+  if (condition.is_silent() || condition.down > 0 || is_over_ || stay_of(device).is_alive) return;
+  stay_of(device).endpoint->cancel();
+  members_.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
+  tell_members();
+  Stay& stay = enter(device);
+  event("node_joined", stay, "");
+  play(stay);
+}
+
+void VirtualCluster::lose(Stay& stay, const std::string& why) {
+  stay.is_alive = false;
+  members_.all[static_cast<std::size_t>(stay.rank)].alive = false;
+  usage_.set_state(static_cast<cluster::MemberId>(stay.rank), "lost");
+  event("node_lost", stay, why);
+  tell_members();
+}
+
+void VirtualCluster::tell_members() {
+  ++members_.version;
+  for (const auto& stay : stays_) {
+    if (stay->is_alive) stay->endpoint->set_members(members_);
+  }
+}
+
+void VirtualCluster::sample() {
+  const Instant now = clock_.now();
+  const Seconds passed = now - sampled_;
+  sampled_ = now;
+  for (const auto& stay : stays_) {
+    if (stay->rank == 0 || !stay->is_alive) continue;
+    const net::Traffic traffic = stay->endpoint->traffic();
+    cluster::ResourceUse use;
+    const Seconds computed = stay->computed - std::exchange(stay->computed_before, stay->computed);
+    use.set_cpu_percent(passed > 0 ? static_cast<float>(100 * computed / passed) : 0.0f);
+    use.set_sent_bytes(traffic.sent_bytes);
+    use.set_received_bytes(traffic.received_bytes);
+    *use.mutable_steps() = stay->steps.use(now);
+    usage_.sample(static_cast<cluster::MemberId>(stay->rank), use, now);
+  }
+}
+
+/// Ever less often: a long run has no more to show than a short one.
+void VirtualCluster::keep_sampling(Seconds interval) {
+  const Seconds next = clock_.now().seconds > kSamplesBeforeHalf * interval ? 2 * interval : interval;
+  timeline_.at(clock_.after(next), [this, next] {
+    if (is_over_) return;
+    sample();
+    options_.report({"nodes", cluster::nodes_json(usage_.now(), usage_.take_samples(), "sim", {}), ""});
+    keep_sampling(next);
+  });
+}
+
+void VirtualCluster::on_report(Report report) {
+  if (report.kind == "result") {
+    result_ = std::move(report);
+    return;
+  }
+  if (report.kind == "event") events_.push_back(report.json);
+  if (report.kind == "event" || report.kind == "epoch") log(report.kind, R"("report":)" + report.json);
+  options_.report(std::move(report));
+}
+
+void VirtualCluster::event(const std::string& name, const Stay& stay, const std::string& message) {
+  const std::string& node = world_.devices[stay.device].name;
+  on_report({"event", cluster::event_json(name, node, clock_.now().seconds, message), ""});
+}
+
+void VirtualCluster::log(const std::string& name, const std::string& rest) {
+  options_.log(fmt::format(R"({{"time_s":{:.9f},"event":"{}",{}}})", clock_.now().seconds, name, rest));
+}
+
+}  // namespace mangrove::sim

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/cluster/step_log.h"
+#include "mangrove/cluster/usage.h"
+#include "mangrove/sim/endpoint.h"
+#include "mangrove/sim/network.h"
+#include "mangrove/sim/simulation.h"
+
+namespace mangrove::sim {
+
+/// The devices of a world, playing one job: each rank is an actor of SimGrid. What the coordinator and nodes do for a
+/// real job, this does: it tells ranks who is there, loses those that are gone or silent, and lets them join again.
+/// threads: SimGrid's actors, of which one runs at a time.
+class VirtualCluster {
+ public:
+  VirtualCluster(const cluster::Job& job, const World& world, SimulationOptions options);
+
+  /// Until the job has ended. errors: as simulate().
+  Status run();
+
+ private:
+  /// A device's part in the job, from its joining until it is lost.
+  struct Stay {
+    std::size_t device = 0;
+    net::Rank rank = 0;
+    std::unique_ptr<SimEndpoint> endpoint;
+    simgrid::s4u::ActorPtr actor;
+    cluster::StepLog steps;
+    bool is_alive = true;  // as the members say
+    bool has_ended = false;
+    Seconds computed = 0;
+    Seconds computed_before = 0;  // the last sample
+  };
+  /// What is the matter with a device: so many faults hold.
+  struct Condition {
+    net::Rank rank = 0;
+    int down = 0, frozen = 0, cut = 0;
+    Deadline is_lost = Deadline::never();  // if it stays silent
+
+    bool is_silent() const { return frozen > 0 || cut > 0; }
+  };
+
+  const cluster::Job& job_for(const Device& device);
+  Stay& enter(std::size_t device);
+  void play(Stay& stay);
+  void lead(Stay& stay);
+  net::RoleContext context_of(Stay& stay);
+  void compute(Stay& stay, double flops);
+  void post(net::Rank from, net::Rank to, net::Message message);
+  void arrive(net::Rank to, net::Message message);
+
+  void begin(const Fault& fault);
+  void end(const Fault& fault, const std::shared_ptr<const Network::Group>& group);
+  void go_silent(std::size_t device);
+  void come_back(std::size_t device);
+  void lose(Stay& stay, const std::string& why);
+  void tell_members();
+
+  void sample();
+  void keep_sampling(Seconds interval);
+  void on_report(Report report);
+  void event(const std::string& name, const Stay& stay, const std::string& message);
+  void log(const std::string& name, const std::string& rest);
+  Stay& stay_of(std::size_t device) { return *stays_[static_cast<std::size_t>(conditions_[device].rank)]; }
+
+  const cluster::Job& job_;
+  const World& world_;
+  SimulationOptions options_;
+  VirtualClock clock_;
+  Timeline timeline_;
+  Network network_;
+  std::map<Bytes, cluster::Job> jobs_;        // by the memory of a device
+  std::vector<std::unique_ptr<Stay>> stays_;  // by rank
+  std::vector<Condition> conditions_;         // by device
+  net::Members members_;
+  cluster::UsageBook usage_;
+  Instant sampled_;
+  std::vector<std::string> events_;
+  std::optional<Report> result_;
+  Status led_;
+  bool is_over_ = false, is_late_ = false;
+};
+
+}  // namespace mangrove::sim

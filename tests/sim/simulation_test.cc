@@ -1,0 +1,77 @@
+#include "mangrove/sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/simulated_job.h"
+
+namespace mangrove::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSamples = 200;
+
+/// What the workers compute does not depend on who is first.
+bool is_in_step(const std::string& strategy) {
+  for (const char* name : {"sync", "ring", "tree", "two_level", "federated"})
+    if (strategy == name) return true;
+  return false;
+}
+
+class EveryStrategy : public testing::TestWithParam<train::StrategyCase> {};
+
+TEST_P(EveryStrategy, LearnsWhatItLearnsOverTheInProcessEndpoint) {
+  const train::TrainJob job = train::job_of(GetParam(), kSamples);
+  const json simulated_run = simulated(job, boards(4));
+  ASSERT_EQ(simulated_run.value("status", ""), "ok") << simulated_run.value("message", "");
+  RoleWorld world(5);
+  world.use_virtual_time();
+  const RoleWorld::Outcome real = train::train(job, world);
+  train::expect_complete(real, job, "in process");
+  const json expected = json::parse(real.result()), got = simulated_run["result"];
+  EXPECT_EQ(got["samples"], expected["samples"]);
+  EXPECT_EQ(got["workers"], 4);
+  const auto parameters = simulated_run["parameters"].get<std::vector<float>>();
+  if (is_in_step(GetParam().name)) {
+    EXPECT_EQ(parameters, train::trained_parameters(real));
+    EXPECT_EQ(got["test_loss"], expected["test_loss"]);
+    EXPECT_EQ(got["accuracy"], expected["accuracy"]);
+  } else {
+    EXPECT_NEAR(got["accuracy"].get<double>(), expected["accuracy"].get<double>(), 0.1);
+  }
+}
+
+TEST_P(EveryStrategy, HappensTheSameWayTwice) {
+  const train::TrainJob job = train::job_of(GetParam(), kSamples);
+  World world = boards(4);
+  for (Device& device : world.devices) device.line.jitter = 5e-5;
+  const json first = simulated(job, world), second = simulated(job, world);
+  EXPECT_GT(first.value("log", "").size(), 1000u);
+  EXPECT_EQ(first, second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, EveryStrategy, testing::ValuesIn(train::every_strategy()), train::name_of);
+
+TEST(VirtualSeconds, AreWhatTheWorldSays) {
+  train::TrainJob job = train::small_job(80);  // 10 steps of 8 samples on one worker
+  World world = boards(1);
+  world.devices[1].flops = 1e6;
+  const json run = simulated(job, world);
+  ASSERT_EQ(run.value("status", ""), "ok") << run.value("message", "");
+  // 784 * 16 + 16 * 10 multiply-adds a sample, three passes
+  const double compute = 80 * 3 * 2 * (784 * 16 + 16 * 10) / 1e6;
+  // each step: values one way, the gradient the other
+  const double wire = 10 * 2 * (4 * (784 * 16 + 16 + 16 * 10 + 10) * 1514.0 / 1448.0 / 12.5e6 + 2e-4);
+  EXPECT_NEAR(run["result"]["train_seconds"].get<double>(), compute + wire, 0.02 * (compute + wire));
+}
+
+TEST(VirtualSeconds, GiveTheJobUpAtTheLimit) {
+  World world = boards(2);
+  for (Device& device : world.devices) device.flops = 1e6;
+  const json run = simulated(train::small_job(80), world, {}, 1);
+  EXPECT_EQ(run.value("status", ""), "deadline_exceeded");
+  EXPECT_EQ(run.value("message", ""), "the job was not done within 1.0 s of virtual time");
+}
+
+}  // namespace
+}  // namespace mangrove::sim
