@@ -200,6 +200,12 @@ class ReportKeeper {
   json result_;
 };
 
+Result<json> play_job(const cluster::Job& job, const JobPlayer& player, JobContext& context) {
+  ReportKeeper keeper(context);
+  const Status ended = player(job, [&](Report report) { keeper.take(report); });
+  return keeper.finish(ended);
+}
+
 Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, const DataSettings& data,
                      JobContext& context) {
   const fs::path folder = data::data_folder(data.data_dir);
@@ -207,15 +213,15 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
   job.set_nodes_timeout_s(10);
-  ReportKeeper keeper(context);
-  const Status ended = client->run(
-      job, [&](Report report) { keeper.take(report); }, context.stop);
-  return keeper.finish(ended);
+  const auto on_cluster = [&](const cluster::Job& whole, const Reporter& report) {
+    return client->run(whole, report, context.stop);
+  };
+  return play_job(job, on_cluster, context);
 }
 
 }  // namespace
 
-Result<json> run_train(const TrainSettings& settings, JobContext& context) {
+Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobPlayer& player) {
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::Job job;
   const fs::path folder = data::data_folder(settings.data.data_dir);
@@ -225,7 +231,8 @@ Result<json> run_train(const TrainSettings& settings, JobContext& context) {
     MG_TRY(*job.mutable_train()->mutable_resume_from(), read_file(context.folder.checkpoint_path()).context("resume"));
     context.folder.append_metrics();
   }
-  Result<json> ran = run_job(std::move(job), settings.cluster, settings.data, context);
+  Result<json> ran =
+      player ? play_job(job, player, context) : run_job(std::move(job), settings.cluster, settings.data, context);
   if (!ran.ok()) {
     std::ignore = write_report(context.folder);  // why the run failed says more
     return ran.error();

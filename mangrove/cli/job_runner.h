@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 
+#include "mangrove/base/report.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cli/cluster_session.h"
 #include "mangrove/cli/run_folder.h"
 #include "mangrove/cli/settings.h"
+#include "mangrove/cluster/cluster.pb.h"
 
 namespace mangrove::cli {
 
@@ -18,9 +21,12 @@ struct JobContext {
   std::stop_token stop;
 };
 
-/// Runs the job on its cluster; leaves model, metrics and checkpoints in the run folder; shows progress. The result is
-/// the job's JSON object (docs/json.md).
-Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context);
+/// Plays a job to its end; what it reports goes to the function. errors: those of the job.
+using JobPlayer = std::function<Status(const cluster::Job& job, const Reporter& report)>;
+
+/// Runs the job on its cluster, or where the player plays it; leaves model, metrics and checkpoints in the run folder;
+/// shows progress. The result is the job's JSON object (docs/json.md).
+Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context, const JobPlayer& player = {});
 Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& context);
 /// A job that was sent before: what it still reports, and its result.
 Result<nlohmann::json> follow_job(cluster::Client& client, const std::string& id, JobContext& context);
