@@ -19,6 +19,7 @@ struct State {
   std::string name;
   MakeImages images;
   MakeSensors sensors;
+  PackData pack;
 };
 
 Status list(const State& state, const OutputOptions& output) {
@@ -79,6 +80,32 @@ void add_make(CLI::App& command, const std::shared_ptr<State>& state, CommandCon
   });
 }
 
+void add_pack(CLI::App& command, const std::shared_ptr<State>& state, CommandContext& context) {
+  auto* pack = command.add_subcommand("pack", "write a data set as shards: few large files that are read in sequence");
+  pack->add_option("data", state->pack.data, "data set, e.g. cifar10 or folder:PATH")->required()->type_name("");
+  pack->add_option("--out", state->pack.out, "folder to write")->required()->type_name("");
+  pack->add_option("--shard-size", state->pack.shard_size, "most that a file has")
+      ->type_name("")
+      ->capture_default_str();
+  pack->add_option("--compress", state->pack.compress, "none, or zstd: each sample by itself")
+      ->check(CLI::IsMember({"none", "zstd"}))
+      ->type_name("")
+      ->capture_default_str();
+  pack->add_option("--data-dir", state->pack.data_dir, "folder of the data sets")->type_name("");
+  add_output_flags(*pack, context.output);
+  pack->footer(
+      "Examples:\n"
+      "  mangrove data pack cifar10 --out cifar-shards --compress zstd\n"
+      "  mangrove data pack clips:falls,frames=8,size=64,test=0.2 --out falls-shards --shard-size 32MB\n"
+      "  mangrove train --data shards:cifar-shards --model resnet20");
+  pack->callback([&context, state] {
+    context.action = [&context, state]() -> Status {
+      MG_TRY(const json made, pack_data(state->pack, context.output.quiet, context.stop));
+      return print_made(made, "folder", context.output);
+    };
+  });
+}
+
 }  // namespace
 
 void add_data_command(CLI::App& app, CommandContext& context) {
@@ -90,6 +117,7 @@ void add_data_command(CLI::App& app, CommandContext& context) {
   auto* fetch =
       command->add_subcommand("fetch", "download a data set from its public mirrors, checked against checksums");
   add_make(*command, state, context);
+  add_pack(*command, state, context);
   describe->add_option("data", state->name, "data set, e.g. cifar10 or folder:PATH; see 'mangrove data list'")
       ->required()
       ->type_name("");
@@ -106,6 +134,7 @@ void add_data_command(CLI::App& app, CommandContext& context) {
       "  mangrove data info folder:leaves,size=96,test=0.2\n"
       "  mangrove data make images --data glyphs --to digits --limit 1000\n"
       "  mangrove data make sensors --to motion.csv\n"
+      "  mangrove data pack cifar10 --out cifar-shards --compress zstd\n"
       "  mangrove data info csv:motion.csv,window=128,stride=64,skip=time,group=recording,test=0.25");
   show->callback([&context, state] { context.action = [&context, state] { return list(*state, context.output); }; });
   describe->callback(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,8 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/export.h"
 #include "mangrove/data/loader.h"
+#include "mangrove/data/shards.h"
+#include "mangrove/data/spec.h"
 #include "mangrove/data/subset.h"
 
 namespace mangrove::cli {
@@ -58,6 +61,31 @@ Result<json> make_images(const MakeImages& options, bool quiet, std::stop_token 
   }
   if (show) std::fprintf(stderr, "\r\x1b[K");
   return json{{"folder", options.to}, {"data", options.data}, {"images", written}, {"use", "folder:" + options.to}};
+}
+
+Result<json> pack_data(const PackData& options, bool quiet, std::stop_token stop) {
+  data::PackOptions pack{.compress = options.compress == "zstd"};
+  MG_TRY(pack.shard_bytes, parse_bytes(options.shard_size).context("--shard-size"));
+  MG_TRY(const data::DatasetSpec spec, data::DatasetSpec::parse(options.data));
+  const auto names = data::dataset_names();
+  if (std::ranges::find(names, spec.name) != names.end()) pack.title = spec.name;
+  const bool show = !quiet && ::isatty(STDERR_FILENO) == 1;
+  json splits = json::object();
+  for (const auto& [name, split] :
+       {std::pair{"train", data::Split::train}, std::pair{"validation", data::Split::validation},
+        std::pair{"test", data::Split::test}}) {
+    auto opened = data::open_dataset(options.data, split, data::data_folder(options.data_dir));
+    if (!opened.ok() && (split == data::Split::train || opened.code() != Code::not_found)) return opened.error();
+    if (!opened.ok()) continue;  // no such split
+    const std::uint32_t count = (*opened)->size();
+    const auto progress = [&, split_name = name](std::uint32_t done) {
+      if (show && done % 1000 == 0) std::fprintf(stderr, "\r%s: %u of %u ", split_name, done, count);
+    };
+    MG_TRY(const data::PackedSplit packed, data::write_shards(**opened, split, options.out, pack, progress, stop));
+    splits[name] = {{"samples", packed.samples}, {"shards", packed.shards}, {"bytes", packed.bytes}};
+  }
+  if (show) std::fprintf(stderr, "\r\x1b[K");
+  return json{{"folder", options.out}, {"data", options.data}, {"splits", splits}, {"use", "shards:" + options.out}};
 }
 
 Result<json> make_sensors(const MakeSensors& options) {

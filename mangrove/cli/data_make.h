@@ -21,6 +21,18 @@ struct MakeImages {
 /// of opening and of writing.
 Result<nlohmann::json> make_images(const MakeImages& options, bool quiet, std::stop_token stop);
 
+/// `mangrove data pack`.
+struct PackData {
+  std::string data;  // spec of what is packed
+  std::string data_dir;
+  std::string out;                 // folder
+  std::string shard_size = "8MB";  // see parse_bytes
+  std::string compress = "none";   // or zstd
+};
+/// Writes the splits that there are as shards. errors: invalid_argument (a size of a shard that is none), those of
+/// opening and of write_shards.
+Result<nlohmann::json> pack_data(const PackData& options, bool quiet, std::stop_token stop);
+
 /// `mangrove data make sensors`.
 struct MakeSensors {
   std::string to;  // CSV file

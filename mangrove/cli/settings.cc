@@ -115,6 +115,12 @@ Keys TrainSettings::keys() {
            "share of the training samples (or, from 1 on, number) kept for validation after each epoch; 0: none", 0,
            1e9);
   keys.add("augment", augment, "recipe for the training samples, e.g. cifar, or pad-crop:4,flip,normalise");
+  keys.add("shuffle", shuffle,
+           "order of the samples of an epoch: all: any; window(N): of data in shards (mangrove data pack), shards in "
+           "random order, mixed within so many samples, so that files are read in sequence");
+  keys.add_bytes("sample_cache", sample_cache,
+                 "memory of each worker for samples that it has decoded (of JPEG or PNG files, clips, compressed "
+                 "shards), at most an eighth of its `memory`; 0: none");
   keys.add("patience", patience, "stop after so many epochs without a better validation; 0: never", 0, kMany);
   keys.add("seed", seed, "of the initial weights, of the order of the samples and of dropout", 0,
            std::numeric_limits<std::int64_t>::max());

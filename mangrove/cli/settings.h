@@ -67,6 +67,8 @@ struct TrainSettings {
   RecipeSettings recipe;
   double validation = 0.05;  // share of the training samples
   std::string augment;
+  std::string shuffle = "all";
+  Bytes sample_cache = 64'000'000;  // of each worker
   std::int64_t patience = 0;
   std::int64_t seed = 1;
   std::int64_t limit = 0;  // samples of the training split; 0: all

@@ -36,6 +36,12 @@ class Dataset {
   /// data set says it all.
   virtual std::string title() const { return {}; }
 
+  /// Where runs of samples end that lie one behind the other in one file, so that reading a run in its order is
+  /// fastest: ascending, the last is size(). Empty: no order is known to be faster than another.
+  virtual std::vector<std::uint32_t> run_ends() const { return {}; }
+  /// Whether read() decodes what it reads, so that a decoded sample is worth its memory.
+  virtual bool decodes() const { return false; }
+
   /// What messages call a sample: its file, where it has one of its own.
   virtual std::string name(std::uint32_t index) const { return "sample " + std::to_string(index); }
 

@@ -11,6 +11,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/data/batch_rows.h"
+#include "mangrove/data/cached.h"
 
 namespace mangrove::data {
 namespace {
@@ -136,6 +137,7 @@ struct Loader::Impl {
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options) {
   MG_CHECK(dataset != nullptr && options.batch > 0 && options.batches_ahead > 0 && options.workers > 0);
+  dataset = cached(std::move(dataset), options.cache);
   impl_ = std::make_unique<Impl>(std::move(dataset), std::move(options));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct Batch {
 
 /// The order in which an epoch visits the samples: a permutation of 0 .. n-1 that depends only on the arguments.
 std::vector<std::uint32_t> epoch_order(std::uint32_t n, std::uint64_t seed, std::uint64_t epoch);
+/// The same for samples that lie in runs (see Dataset::run_ends), so that files are read from one end to the other:
+/// runs in random order, and within that each `window` samples in random order. The larger the window, the better the
+/// mix.
+std::vector<std::uint32_t> run_order(std::span<const std::uint32_t> run_ends, std::uint32_t window, std::uint64_t seed,
+                                     std::uint64_t epoch);
 
 /// Part `index` of `parts` nearly equal, contiguous parts of n samples (sizes differ by at most one): [first, last).
 std::pair<std::uint32_t, std::uint32_t> shard(std::uint32_t n, std::uint32_t index, std::uint32_t parts);
@@ -37,6 +43,7 @@ struct LoaderOptions {
   int batches_ahead = 2;    // at least 1; prepared before they are asked for; more hides slow decoding, at one batch of
                             // memory each
   int workers = 1;          // threads that decode and augment; more for JPEG on several cores
+  Bytes cache = 0;          // memory for samples that are decoded, see cached()
   std::shared_ptr<const Augmentation> augmentation = {};  // null: samples as they are
   bool training = false;      // with the random transformations too, not only those that every sample needs
   std::uint64_t seed = 1;     // of the random ones

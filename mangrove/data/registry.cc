@@ -8,6 +8,7 @@
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/data/cifar.h"
+#include "mangrove/data/clip_folder.h"
 #include "mangrove/data/csv_windows.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/download.h"
@@ -15,6 +16,7 @@
 #include "mangrove/data/idx_dataset.h"
 #include "mangrove/data/image_folder.h"
 #include "mangrove/data/mnist.h"
+#include "mangrove/data/shards.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/data/subset.h"
 
@@ -47,6 +49,16 @@ Opened open_idx_folder(const DatasetSpec& spec, Split split, const fs::path& fol
   return open_idx(split, resolve_path(spec.path, folder), 0);
 }
 
+/// A path without more may be of shards too.
+Opened open_images_or_shards(const DatasetSpec& spec, Split split, const fs::path& folder) {
+  if (!has_shards(resolve_path(spec.path, folder))) return open_image_folder(spec, split, folder);
+  for (const char* option : {"size", "channels"})
+    if (spec.option(option))
+      return make_error(Code::invalid_argument, "data '" + spec.text() + "': these are shards, and option '" + option +
+                                                    "' is for images: give it when they are packed");
+  return open_shards(spec, split, folder);
+}
+
 /// The whole list. In the order of the names.
 constexpr Entry kDatasets[] = {
     {{"cifar10", "cifar10", "small colour images: 50,000 + 10,000 of 32x32, 10 classes", false},
@@ -75,6 +87,12 @@ constexpr Entry kDatasets[] = {
      "cifar-100-binary",
      &kCifar100Files,
      ""},
+    {{"clips", "clips:PATH[,frames=8][,size=96][,channels=3]",
+      "short videos in class folders: Motion-JPEG (.avi, .mjpeg), or a folder of frames each", true},
+     &open_clip_folder,
+     "",
+     nullptr,
+     "frames size channels"},
     {{"csv", "csv:PATH[,window=128][,stride=128][,label=label][,group=COLUMN][,skip=COLUMN;...]",
       "windows of sensor channels from a CSV file", true},
      &open_csv,
@@ -83,7 +101,7 @@ constexpr Entry kDatasets[] = {
      "window stride label group skip",
      true},
     {{"folder", "folder:PATH[,size=96][,channels=3]", "JPEG, PNG, PPM and PGM images in class folders", true},
-     &open_image_folder,
+     &open_images_or_shards,
      "",
      nullptr,
      "size channels"},
@@ -102,6 +120,11 @@ constexpr Entry kDatasets[] = {
      &by_name<open_mnist>,
      "mnist",
      &kMnistFiles,
+     ""},
+    {{"shards", "shards:PATH", "samples of any data set, packed into large files by 'mangrove data pack'", true},
+     &open_shards,
+     "",
+     nullptr,
      ""},
 };
 constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance"};

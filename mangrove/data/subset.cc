@@ -20,6 +20,17 @@ class Subset final : public Dataset {
   const std::vector<std::string>& class_names() const override { return dataset_->class_names(); }
   const CoarseLabels* coarse() const override { return dataset_->coarse(); }
   std::string title() const override { return dataset_->title(); }
+  bool decodes() const override { return dataset_->decodes(); }
+  /// What is left of the runs, where samples are in their old order.
+  std::vector<std::uint32_t> run_ends() const override {
+    std::vector<std::uint32_t> ends;
+    if (!std::ranges::is_sorted(indices_)) return ends;
+    for (const std::uint32_t end : dataset_->run_ends()) {
+      const auto left = static_cast<std::uint32_t>(std::ranges::lower_bound(indices_, end) - indices_.begin());
+      if (left > (ends.empty() ? 0 : ends.back())) ends.push_back(left);
+    }
+    return ends;
+  }
   std::string name(std::uint32_t index) const override { return dataset_->name(indices_[index]); }
   std::int32_t label(std::uint32_t index) const override { return dataset_->label(indices_[index]); }
   Status read(std::uint32_t index, std::span<float> out) const override { return dataset_->read(indices_[index], out); }

@@ -1,11 +1,27 @@
 #include "mangrove/train/hello.h"
 
 #include "mangrove/base/check.h"
+#include "mangrove/data/loader.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
+#include "mangrove/train/job_settings.h"
 #include "mangrove/train/reports.h"
 
 namespace mangrove::train {
+
+namespace {
+
+/// Runs that are all its training samples.
+bool has_runs(const Hello& hello) {
+  std::uint32_t before = 0;
+  for (const std::uint32_t end : hello.run_ends()) {
+    if (end <= before) return false;
+    before = end;
+  }
+  return before > 0 && before == hello.train_samples();
+}
+
+}  // namespace
 
 std::vector<std::string> class_names(const Hello& hello) {
   return {hello.classes().begin(), hello.classes().end()};
@@ -13,8 +29,20 @@ std::vector<std::string> class_names(const Hello& hello) {
 
 Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello) {
   if (hello.train_samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
+  MG_TRY(const std::uint32_t window, shuffle_window(job));
+  if (window > 0 && !has_runs(hello))
+    return make_error(Code::invalid_argument, "shuffle: " + job.shuffle() + " is for data in shards, and '" +
+                                                  job.data() + "' is not: pack it with 'mangrove data pack'");
   const Shape sample({hello.sample_shape().begin(), hello.sample_shape().end()});
   return learn::check_fits(graph, sample, hello.classes_size()).context("data set '" + job.data() + "'");
+}
+
+std::vector<std::uint32_t> order_of_epoch(const TrainJob& job, const Hello& hello, std::int64_t epoch) {
+  const auto number = static_cast<std::uint64_t>(epoch);
+  const std::uint32_t window = *shuffle_window(job);
+  if (window == 0) return data::epoch_order(static_cast<std::uint32_t>(hello.train_samples()), job.seed(), number);
+  const std::vector<std::uint32_t> ends(hello.run_ends().begin(), hello.run_ends().end());
+  return data::run_order(ends, window, job.seed(), number);
 }
 
 Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "mangrove/train/argument.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/consistency.h"
 #include "mangrove/train/data_split.h"
@@ -16,6 +17,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::int64_t kMostLocalSteps = 1'000'000;
+constexpr std::int64_t kMostInWindow = 1'000'000'000;
 
 // of a Pace
 const std::string kSamplesPerStep = "pace.samples_per_step";
@@ -97,6 +99,8 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(parse_topology(job.topology()));
   MG_RETURN_IF_ERROR(check_balance(job));
   MG_RETURN_IF_ERROR(check_shared_samples(job));
+  MG_RETURN_IF_ERROR(shuffle_window(job));
+  MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -107,6 +111,14 @@ Seconds step_timeout(const TrainJob& job) {
 
 Seconds checkpoint_interval(const TrainJob& job) {
   return job.checkpoint_every_s() > 0 ? job.checkpoint_every_s() : 30;
+}
+
+Result<std::uint32_t> shuffle_window(const TrainJob& job) {
+  if (job.shuffle().empty() || job.shuffle() == "all") return 0u;
+  const auto window = number_argument_of(job.shuffle(), "window");
+  if (window && *window >= 1 && *window <= kMostInWindow) return static_cast<std::uint32_t>(*window);
+  return make_error(Code::invalid_argument, "shuffle: must be all or window(N) with N from 1 to " +
+                                                std::to_string(kMostInWindow) + ", got '" + job.shuffle() + "'");
 }
 
 bool steps_locally(const TrainJob& job) {
@@ -142,6 +154,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("micro_batch", std::to_string(job.micro_batch()));
   add("learning_rate", exact(job.learning_rate()));
   add("seed", std::to_string(job.seed()));
+  if (job.shuffle().starts_with("window")) add("shuffle", job.shuffle());
   add("patience", std::to_string(recipe.patience));
   add("ema_decay", exact(recipe.ema_decay));
   const learn::OptimizerOptions& optimizer = recipe.optimizer;

@@ -16,6 +16,10 @@ Status check_job(const TrainJob& job);
 Seconds step_timeout(const TrainJob& job);
 Seconds checkpoint_interval(const TrainJob& job);
 
+/// How the samples of an epoch are mixed. "all" (also ""): 0, each may come at any time. "window(N)": N, files in
+/// random order, so many samples from them at a time; see data::run_order. errors: invalid_argument (another text).
+Result<std::uint32_t> shuffle_window(const TrainJob& job);
+
 /// Whether its workers make steps of their own between averages.
 bool steps_locally(const TrainJob& job);
 std::int64_t local_steps(const TrainJob& job);   // 16 where the job says 0

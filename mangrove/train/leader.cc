@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/hello.h"
@@ -96,9 +95,7 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
 }
 
 EpochWork Leader::work_of_epoch(std::int64_t epoch) const {
-  return EpochWork(
-      data::epoch_order(static_cast<std::uint32_t>(samples_per_epoch_), job_.seed(), static_cast<std::uint64_t>(epoch)),
-      owners_);
+  return EpochWork(order_of_epoch(job_, data_, epoch), owners_);
 }
 
 Status Leader::find_owners() {

@@ -4,6 +4,7 @@
 #include "mangrove/learn/checkpoint.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/source.h"
 
 namespace mangrove::train {
 namespace {
@@ -16,17 +17,20 @@ Bytes vectors_held(const TrainJob& job) {
   return steps_locally(job) ? 7 : 4;
 }
 
-/// Beside its program, a worker holds batches (those that are loaded ahead, and the one in use), and parameters as they
-/// travel: in its own vector, in the message that brings them and in the one that takes gradients away. For all_reduce
-/// it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what the optimizer
-/// remembers) and the state, in a message and out of it; where it makes steps of its own, values and what the optimizer
-/// remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours and comes from them.
-learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const Shape& sample) {
+/// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and
+/// parameters as they travel: in its own vector, in the message that brings them and in the one that takes gradients
+/// away. For all_reduce it also has what a Reducer keeps (the network, values, gradient, sums, a scratch vector, what
+/// the optimizer remembers) and the state, in a message and out of it; where it makes steps of its own, values and what
+/// the optimizer remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours and comes from
+/// them.
+learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const data::Dataset& train) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
-  const Bytes batch = most_in_batch(job) * sample.elements() * kFloat;
+  const Bytes batch = most_in_batch(job) * train.sample_shape().elements() * kFloat;
   const Bytes held = vectors_held(job) * weights;
-  return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch, .released = weights};
+  return {.limit = job.memory(),
+          .reserved = kConnection + held + 5 * batch + sample_cache(job, train),
+          .released = weights};
 }
 
 /// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
@@ -43,9 +47,9 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 }  // namespace
 
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
-                                                        learn::ReplicaOptions options, const Shape& sample,
+                                                        learn::ReplicaOptions options, const data::Dataset& train,
                                                         const net::RoleContext& context) {
-  options.memory = memory_budget(graph, job, sample);
+  options.memory = memory_budget(graph, job, train);
   options.memory->resident = context.resident;
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {

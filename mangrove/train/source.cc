@@ -6,8 +6,15 @@
 #include "mangrove/data/subset.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/data_split.h"
+#include "mangrove/train/job_settings.h"
 
 namespace mangrove::train {
+
+namespace {
+
+constexpr Bytes kSampleOverhead = 64;  // at most, of one in the cache
+
+}  // namespace
 
 Source::Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
     : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options) {}
@@ -31,6 +38,13 @@ Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
   return loader_.next();
 }
 
+Bytes sample_cache(const TrainJob& job, const data::Dataset& train) {
+  if (!train.decodes()) return 0;
+  const Bytes cache = job.memory() > 0 ? std::min(job.sample_cache(), job.memory() / 8) : job.sample_cache();
+  const Bytes sample = train.sample_shape().elements() * static_cast<Bytes>(sizeof(float)) + kSampleOverhead;
+  return cache / sample < train.size() ? cache : sample * train.size();
+}
+
 Result<std::unique_ptr<Sources>> Sources::open(const TrainJob& job, const net::RoleContext& context) {
   auto sources = std::make_unique<Sources>();
   const auto open_split = [&](data::Split split) { return data::open_dataset(job.data(), split, context.data_folder); };
@@ -47,9 +61,12 @@ Result<std::unique_ptr<Sources>> Sources::open(const TrainJob& job, const net::R
   if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
   options.training = true;
   options.batch = most_in_batch(job);
+  options.cache = sample_cache(job, *train);
   sources->train_.emplace(std::move(train), job.limit(), options);
   MG_TRY(const DataSplit split, parse_split(job.split()));
   sources->tells_labels_ = split.kind != DataSplit::Kind::iid;
+  MG_TRY(const std::uint32_t window, shuffle_window(job));
+  sources->tells_runs_ = window > 0;
   return sources;
 }
 
@@ -67,6 +84,8 @@ void Sources::describe(Hello& hello) const {
   for (const std::string& name : dataset.class_names()) hello.add_classes(name);
   for (const std::int64_t size : dataset.sample_shape()) hello.add_sample_shape(size);
   for (std::uint32_t i = 0; tells_labels_ && i < dataset.size(); ++i) hello.add_labels(dataset.label(i));
+  if (!tells_runs_) return;
+  for (const std::uint32_t end : dataset.run_ends()) hello.add_run_ends(end);
 }
 
 }  // namespace mangrove::train

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
@@ -39,6 +40,10 @@ class Source {
   std::int64_t ahead_epoch_ = 0;
 };
 
+/// Memory that a worker has for decoded training samples: the job's sample_cache, and of the job's `memory` at most an
+/// eighth; no more than all of them take; none where nothing is decoded.
+Bytes sample_cache(const TrainJob& job, const data::Dataset& train);
+
 /// The splits of a job's data set, as a worker reads them. threads: one at a time.
 class Sources {
  public:
@@ -54,7 +59,7 @@ class Sources {
  private:
   std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
   std::string augmentation_;                         // see Hello
-  bool tells_labels_ = false;
+  bool tells_labels_ = false, tells_runs_ = false;
 };
 
 }  // namespace mangrove::train

@@ -85,8 +85,7 @@ Status Worker::prepare() {
   MG_TRY(const Recipe recipe, recipe_of(job_));
   loss_ = recipe.loss;
   MG_TRY(data_, Sources::open(job_, context_));
-  MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training),
-                                   data_->train().dataset().sample_shape(), context_));
+  MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training), data_->train().dataset(), context_));
   plan_ = replica_->plan();
   if (reduces()) {
     MG_TRY(const Topology topology, parse_topology(job_.topology()));

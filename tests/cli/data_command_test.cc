@@ -57,6 +57,26 @@ TEST(DataCommand, NetworkTrainsOnMadeSensorsAndIsEvaluatedOnThemAlike) {
   EXPECT_EQ(evaluated["accuracy"], trained["accuracy"]) << "both normalise";
 }
 
+TEST(DataCommand, APackedDataSetIsTheSame) {
+  const TemporaryFolder folder;
+  const std::string images = "folder:" + (folder / "digits").string(), shards = (folder / "shards").string();
+  result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60"});
+  const json packed =
+      result_of({"data", "pack", images, "--out", shards, "--shard-size", "10kB", "--compress", "zstd"});
+  EXPECT_EQ(packed["splits"]["train"]["samples"], 60);
+  EXPECT_GT(packed["splits"]["train"]["shards"], 1);
+  EXPECT_LT(packed["splits"]["train"]["bytes"], 60 * 784);
+  EXPECT_EQ(packed["use"], "shards:" + shards);
+  const json before = result_of({"data", "info", images}), after = result_of({"data", "info", shards});
+  for (const char* key : {"sample_shape", "classes", "splits", "mean", "deviation"})
+    EXPECT_EQ(after[key], before[key]) << key;
+  const auto loss_on = [&](const std::string& data) {
+    return result_of({"train", "--model", "mlp", "--data", data, "--batch", "16", "--run-dir", folder / "run",
+                      "--sample-cache", "10kB"})["test_loss"];
+  };
+  EXPECT_EQ(loss_on(images), loss_on(shards));
+}
+
 TEST(DataCommand, SaysWhatIsWrong) {
   struct Case {
     std::vector<std::string> arguments;
@@ -68,6 +88,8 @@ TEST(DataCommand, SaysWhatIsWrong) {
       {{"data", "info", "folder:/nowhere"}, "no folder '/nowhere'"},
       {{"data", "fetch", "cifar10-jpeg", "--data-dir", "/nowhere"}, "cannot be downloaded"},
       {{"data", "make", "images", "--to", "/tmp/x", "--shard", "3/2"}, "is not PART/PARTS"},
+      {{"data", "pack", "glyphs", "--out", "/tmp/x", "--shard-size", "big"}, "--shard-size"},
+      {{"data", "pack", "glyphs", "--out", "/tmp/x", "--compress", "lz5"}, "--compress"},
   };
   for (const Case& test : cases) {
     std::vector<std::string> arguments = test.arguments;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "mangrove/data/loader.h"
 
@@ -34,6 +35,32 @@ TEST(Shard, PartsFollowEachOtherAndAreNearlyEqual) {
       }
       ASSERT_EQ(expected_first, n);
     }
+}
+
+TEST(RunOrder, VisitsEachSampleOnceAndFilesOneAfterTheOther) {
+  const std::vector<std::uint32_t> ends = {100, 150, 400, 401, 1000};
+  const auto order = run_order(ends, 64, 7, 3);
+  auto sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_EQ(sorted[i], i);
+  EXPECT_EQ(order, run_order(ends, 64, 7, 3));
+  EXPECT_NE(order, run_order(ends, 64, 7, 4));
+  EXPECT_NE(order, run_order(ends, 64, 8, 3));
+  const auto run_of = [&](std::uint32_t sample) {
+    return std::upper_bound(ends.begin(), ends.end(), sample) - ends.begin();
+  };
+  for (std::size_t first = 0; first < order.size(); first += 64) {
+    std::set<std::ptrdiff_t> runs;
+    for (std::size_t i = first; i < std::min<std::size_t>(first + 64, 1000); ++i) runs.insert(run_of(order[i]));
+    EXPECT_LE(runs.size(), 4u);
+  }
+  // in a window of one, runs are read in their order
+  const auto plain = run_order(ends, 1, 7, 3);
+  int jumps = 0;
+  for (std::size_t i = 1; i < plain.size(); ++i) jumps += plain[i] != plain[i - 1] + 1 ? 1 : 0;
+  EXPECT_LE(jumps, 4);
+  EXPECT_EQ(run_order(std::vector<std::uint32_t>{1000}, 1000, 7, 3).size(), 1000u) << "one file in one window";
+  EXPECT_TRUE(run_order({}, 5, 1, 1).empty());
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+#include "mangrove/data/clip_folder.h"
+
+#include <algorithm>
+
+#include "mangrove/base/check.h"
+#include "mangrove/data/class_folders.h"
+#include "mangrove/data/file_bytes.h"
+#include "mangrove/data/motion_jpeg.h"
+
+namespace mangrove::data {
+namespace {
+
+constexpr std::int64_t kFrames = 8, kMostFrames = 256;
+constexpr std::int64_t kMostValues = std::int64_t{1} << 26;  // of a sample: 256 MiB
+constexpr std::string_view kSuffixes[] = {".avi", ".mjpeg", ".mjpg"};
+
+bool may_be_clip(const fs::path& path) {
+  return is_folder(path) || std::ranges::find(kSuffixes, path.extension().string()) != std::end(kSuffixes);
+}
+
+/// A clip whose frames can be decoded in any order.
+class Clip {
+ public:
+  /// errors: not_found, permission_denied, those of find_frames; messages name the path.
+  static Result<Clip> open(const fs::path& path) {
+    Clip clip;
+    clip.path_ = path;
+    if (is_folder(path)) {
+      MG_TRY(clip.images_, list_folder(path));
+      std::erase_if(clip.images_, [](const fs::path& file) { return !has_image_name(file); });
+      if (clip.images_.empty())
+        return make_error(Code::data_loss, path.string() + ": no frames in it: expected images");
+      return clip;
+    }
+    MG_TRY(clip.file_, FileBytes::map(path));
+    MG_TRY(clip.frames_, find_frames(clip.file_.bytes()).context(path.string()));
+    return clip;
+  }
+
+  std::size_t size() const { return images_.empty() ? frames_.size() : images_.size(); }
+  Result<Image> frame(std::size_t index) const {
+    if (!images_.empty()) return load_image(images_[index]);
+    return decode_image(frames_[index]).context(path_.string() + ": frame " + std::to_string(index));
+  }
+
+ private:
+  fs::path path_;
+  std::vector<fs::path> images_;  // of a folder
+  FileBytes file_;                // or else
+  std::vector<std::span<const std::uint8_t>> frames_;
+};
+
+class ClipFolder final : public Dataset {
+ public:
+  ClipFolder(ClassFolders found, std::size_t frames, Shape frame)
+      : clips_(std::move(found.entries)), class_names_(std::move(found.classes)), frames_(frames), frame_(frame) {}
+
+  std::uint32_t size() const override { return static_cast<std::uint32_t>(clips_.size()); }
+  Shape sample_shape() const override { return {static_cast<std::int64_t>(frames_) * frame_[0], frame_[1], frame_[2]}; }
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  bool decodes() const override { return true; }
+  std::string name(std::uint32_t index) const override { return clips_[index].path.string(); }
+  std::int32_t label(std::uint32_t index) const override { return clips_[index].label; }
+
+  Status read(std::uint32_t index, std::span<float> out) const override {
+    MG_CHECK(out.size() == static_cast<std::size_t>(sample_shape().elements()));
+    MG_TRY(const Clip clip, Clip::open(clips_[index].path));
+    const auto values = static_cast<std::size_t>(frame_.elements());
+    for (std::size_t i = 0; i < frames_; ++i) {
+      MG_TRY(Image image, clip.frame((2 * i + 1) * clip.size() / (2 * frames_)));
+      image = to_channels(std::move(image), static_cast<int>(frame_[0]));
+      image = resize_and_crop(image, static_cast<int>(frame_[2]), static_cast<int>(frame_[1]));
+      to_planar(image, out.subspan(i * values, values));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<ClassEntry> clips_;
+  std::vector<std::string> class_names_;
+  std::size_t frames_;  // of a sample
+  Shape frame_;         // [C, H, W]
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec, Split split,
+                                                        const fs::path& data_folder) {
+  MG_TRY(const std::int64_t frames, spec.whole_number("frames", kFrames, 1, kMostFrames));
+  MG_TRY(auto found, list_class_folders(resolve_path(spec.path, data_folder), split, &may_be_clip,
+                                        "clips (.avi, .mjpeg, or folders of frames)"));
+  if (!found) return std::shared_ptr<const Dataset>();
+  const auto first_frame = [&]() -> Result<Image> {
+    MG_TRY(const Clip clip, Clip::open(found->first));
+    return clip.frame(0);
+  };
+  MG_TRY(Shape frame, image_shape(spec, first_frame));
+  if (frame.elements() > kMostValues / frames)
+    return make_error(Code::invalid_argument, std::to_string(frames) + " frames of " + to_string(frame) +
+                                                  " are too large for a sample: give a smaller 'size' or 'frames'");
+  return std::shared_ptr<const Dataset>(
+      std::make_shared<ClipFolder>(*std::move(found), static_cast<std::size_t>(frames), std::move(frame)));
+}
+
+}  // namespace mangrove::data
