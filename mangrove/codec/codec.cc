@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/nearest.h"
@@ -126,6 +125,17 @@ Result<const CodecRow*> find_codec(std::string_view text) {
   MG_TRY(const CodecRow* row, row_of(parts.name));
   MG_RETURN_IF_ERROR(arguments_of(*row, parts));
   return row;
+}
+
+std::optional<double> parameter_of(std::string_view text, std::string_view name) {
+  const Text parts = split(text);
+  const Result<const CodecRow*> row = row_of(parts.name);
+  if (!row.ok()) return std::nullopt;
+  const Result<std::vector<double>> arguments = arguments_of(**row, parts);
+  for (std::size_t i = 0; arguments.ok() && i < arguments->size(); ++i) {
+    if ((*row)->parameters[i].name == name) return (*arguments)[i];
+  }
+  return std::nullopt;
 }
 
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream) {

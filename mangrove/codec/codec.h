@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,11 @@ struct CodecRow {
   /// need error feedback to train well.
   bool is_unbiased = false;
   bool keeps_residual = false;  // what was not sent is kept and sent later: no error feedback around this one
+  bool has_momentum = false;    // the optimizer must have none
+  bool is_sparse = false;       // most elements are sent as zero: momentum correction helps
+  /// What is decoded is nearer to what was encoded than zero is, so that differences that are sent again and again come
+  /// to nothing. Not so for codecs that are right on average only.
+  bool is_contraction = false;
   std::unique_ptr<Codec> (*make)(std::span<const double> arguments, const Stream& stream);
 };
 
@@ -81,5 +87,7 @@ std::span<const CodecRow> codecs();
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
 /// Checks the text alone. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);
+/// Of a valid text: the value of its parameter `name`; nothing where the codec has no such parameter.
+std::optional<double> parameter_of(std::string_view text, std::string_view name);
 
 }  // namespace mangrove::codec

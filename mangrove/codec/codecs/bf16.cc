@@ -28,6 +28,7 @@ CodecRow rows::bf16() {
   return {.name = "bf16",
           .summary = "bfloat16: 2 bytes each, 8 bits of precision and the range of float32 (Kalamkar et al. 2019)",
           .parameters = {},
+          .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<SixteenBits<narrow, widen>>(stream);
           }};

@@ -26,6 +26,7 @@ CodecRow rows::dgc() {
                      {.name = "clip_norm", .fallback = 0, .least = 0, .most = 1e6},
                      {.name = "warm_up", .fallback = 400, .least = 0, .most = 1e9, .is_whole = true}},
       .keeps_residual = true,
+      .has_momentum = true,
       .make = &make_dgc};
 }
 

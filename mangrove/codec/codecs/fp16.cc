@@ -46,6 +46,7 @@ CodecRow rows::fp16() {
   return {.name = "fp16",
           .summary = "IEEE 754 float16: 2 bytes each, 11 bits of precision, up to 65504",
           .parameters = {},
+          .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<SixteenBits<narrow, widen>>(stream);
           }};

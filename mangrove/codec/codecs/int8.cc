@@ -60,6 +60,7 @@ CodecRow rows::int8() {
           .summary = "1 byte each and a scale per 256, rounded at random (Dettmers 2016)",
           .parameters = {},
           .is_unbiased = true,
+          .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<Int8>(stream);
           }};

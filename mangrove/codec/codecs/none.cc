@@ -28,6 +28,7 @@ CodecRow rows::none() {
           .summary = "float32 as it is",
           .parameters = {},
           .is_unbiased = true,
+          .is_contraction = true,
           .make = [](std::span<const double>, const Stream&) -> std::unique_ptr<Codec> {
             return std::make_unique<None>();
           }};

@@ -72,6 +72,7 @@ CodecRow rows::one_bit() {
   return {.name = "one_bit",
           .summary = "the sign of each and two means per output; needs error feedback (Seide et al. 2014)",
           .parameters = {},
+          .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<OneBit>(stream);
           }};

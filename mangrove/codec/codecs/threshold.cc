@@ -28,6 +28,8 @@ CodecRow rows::threshold() {
   return {.name = "threshold",
           .summary = "magnitudes above a value, with their places (Strom, Scalable distributed DNN training, 2015)",
           .parameters = {{.name = "value", .fallback = 0.01, .least = 0, .most = 1e6}},
+          .is_sparse = true,
+          .is_contraction = true,
           .make = [](std::span<const double> arguments, const Stream&) -> std::unique_ptr<Codec> {
             return std::make_unique<Threshold>(static_cast<float>(arguments[0]));
           }};

@@ -28,6 +28,8 @@ CodecRow rows::top_k() {
   return {.name = "top_k",
           .summary = "the largest magnitudes, with their places (Aji & Heafield, Sparse communication, 2017)",
           .parameters = {{.name = "fraction", .fallback = 0.01, .least = 1e-6, .most = 1}},
+          .is_sparse = true,
+          .is_contraction = true,
           .make = [](std::span<const double> arguments, const Stream&) -> std::unique_ptr<Codec> {
             return std::make_unique<TopK>(arguments[0]);
           }};

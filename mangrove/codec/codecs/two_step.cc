@@ -109,6 +109,8 @@ CodecRow rows::two_step() {
           .summary = "top_k in few levels, entropy-coded (Sattler et al., Sparse binary compression, 2019)",
           .parameters = {{.name = "fraction", .fallback = 0.01, .least = 1e-6, .most = 1},
                          {.name = "bits", .fallback = 3, .least = 1, .most = 8, .is_whole = true}},
+          .is_sparse = true,
+          .is_contraction = true,
           .make = [](std::span<const double> arguments, const Stream&) -> std::unique_ptr<Codec> {
             return std::make_unique<TwoStep>(arguments[0], static_cast<int>(arguments[1]));
           }};
