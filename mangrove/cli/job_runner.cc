@@ -108,6 +108,9 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_neighbours(settings.neighbours);
   job.set_split(settings.split);
   job.set_balance(settings.balance);
+  job.set_codec(settings.codec);
+  job.set_codec_pull(settings.codec_pull);
+  job.set_codec_warmup(settings.codec_warmup);
   job.set_local_steps(settings.local_steps);
   job.set_local_epochs(settings.local_epochs);
   job.set_shared_samples(static_cast<float>(settings.shared_samples));

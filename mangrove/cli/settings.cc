@@ -87,6 +87,13 @@ Keys TrainSettings::keys() {
   keys.add("balance", balance,
            "of strategies whose workers wait for each other: equal: each gets as many samples; speed: in proportion to "
            "its measured speed, so that all are done at once");
+  keys.add("codec", codec,
+           "what workers send is encoded so, e.g. fp16, int8, top_k(0.01), two_step(0.001): updates, sums of all_reduce, "
+           "values of gossip; none: as it is (docs/codecs.md lists all)");
+  keys.add("codec_pull", codec_pull,
+           "of parameter_server, federated: the same of the values that come from the server; e.g. fp16, two_step");
+  keys.add("codec_warmup", codec_warmup,
+           "messages of each worker over which a codec with a fraction comes down to it from all elements", 0, kMany);
   keys.add("local_steps", local_steps, "of federated, gossip: steps that a worker makes by itself between two averages",
            1, 1'000'000);
   keys.add(

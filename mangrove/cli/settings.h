@@ -57,6 +57,8 @@ struct TrainSettings {
   std::string neighbours = "ring";
   std::string split = "iid";
   std::string balance = "equal";
+  std::string codec = "none", codec_pull = "none";
+  std::int64_t codec_warmup = 0;  // messages
   std::int64_t local_steps = 16;
   std::int64_t local_epochs = 0;  // in place of local_steps
   double client_fraction = 1, shared_samples = 0, outer_learning_rate = 1, outer_momentum = 0;

@@ -1,11 +1,15 @@
 #include "mangrove/train/all_reduce.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
+#include "mangrove/base/log.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/leader.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/reduction.h"
+#include "mangrove/train/shares_of_sums.h"
 #include "mangrove/train/worker.h"
 
 namespace mangrove::train {
@@ -15,7 +19,10 @@ constexpr int kMostStuck = 2;  // steps in a row that come to a stand, before a 
 
 class AllReduceLeader final : public Leader {
  public:
-  using Leader::Leader;
+  AllReduceLeader(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master)
+      : Leader(job, context, recipe, std::move(master)) {
+    if (!is_plain(job.codec())) shares_.emplace(job, Leader::master().graph());
+  }
 
  private:
   Status advance() override;
@@ -27,10 +34,12 @@ class AllReduceLeader final : public Leader {
   bool is_whole();
   void leave_step();
   void unblock(net::Rank rank);
+  Result<std::string> sums();
   Status finish_step();
 
   net::RankSet group_;                              // of the step
   std::map<net::Rank, Workers::Answered> answers_;  // of the step
+  std::optional<SharesOfSums> shares_;              // where the job has a codec
   std::uint64_t reduction_ = 0;                     // its id
   Update update_;                                   // the last one
   std::set<net::Rank> up_to_date_;                  // took part in it
@@ -73,7 +82,7 @@ void AllReduceLeader::begin_step() {
     }
     const std::string_view body = work.state() ? std::string_view(state) : std::string_view();
     const Range share = part_of(master().values().size(), i, group_.size());
-    workers().give(group_[i], std::move(work), body, share.count);
+    workers().give(group_[i], std::move(work), body, share.count, shares_.has_value());
   }
 }
 
@@ -112,16 +121,29 @@ void AllReduceLeader::leave_step() {
   }
 }
 
-Status AllReduceLeader::finish_step() {
+/// As flat bytes, see Master::Part. errors: data_loss: they are not what workers have that follow the same plan.
+Result<std::string> AllReduceLeader::sums() {
+  if (shares_) return shares_->put_together(answers_);
   std::string sums;
+  for (const auto& [rank, answered] : answers_) sums += answered.body();  // they follow each other as the ranks do
+  return sums;
+}
+
+Status AllReduceLeader::finish_step() {
+  const Result<std::string> sums = this->sums();
+  if (!sums.ok()) {
+    log_warn("the sums cannot be put together", {{"reduction", reduction_}, {"reason", sums.error().message}});
+    unblock(*group_.begin());
+    leave_step();
+    return {};
+  }
   std::vector<Workers::Answered> answers;
   std::int64_t samples = 0;
-  for (auto& [rank, answered] : answers_) {  // the shares follow each other as the ranks do
-    sums += answered.body();
+  for (auto& [rank, answered] : answers_) {
     samples += answered.answer.count();
     answers.push_back(std::move(answered));
   }
-  const Master::Part part{sums, samples};
+  const Master::Part part{*sums, samples};
   MG_RETURN_IF_ERROR(apply(answers, std::span(&part, 1), 1));
   update_.set_reduction(reduction_);
   update_.set_step(step());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/train/push.h"
+
 namespace mangrove::train {
 
 Result<std::unique_ptr<AsynchronousServer>> AsynchronousServer::create(const TrainJob& job, net::RoleContext& context,
@@ -17,7 +19,7 @@ AsynchronousServer::AsynchronousServer(const TrainJob& job, net::RoleContext& co
                                        std::unique_ptr<Master> master, std::int64_t bound)
     : Leader(job, context, recipe, std::move(master)),
       bound_(bound),
-      momentum_(shared_momentum(recipe.optimizer),
+      momentum_(pushes_momentum(job, recipe) ? 0 : shared_momentum(recipe.optimizer),
                 static_cast<std::size_t>(Leader::master().graph().parameter_elements())) {}
 
 Status AsynchronousServer::advance() {
@@ -70,7 +72,7 @@ void AsynchronousServer::start(net::Rank rank) {
   if (work().pending_count() >= batch() * workers().in_use().size()) work().assign({{rank, batch()}});
   const auto parts = work().parts(rank);
   const EpochWork::Samples next = parts.size() > 1 ? parts[1] : EpochWork::Samples();
-  workers().give(rank, training(parts[0], next, /*next_epoch=*/false), master().values());
+  workers().give_training(rank, training(parts[0], next, /*next_epoch=*/false), master().values());
 }
 
 }  // namespace mangrove::train

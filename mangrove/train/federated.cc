@@ -109,7 +109,7 @@ void FederatedLeader::start() {
     set_local_steps(work, std::min(own, share(all)));
     if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
-    workers().give(rank, work, master().values());
+    workers().give_training(rank, work, master().values());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "mangrove/train/consistency.h"
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/neighbours.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/reduction.h"
 #include "mangrove/train/shared_samples.h"
 
@@ -101,6 +102,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check_shared_samples(job));
   MG_RETURN_IF_ERROR(shuffle_window(job));
   MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -180,6 +182,9 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("plateau_patience", std::to_string(schedule.patience));
   add("loss", recipe.loss.name);
   add("label_smoothing", exact(recipe.loss.label_smoothing));
+  if (!is_plain(job.codec())) add("codec", job.codec());
+  if (!is_plain(job.codec_pull())) add("codec_pull", job.codec_pull());
+  if (job.codec_warmup() > 0) add("codec_warmup", std::to_string(job.codec_warmup()));
   if (job.strategy() == "gossip") add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
   if (steps_locally(job)) {
     add("local_steps", std::to_string(local_steps(job)));

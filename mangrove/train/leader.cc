@@ -21,7 +21,8 @@ Leader::Leader(const TrainJob& job, net::RoleContext& context, const Recipe& rec
       recipe_(recipe),
       master_(std::move(master)),
       reports_(context),
-      workers_(context, reports_, step_timeout(job)),
+      codecs_(job, master_->graph()),
+      workers_(context, reports_, codecs_, step_timeout(job)),
       batch_(static_cast<std::size_t>(job.batch())),
       balance_(Balance::of(job)) {}
 
@@ -393,6 +394,9 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds) {
   result.best = master_->best();
   result.test_loss = test.loss;
   result.advice = advice();
+  result.pushed = workers_.pushed();
+  result.pulled = workers_.pulled();
+  result.among_peers = workers_.among_peers();
   reports_.result(result, test.confusion, model());
 }
 

@@ -114,6 +114,7 @@ class Leader {
   const Recipe recipe_;
   std::unique_ptr<Master> master_;
   Reports reports_;
+  ServerCodecs codecs_;
   Workers workers_;
   const std::size_t batch_;
 

@@ -50,17 +50,22 @@ void Master::set_values(std::span<const float> values) {
 }
 
 void Master::step(std::span<const Part> parts, float learning_rate, std::int64_t step) {
-  std::int64_t samples = 0;
-  for (const Part& part : parts) samples += part.samples;
+  std::int64_t samples = 0, samples_of_states = 0;
+  for (const Part& part : parts) {
+    samples += part.samples;
+    if (has_states(part)) samples_of_states += part.samples;
+  }
   MG_CHECK(samples > 0);
   std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-  std::fill(states().begin(), states().end(), 0.0f);
+  if (samples_of_states > 0) std::fill(states().begin(), states().end(), 0.0f);
   for (const Part& part : parts) {
-    MG_CHECK(net::read_floats(part.body, scratch_).ok());  // the caller has checked the length
-    for (std::size_t i = 0; i < gradient_.size(); ++i) gradient_[i] += part.weight * scratch_[i];
-    const auto share = static_cast<float>(static_cast<double>(part.samples) / static_cast<double>(samples));
+    const std::span<float> values = std::span(scratch_).first(part.body.size() / sizeof(float));
+    MG_CHECK(net::read_floats(part.body, values).ok());  // the caller has checked the length
+    for (std::size_t i = 0; i < gradient_.size(); ++i) gradient_[i] += part.weight * values[i];
+    if (!has_states(part)) continue;
+    const auto share = static_cast<float>(static_cast<double>(part.samples) / static_cast<double>(samples_of_states));
     const std::span<float> mean = states();
-    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * scratch_[gradient_.size() + i];
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * values[gradient_.size() + i];
   }
   const float scale = 1.0f / static_cast<float>(samples);
   for (float& g : gradient_) g *= scale;

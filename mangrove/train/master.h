@@ -31,12 +31,12 @@ class Master {
 
   /// A worker's part of a step, as flat bytes: the gradient of the sum of its samples' losses, then its states.
   struct Part {
-    std::string_view body;  // as long as values()
+    std::string_view body;  // as long as values(), or as the parameters alone
     std::int64_t samples;
     float weight = 1;  // that the gradient counts with
   };
-  /// One update with the gradient of the mean loss over all parts; states become their mean over the samples. Adds up
-  /// in the order of the parts. step: counts from 1.
+  /// One update with the gradient of the mean loss over all parts; states become their mean over the samples of the
+  /// parts that have some. Adds up in the order of the parts. step: counts from 1.
   void step(std::span<const Part> parts, float learning_rate, std::int64_t step);
 
   learn::Schedule& schedule() { return schedule_; }
@@ -50,6 +50,7 @@ class Master {
   Master(Graph graph, const Recipe& recipe, learn::Schedule schedule);
   Status make_optimizer(const Recipe& recipe);
   std::span<float> parameters() { return std::span(values_).first(gradient_.size()); }
+  bool has_states(const Part& part) const { return part.body.size() > gradient_.size() * sizeof(float); }
   std::span<float> states() { return std::span(values_).subspan(gradient_.size()); }
 
   Graph graph_;

@@ -3,8 +3,10 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/asynchronous_server.h"
 #include "mangrove/train/consistency.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/synchronous_server.h"
 #include "mangrove/train/worker.h"
+#include "mangrove/train/worker_momentum.h"
 
 namespace mangrove::train {
 namespace {
@@ -19,7 +21,9 @@ Status run_server(const TrainJob& job, net::RoleContext& context) {
     MG_TRY(const auto server, AsynchronousServer::create(job, context, std::move(graph), recipe, consistency.bound));
     return server->run();
   }
-  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), recipe));
+  Recipe of_master = recipe;
+  if (pushes_momentum(job, recipe)) of_master.optimizer = without_momentum(recipe.optimizer);
+  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), of_master));
   return SynchronousServer(job, context, recipe, std::move(master), static_cast<std::size_t>(consistency.bound)).run();
 }
 

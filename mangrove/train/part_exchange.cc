@@ -28,15 +28,33 @@ void PartExchange::begin(std::uint64_t id, std::span<const net::Rank> group) {
   }
 }
 
-void PartExchange::send(net::Rank to, std::uint32_t stream, std::span<const float> values) {
+std::string PartExchange::begin_part(net::Rank to, std::uint32_t stream, std::size_t bytes,
+                                     const Difference* difference) {
   Part header;
   header.set_exchange(id_);
   header.set_stream(stream);
   header.set_sequence(next_sent_[{to, stream}]++);
+  if (difference != nullptr) *header.mutable_difference() = *difference;
   ++sent_[to];
-  std::string payload = net::begin_payload(header.SerializeAsString(), values.size_bytes());
-  net::append_floats(payload, values);
+  return net::begin_payload(header.SerializeAsString(), bytes);
+}
+
+void PartExchange::post(net::Rank to, std::string payload, std::size_t float_bytes) {
+  exchanged_.add(payload.size(), float_bytes);
   context_.endpoint.send(to, tag_, std::move(payload));
+}
+
+void PartExchange::send(net::Rank to, std::uint32_t stream, std::span<const float> values) {
+  std::string payload = begin_part(to, stream, values.size_bytes(), nullptr);
+  net::append_floats(payload, values);
+  post(to, std::move(payload), values.size_bytes());
+}
+
+void PartExchange::send(net::Rank to, std::uint32_t stream, std::string_view message, std::size_t float_bytes,
+                        const Difference* difference) {
+  std::string payload = begin_part(to, stream, message.size(), difference);
+  payload += message;
+  post(to, std::move(payload), float_bytes);
 }
 
 std::optional<PartExchange::Arrived> PartExchange::take(net::Rank from, std::uint32_t stream) {
@@ -89,7 +107,7 @@ void PartExchange::accept(net::Message message) {
   ++next;
   ++received_[from];
   const std::size_t offset = message.payload.size() - parts->body.size();
-  arrived_[{from, header.stream()}].push_back({std::move(message.payload), offset});
+  arrived_[{from, header.stream()}].push_back({std::move(message.payload), offset, header.difference()});
 }
 
 }  // namespace mangrove::train

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mangrove/net/role.h"
+#include "mangrove/train/exchanged.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -26,11 +27,15 @@ class PartExchange {
   /// ones are kept: their sender has been told of it, and this rank will be.
   void begin(std::uint64_t id, std::span<const net::Rank> group);
   void send(net::Rank to, std::uint32_t stream, std::span<const float> values);
+  /// Encoded floats, so many bytes of them.
+  void send(net::Rank to, std::uint32_t stream, std::string_view message, std::size_t float_bytes,
+            const Difference* difference = nullptr);
 
   /// Floats that have come, as bytes.
   struct Arrived {
     std::string payload;
     std::size_t offset = 0;
+    Difference difference = {};
     std::string_view body() const { return std::string_view(payload).substr(offset); }
   };
   /// The next part of a stream from a rank, if it is here.
@@ -46,14 +51,19 @@ class PartExchange {
   /// Parts of this exchange so far, by rank.
   const std::map<net::Rank, std::uint32_t>& sent() const { return sent_; }
   const std::map<net::Rank, std::uint32_t>& received() const { return received_; }
+  /// All that was ever sent.
+  const Exchanged& exchanged() const { return exchanged_; }
 
  private:
   using Line = std::pair<net::Rank, std::uint32_t>;  // a rank, and a stream to or from it
+  std::string begin_part(net::Rank to, std::uint32_t stream, std::size_t bytes, const Difference* difference);
+  void post(net::Rank to, std::string payload, std::size_t float_bytes);
   void accept(net::Message message);
 
   net::RoleContext& context_;
   const net::Tag tag_;
   std::optional<net::Message>& interruption_;
+  Exchanged exchanged_;
   std::uint64_t id_ = 0;
   std::map<net::Rank, std::uint32_t> sent_, received_;
   std::map<Line, std::uint32_t> next_sent_, next_received_;  // sequence numbers

@@ -4,12 +4,18 @@
 #include "mangrove/learn/checkpoint.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/source.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
+
+/// What a codec remembers and works with: see codec::MomentumCorrection and PullReceiver.
+Bytes vectors_of_codecs(const TrainJob& job) {
+  return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) ? 0 : 3);
+}
 
 Bytes vectors_held(const TrainJob& job) {
   if (job.strategy() == "all_reduce") return 15;
@@ -27,7 +33,7 @@ learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * train.sample_shape().elements() * kFloat;
-  const Bytes held = vectors_held(job) * weights;
+  const Bytes held = (vectors_held(job) + vectors_of_codecs(job)) * weights;
   return {.limit = job.memory(),
           .reserved = kConnection + held + 5 * batch + sample_cache(job, train),
           .released = weights};

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "mangrove/base/check.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/job_settings.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -19,23 +22,27 @@ std::vector<Bucket> buckets_of(const Graph& graph) {
 
 }  // namespace
 
-Reducer::Reducer(std::unique_ptr<Master> master, const Topology& topology, net::RoleContext& context, Seconds patience,
-                 std::optional<net::Message>& interruption)
+Reducer::Reducer(std::unique_ptr<Master> master, const TrainJob& job, const Topology& topology,
+                 net::RoleContext& context, std::optional<net::Message>& interruption)
     : master_(std::move(master)),
       topology_(topology),
       context_(context),
-      patience_(patience),
+      patience_(step_timeout(job) / 3),
       parts_(context, kPartTag, interruption),
       interruption_(interruption),
-      buckets_(buckets_of(master_->graph())) {}
+      buckets_(buckets_of(master_->graph())),
+      parameters_(static_cast<std::size_t>(master_->graph().parameter_elements())) {
+  if (!is_plain(job.codec())) codecs_.emplace(job, master_->graph());
+}
 
-Result<std::unique_ptr<Reducer>> Reducer::create(Graph graph, const Recipe& recipe, const Topology& topology,
-                                                 net::RoleContext& context, Seconds timeout,
+Result<std::unique_ptr<Reducer>> Reducer::create(const Graph& graph, const TrainJob& job, const Recipe& recipe,
+                                                 net::RoleContext& context,
                                                  std::optional<net::Message>& interruption) {
+  MG_TRY(const Topology topology, parse_topology(job.topology()));
   Recipe own = recipe;
   own.ema_decay = 0;  // the leader keeps the average
-  MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), own));
-  return std::unique_ptr<Reducer>(new Reducer(std::move(master), topology, context, timeout / 3, interruption));
+  MG_TRY(std::unique_ptr<Master> master, Master::create(graph, own));
+  return std::unique_ptr<Reducer>(new Reducer(std::move(master), job, topology, context, interruption));
 }
 
 bool Reducer::follow(const Work& work, std::string_view body) {
@@ -68,21 +75,39 @@ bool Reducer::begin(const Work& work, std::span<float> values) {
   broken_ = {};
   waited_ = 0;
   parts_.begin(id_, group);
-  sums_.assign(buckets_.size(), {});
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    Range range = buckets_[i].elements;
-    if (i == 0) range.count = values.size() - range.first;
-    sums_[i].missing = buckets_[i].parameters + (i == 0 ? 1 : 0);
-    sums_[i].values = values.subspan(range.first, range.count);
-    sums_[i].plan = plan_all_reduce(group, static_cast<std::size_t>(me - group.begin()), topology_, range.count);
+  if (codecs_ && group != group_) codecs_->clear();
+  group_ = group;
+  finished_.clear();
+  own_finished_.clear();
+  sums_.clear();
+  const auto add = [&](Range range, std::size_t missing, bool is_encoded) {
+    sums_.push_back({.first = range.first,
+                     .is_encoded = is_encoded,
+                     .missing = missing,
+                     .values = values.subspan(range.first, range.count),
+                     .plan = plan_all_reduce(group, static_cast<std::size_t>(me - group.begin()), topology_, range.count)});
+  };
+  const std::size_t states = values.size() - parameters_;  // behind the first bucket's parameters
+  for (const Bucket& bucket : buckets_) {
+    const bool has_states = sums_.empty() && !codecs_;
+    const Range range{bucket.elements.first, bucket.elements.count + (has_states ? states : 0)};
+    add(range, bucket.parameters + (has_states ? 1 : 0), codecs_.has_value());
   }
+  if (codecs_ && states > 0) add({parameters_, states}, 1, false);
   return true;
 }
 
-void Reducer::ready(std::size_t parameter) {
+/// Of this parameter, or of the states.
+std::size_t Reducer::sum_of(std::size_t parameter) const {
+  if (codecs_ && parameter == master_->graph().parameters().size()) return buckets_.size();
   const auto holds = [&](const Bucket& bucket) { return parameter >= bucket.first_parameter; };
-  const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), holds) - buckets_.begin();
-  if (--sums_[static_cast<std::size_t>(bucket)].missing == 0) advance(static_cast<std::uint32_t>(bucket));
+  return static_cast<std::size_t>(std::find_if(buckets_.begin(), buckets_.end(), holds) - buckets_.begin());
+}
+
+void Reducer::ready(std::size_t parameter) {
+  const std::size_t bucket = sum_of(parameter);
+  if (bucket == sums_.size()) return;  // there are no states
+  if (--sums_[bucket].missing == 0) advance(static_cast<std::uint32_t>(bucket));
   if (broken_.ok()) broken_ = take_parts(Deadline{});
 }
 
@@ -94,6 +119,9 @@ Result<bool> Reducer::finish() {
   }
   if (!broken_.ok() && !interruption_ && broken_.code() == Code::cancelled) return broken_.error();
   if (!broken_.ok()) return false;
+  if (codecs_ && group_.size() == 1) {  // there was nobody to share it with but the leader
+    for (std::uint32_t i = 0; i < buckets_.size(); ++i) finished(sums_[i], {0, sums_[i].values.size()});
+  }
   net::append_floats(sum_, values_);
   sum_id_ = id_;
   return true;
@@ -104,22 +132,72 @@ void Reducer::advance(std::uint32_t bucket) {
   Sum& sum = sums_[bucket];
   for (; !sum.done(); ++sum.next) {
     const Transfer& transfer = sum.plan[sum.next];
-    if (transfer.kind == Transfer::Kind::send) {
-      parts_.send(transfer.peer, bucket, sum.values.subspan(transfer.range.first, transfer.range.count));
+    if (transfer.kind == Transfer::Kind::send || transfer.kind == Transfer::Kind::share) {
+      send(bucket, transfer);
     } else if (!use_part(bucket, transfer)) {
       return;
     }
   }
 }
 
+void Reducer::send(std::uint32_t bucket, const Transfer& transfer) {
+  Sum& sum = sums_[bucket];
+  const std::span<float> floats = sum.values.subspan(transfer.range.first, transfer.range.count);
+  if (!sum.is_encoded || floats.empty()) return parts_.send(transfer.peer, bucket, floats);
+  if (transfer.kind == Transfer::Kind::share)
+    return parts_.send(transfer.peer, bucket, finished(sum, transfer.range), floats.size_bytes());
+  const std::string message = codecs_->encode(context_.endpoint.rank(), of_all(sum, transfer.range), floats);
+  parts_.send(transfer.peer, bucket, message, floats.size_bytes());
+}
+
+/// The message of finished sums: as it came, or made once. All ranks, this one too, have what is decoded from it.
+const std::string& Reducer::finished(Sum& sum, Range range) {
+  const Range all = of_all(sum, range);
+  const auto found = finished_.find(all.first);
+  if (found != finished_.end() || range.count == 0) return finished_[all.first];
+  const std::span<float> floats = sum.values.subspan(range.first, range.count);
+  std::string message = codecs_->encode(RangeCodecs::kFinished, all, floats);
+  MG_CHECK(codecs_->decode(RangeCodecs::kFinished, all, message, floats).ok());
+  own_finished_.push_back(all);
+  return finished_[all.first] = std::move(message);
+}
+
 bool Reducer::use_part(std::uint32_t bucket, const Transfer& transfer) {
   const auto part = parts_.take(transfer.peer, bucket);
   if (!part) return false;
-  const auto into = sums_[bucket].values.subspan(transfer.range.first, transfer.range.count);
-  const bool adds = transfer.kind == Transfer::Kind::add;
-  const Status used = adds ? net::add_floats(part->body(), into) : net::read_floats(part->body(), into);
+  const Status used = add_or_take(sums_[bucket], transfer, part->body());
   if (!used.ok()) parts_.refuse(transfer.peer, bucket);
   return used.ok();
+}
+
+Status Reducer::add_or_take(Sum& sum, const Transfer& transfer, std::string_view body) {
+  const bool adds = transfer.kind == Transfer::Kind::add;
+  const auto into = sum.values.subspan(transfer.range.first, transfer.range.count);
+  if (!sum.is_encoded || into.empty()) return adds ? net::add_floats(body, into) : net::read_floats(body, into);
+  const Range all = of_all(sum, transfer.range);
+  scratch_.resize(into.size());
+  const net::Rank from = adds ? transfer.peer : RangeCodecs::kFinished;
+  MG_RETURN_IF_ERROR(codecs_->decode(from, all, body, scratch_));
+  for (std::size_t i = 0; i < into.size(); ++i) into[i] = adds ? into[i] + scratch_[i] : scratch_[i];
+  if (!adds) finished_[all.first] = body;
+  return {};
+}
+
+std::string Reducer::share_of_sums(Answer& answer) const {
+  const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
+  const std::span<const float> flat = codecs_ ? values_.subspan(parameters_) : values_;
+  std::string body;
+  for (const Range& range : own_finished_) {
+    const std::string& message = finished_.at(range.first);
+    Share& share = *answer.add_shares();
+    share.set_first(range.first);
+    share.set_count(range.count);
+    share.set_bytes(message.size());
+    body += message;
+  }
+  const Range part = part_of(flat.size(), static_cast<std::size_t>(me), group_.size());
+  net::append_floats(body, flat.subspan(part.first, part.count));
+  return body;
 }
 
 /// Takes in all that has come for the buckets that are under way; waits for the first of it until the deadline.

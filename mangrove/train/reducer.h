@@ -9,6 +9,7 @@
 #include "mangrove/train/master.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/part_exchange.h"
+#include "mangrove/train/range_codecs.h"
 #include "mangrove/train/reduction.h"
 #include "mangrove/train/tags.h"
 
@@ -20,11 +21,11 @@ namespace mangrove::train {
 /// threads: one at a time.
 class Reducer final {
  public:
-  /// timeout: after a third of it without the part that is waited for, the leader is told. interruption: gets the work
-  /// that ends a reduction.
-  /// errors: those of Master::create.
-  static Result<std::unique_ptr<Reducer>> create(Graph graph, const Recipe& recipe, const Topology& topology,
-                                                 net::RoleContext& context, Seconds timeout,
+  /// After a third of the job's timeout without the part that is waited for, the leader is told. interruption: gets the
+  /// work that ends a reduction.
+  /// errors: those of Master::create and parse_topology.
+  static Result<std::unique_ptr<Reducer>> create(const Graph& graph, const TrainJob& job, const Recipe& recipe,
+                                                 net::RoleContext& context,
                                                  std::optional<net::Message>& interruption);
 
   /// Brings the values to the version of this work: with the state in its body, or with the update that it tells of.
@@ -44,9 +45,16 @@ class Reducer final {
   /// By finish(), for the first part that came: until the rank that it came from was ready, mostly.
   Seconds waited() const { return waited_; }
 
+  /// After finish(): what the leader gets of this rank, so that it gets all sums once. Appended to the answer's shares
+  /// where the job has a codec.
+  std::string share_of_sums(Answer& answer) const;
+  const Exchanged& exchanged() const { return parts_.exchanged(); }
+
  private:
   /// A bucket's way to its sum; its parts are the stream of its number.
   struct Sum {
+    std::size_t first = 0;    // element of all
+    bool is_encoded = false;  // else its floats go as they are
     std::size_t missing = 0;  // of what ready() tells; at 0 it is under way
     std::span<float> values = {};
     std::vector<Transfer> plan = {};
@@ -57,10 +65,15 @@ class Reducer final {
     net::Rank waits_for() const { return plan[next].peer; }
   };
 
-  Reducer(std::unique_ptr<Master> master, const Topology& topology, net::RoleContext& context, Seconds patience,
+  Reducer(std::unique_ptr<Master> master, const TrainJob& job, const Topology& topology, net::RoleContext& context,
           std::optional<net::Message>& interruption);
+  Range of_all(const Sum& sum, Range range) const { return {sum.first + range.first, range.count}; }
+  std::size_t sum_of(std::size_t parameter) const;
   void advance(std::uint32_t bucket);
+  void send(std::uint32_t bucket, const Transfer& transfer);
+  const std::string& finished(Sum& sum, Range range);
   bool use_part(std::uint32_t bucket, const Transfer& transfer);
+  Status add_or_take(Sum& sum, const Transfer& transfer, std::string_view body);
   Status take_parts(Deadline deadline);
   void tell_leader(net::Rank waiting_for);
 
@@ -70,14 +83,20 @@ class Reducer final {
   const Seconds patience_;
   PartExchange parts_;
   const std::optional<net::Message>& interruption_;
-  const std::vector<Bucket> buckets_;  // the states belong to the first
+  const std::vector<Bucket> buckets_;
+  const std::size_t parameters_;  // elements
   std::int64_t version_ = -1;
   std::string sum_;  // of the last reduction, as bytes, until its update is made
   std::uint64_t sum_id_ = 0;
+  std::optional<RangeCodecs> codecs_;  // where the job has a codec
   // of the reduction that goes on
   std::uint64_t id_ = 0, round_ = 0;
+  net::RankSet group_;
+  std::map<std::size_t, std::string> finished_;  // messages of finished sums, by their first element
+  std::vector<Range> own_finished_;              // of them, those that this rank has made
   std::span<float> values_;
-  std::vector<Sum> sums_;  // parallel to buckets_
+  std::vector<float> scratch_;
+  std::vector<Sum> sums_;  // of the buckets; then that of the states, where the others are encoded
   Status broken_;          // why it will come to nothing
   Seconds waited_ = 0;
 };

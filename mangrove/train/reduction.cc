@@ -26,7 +26,7 @@ class Plan {
       add(before, part_of(n, me_ + 2 * size - step - 1, size));
     }
     for (std::size_t step = 0; step + 1 < size; ++step) {
-      send(next, part_of(n, me_ + 1 + size - step, size));
+      share(next, part_of(n, me_ + 1 + size - step, size));
       take(before, part_of(n, me_ + size - step, size));
     }
   }
@@ -39,13 +39,13 @@ class Plan {
     }
   }
 
-  /// The first rank's values flow back along the same tree.
-  void from_head(std::size_t n) {
+  /// The first rank's values of this range flow back along the same tree.
+  void from_head(Range range) {
     std::size_t distance = 1;  // to the rank that this one gets the values from; of the head: beyond all others
     while (distance < group_.size() && me_ % (2 * distance) == 0) distance *= 2;
-    if (me_ != 0) take(me_ - distance, {0, n});
+    if (me_ != 0) take(me_ - distance, range);
     for (distance /= 2; distance >= 1; distance /= 2) {
-      if (me_ + distance < group_.size()) send(me_ + distance, {0, n});
+      if (me_ + distance < group_.size()) share(me_ + distance, range);
     }
   }
 
@@ -57,7 +57,7 @@ class Plan {
     }
     for (std::size_t part = me_; part < servers; part += size) {
       for (std::size_t other = 1; other < size; ++other) add((me_ + other) % size, part_of(n, part, servers));
-      for (std::size_t other = 1; other < size; ++other) send((me_ + other) % size, part_of(n, part, servers));
+      for (std::size_t other = 1; other < size; ++other) share((me_ + other) % size, part_of(n, part, servers));
     }
     for (std::size_t part = 0; part < servers; ++part) {
       if (part % size != me_) take(part % size, part_of(n, part, servers));
@@ -66,6 +66,7 @@ class Plan {
 
  private:
   void send(std::size_t to, Range range) { append(Transfer::Kind::send, to, range); }
+  void share(std::size_t to, Range range) { append(Transfer::Kind::share, to, range); }
   void add(std::size_t from, Range range) { append(Transfer::Kind::add, from, range); }
   void take(std::size_t from, Range range) { append(Transfer::Kind::take, from, range); }
   void append(Transfer::Kind kind, std::size_t peer, Range range) {
@@ -86,7 +87,9 @@ void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std
     for (std::size_t head = 0; head < group.size(); head += size) heads.push_back(group[head]);
     Plan(heads, me / size, transfers).ring(n);
   }
-  mine.from_head(n);
+  // as the heads got them: what is finished is passed on as it came
+  const std::size_t parts = (group.size() + size - 1) / size;
+  for (std::size_t part = 0; part < parts; ++part) mine.from_head(part_of(n, part, parts));
 }
 
 }  // namespace
@@ -116,7 +119,7 @@ std::vector<Transfer> plan_all_reduce(Group group, std::size_t me, const Topolog
     case Topology::Kind::ring: plan.ring(n); break;
     case Topology::Kind::tree:
       plan.to_head(n);
-      plan.from_head(n);
+      plan.from_head({0, n});
       break;
     case Topology::Kind::two_level:
       two_level(group, me, static_cast<std::size_t>(topology.number), n, transfers);

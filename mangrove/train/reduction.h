@@ -37,9 +37,10 @@ Range part_of(std::size_t n, std::size_t index, std::size_t parts);
 /// One thing that a rank does in a reduction.
 struct Transfer {
   enum class Kind {
-    send,  // the floats of the range to the peer
-    add,   // floats that the peer has sent to those of the range
-    take,  // floats that the peer has sent in place of those of the range
+    send,   // the floats of the range to the peer
+    add,    // floats that the peer has sent to those of the range
+    share,  // the range to the peer, which is finished: its sums will not change any more
+    take,   // a range that the peer has shared in place of one's own
   };
   Kind kind;
   net::Rank peer;

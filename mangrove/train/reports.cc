@@ -52,6 +52,14 @@ Json to_json(const Advice& advice) {
   return json;
 }
 
+Json to_json(const Exchanged& exchanged) {
+  const auto bytes = static_cast<double>(std::max<std::int64_t>(1, exchanged.bytes));
+  return {{"messages", exchanged.messages},
+          {"bytes", exchanged.bytes},
+          {"float_bytes", exchanged.float_bytes},
+          {"compression", static_cast<double>(exchanged.float_bytes) / bytes}};
+}
+
 }  // namespace
 
 std::string json_list(const std::vector<std::string>& names) {
@@ -182,6 +190,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
   }
   if (!staleness_.empty()) json["staleness"] = counts(staleness_);
   if (r.advice) json["advice"] = to_json(*r.advice);
+  json["exchange"] = {{"push", to_json(r.pushed)}, {"pull", to_json(r.pulled)}, {"peers", to_json(r.among_peers)}};
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {
     Json of_worker = Json::parse(text);

@@ -10,6 +10,7 @@
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/advice.h"
+#include "mangrove/train/exchanged.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -76,6 +77,7 @@ class Reports {
     learn::BestModel best;  // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
     std::optional<Advice> advice;  // of several boards
+    Exchanged pushed, pulled, among_peers;  // in training: to the server and from it, and between workers
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
 

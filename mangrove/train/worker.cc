@@ -14,6 +14,8 @@
 #include "mangrove/train/local_steps.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/planned_replica.h"
+#include "mangrove/train/pull.h"
+#include "mangrove/train/push.h"
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/reducer.h"
 #include "mangrove/train/source.h"
@@ -33,6 +35,7 @@ class Worker {
  private:
   using Phase = StepTimer::Phase;
   Status prepare();
+  Status prepare_codecs(const Recipe& recipe);
   bool reduces() const { return job_.strategy() == "all_reduce"; }
   Status make_replica(const Graph& graph, Mode mode);
   learn::ReplicaOptions replica_options(Mode mode) const;
@@ -48,9 +51,9 @@ class Worker {
   Status average(const Work& work, const learn::BatchStats& stats);
   Status hand_over(const Work& work);
   Status train_together(const Work& work, const data::Batch& batch);
-  std::span<const float> share_of_sums(const Work& work);
   Status evaluate(const Work& work);
-  void answer(Answer answer, std::uint64_t round, std::span<const float> gradient);
+  void answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update = {});
+  void answer_update(const learn::BatchStats& stats, const Work& work);
 
   const TrainJob& job_;
   net::RoleContext& context_;
@@ -64,6 +67,8 @@ class Worker {
   std::unique_ptr<Reducer> reducer_;        // of all_reduce only
   std::optional<LocalSteps> local_;         // where workers make steps of their own
   std::optional<Averager> averager_;        // of gossip only
+  std::optional<PushSender> push_;          // where the job has a codec for it
+  std::optional<PullReceiver> pull_;        // the same
   bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
   std::int64_t version_ = -1;               // of the replica's values
@@ -80,6 +85,12 @@ Answer answer_with(const learn::BatchStats& stats) {
   return answer;
 }
 
+void tell_exchanged(const Exchanged& exchanged, Answer& answer) {
+  answer.set_peer_messages(exchanged.messages);
+  answer.set_peer_bytes(exchanged.bytes);
+  answer.set_peer_float_bytes(exchanged.float_bytes);
+}
+
 Status Worker::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
   MG_TRY(const Recipe recipe, recipe_of(job_));
@@ -88,14 +99,23 @@ Status Worker::prepare() {
   MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training), data_->train().dataset(), context_));
   plan_ = replica_->plan();
   if (reduces()) {
-    MG_TRY(const Topology topology, parse_topology(job_.topology()));
-    MG_TRY(reducer_, Reducer::create(*graph_, recipe, topology, context_, step_timeout(job_), interruption_));
+    MG_TRY(reducer_, Reducer::create(*graph_, job_, recipe, context_, interruption_));
   }
   if (steps_locally(job_)) local_.emplace(recipe.optimizer, job_, context_, interruption_);
-  if (job_.strategy() == "gossip") averager_.emplace(context_, step_timeout(job_) / 3, interruption_);
+  if (job_.strategy() == "gossip") averager_.emplace(job_, *graph_, context_, interruption_);
+  MG_RETURN_IF_ERROR(prepare_codecs(recipe));
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
   flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
+  return {};
+}
+
+Status Worker::prepare_codecs(const Recipe& recipe) {
+  if (!has_server(job_)) return {};
+  if (!is_plain(job_.codec())) {
+    MG_TRY(push_, PushSender::create(job_, recipe, *graph_, context_.endpoint.rank()));
+  }
+  if (!is_plain(job_.codec_pull())) pull_.emplace(job_, *graph_);
   return {};
 }
 
@@ -198,6 +218,11 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
     timer_.enter(Phase::encode);
     MG_RETURN_IF_ERROR(take_values(reducer_->values(), mode));
     version_ = work.version();
+  } else if (mode == Mode::training && pull_) {
+    if (!pull_->take(work, body)) return false;
+    MG_RETURN_IF_ERROR(take_values(pull_->values(), mode));
+    if (local_) local_->set_values(pull_->values());
+    version_ = work.version();
   } else if (!body.empty()) {
     if (body.size() != flat_.size() * sizeof(float)) return false;
     MG_RETURN_IF_ERROR(net::read_floats(body, flat_));
@@ -215,7 +240,7 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
 bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
   if (!local_->accepts(work) || work.has_averaging() != averager_.has_value()) return false;
   if (averager_ && !averager_->accepts(work.averaging())) return false;
-  return !body.empty() || (averager_ && has_own_values_);
+  return !body.empty() || pull_ || (averager_ && has_own_values_);
 }
 
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
@@ -231,10 +256,13 @@ Status Worker::train(const Work& work) {
   if (work.has_reduction()) return train_together(work, batch);
   const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f);
   timer_.enter(Phase::encode);
-  replica_->read_gradients(std::span(flat_).first(parameters_));
+  const std::span<float> gradient = std::span(flat_).first(parameters_);
+  replica_->read_gradients(gradient);
   replica_->read_states(std::span(flat_).subspan(parameters_));
-  answer(answer_with(stats), work.round(), flat_);
-  timer_.end_step();
+  if (push_) {
+    for (float& value : gradient) value /= static_cast<float>(stats.count);
+  }
+  answer_update(stats, work);
   return {};
 }
 
@@ -247,13 +275,26 @@ Status Worker::train_locally(const Work& work) {
   const std::span<const float> values = local_->values();
   if (averager_) return average(work, *stats);
   timer_.enter(Phase::encode);
-  const auto count = static_cast<float>(stats->count);
-  for (std::size_t i = 0; i < parameters_; ++i) flat_[i] = (flat_[i] - values[i]) * count;
+  const auto count = push_ ? 1.0f : static_cast<float>(stats->count);
+  const std::span<const float> before = pull_ ? pull_->values() : flat_;
+  for (std::size_t i = 0; i < parameters_; ++i) flat_[i] = (before[i] - values[i]) * count;
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(parameters_), values.end(),
             flat_.begin() + static_cast<std::ptrdiff_t>(parameters_));
-  answer(answer_with(*stats), work.round(), flat_);
-  timer_.end_step();
+  answer_update(*stats, work);
   return {};
+}
+
+/// To a server: flat_ has the gradient, or the change (of a codec: the mean over the samples), and the states.
+void Worker::answer_update(const learn::BatchStats& stats, const Work& work) {
+  const std::span<const float> states = std::span(flat_).subspan(parameters_);
+  if (pull_) pull_->keep_states(states);
+  if (push_) {
+    const std::string update = push_->encode(std::span(flat_).first(parameters_), stats.loss / static_cast<double>(stats.count));
+    answer(answer_with(stats), work.round(), work.states() ? states : std::span<const float>(), update);
+  } else {
+    answer(answer_with(stats), work.round(), flat_);
+  }
+  timer_.end_step();
 }
 
 /// Of its own values with those of its neighbours.
@@ -264,7 +305,9 @@ Status Worker::average(const Work& work, const learn::BatchStats& stats) {
   MG_TRY(const bool averaged, averager_->average(work.averaging(), flat_));
   if (!averaged) return {};
   local_->set_values(flat_);
-  answer(answer_with(stats), work.round(), {});
+  Answer averaged_answer = answer_with(stats);
+  tell_exchanged(averager_->exchanged(), averaged_answer);
+  answer(std::move(averaged_answer), work.round(), {});
   timer_.end_step();
   return {};
 }
@@ -300,18 +343,12 @@ Status Worker::train_together(const Work& work, const data::Batch& batch) {
   timer_.enter(Phase::encode);
   timer_.waited_on_wire(reducer_->waited());
   if (!reduced) return {};
-  answer(answer_with(stats), work.round(), share_of_sums(work));
+  Answer shares = answer_with(stats);
+  const std::string body = reducer_->share_of_sums(shares);
+  tell_exchanged(reducer_->exchanged(), shares);
+  answer(std::move(shares), work.round(), {}, body);
   timer_.end_step();
   return {};
-}
-
-/// What the leader gets from this worker.
-std::span<const float> Worker::share_of_sums(const Work& work) {
-  const auto& ranks = work.reduction().ranks();
-  const auto me = std::find(ranks.begin(), ranks.end(), context_.endpoint.rank());
-  const Range part =
-      part_of(flat_.size(), static_cast<std::size_t>(me - ranks.begin()), static_cast<std::size_t>(ranks.size()));
-  return std::span(flat_).subspan(part.first, part.count);
 }
 
 Status Worker::evaluate(const Work& work) {
@@ -338,12 +375,14 @@ Status Worker::evaluate(const Work& work) {
   return {};
 }
 
-void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> gradient) {
+/// update: encoded; before the values.
+void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update) {
   answer.set_round(round);
   answer.set_peak_resident(context_.resident && plan_ ? plan_->predicted_peak() : peak_resident_memory());
   answer.set_compute_s(timer_.computed());
-  std::string payload = net::begin_payload(answer.SerializeAsString(), gradient.size_bytes());
-  net::append_floats(payload, gradient);
+  std::string payload = net::begin_payload(answer.SerializeAsString(), update.size() + values.size_bytes());
+  payload += update;
+  net::append_floats(payload, values);
   context_.endpoint.send(0, kAnswerTag, std::move(payload));
 }
 

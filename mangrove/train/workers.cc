@@ -16,9 +16,10 @@ constexpr double kPatience = 3;         // timeouts without any usable worker be
 
 }  // namespace
 
-Workers::Workers(net::RoleContext& context, Reports& reports, Seconds timeout)
+Workers::Workers(net::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout)
     : context_(context),
       reports_(reports),
+      codecs_(codecs),
       timeout_(timeout),
       last_useful_(context.clock.now()),
       last_failure_(make_error(Code::unavailable, "no worker is left")) {
@@ -111,8 +112,9 @@ void Workers::choose_reference() {
   }
 }
 
-/// The worker is busy with it from now on.
-Work Workers::begin(net::Rank rank, Work work, std::size_t answer_bytes) {
+/// The worker is busy with it from now on. float_bytes: what the body stands for.
+void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes,
+                   std::size_t answer_bytes) {
   Worker& worker = workers_.at(rank);
   MG_CHECK(worker.state == State::ready);
   worker.state = State::busy;
@@ -126,25 +128,43 @@ Work Workers::begin(net::Rank rank, Work work, std::size_t answer_bytes) {
   if (work.kind() == Work::EVALUATE)
     worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
   worker.body_bytes = answer_bytes;
+  worker.trains = work.kind() == Work::TRAIN;
+  worker.encoding = Encoding::none;
   worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
   worker.waiting = {};
   worker.deadline = context_.clock.after(timeout_);
   if (worker.answered) work.set_held_s(context_.clock.now() - *std::exchange(worker.answered, std::nullopt));
-  return work;
+  std::string payload = net::begin_payload(work.SerializeAsString(), body.size());
+  payload += body;
+  if (worker.trains) pulled_.add(payload.size(), float_bytes);
+  context_.endpoint.send(rank, kWorkTag, std::move(payload));
 }
 
 void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
-  work = begin(rank, std::move(work), work.kind() == Work::TRAIN ? values.size_bytes() : 0);
-  std::string payload = net::begin_payload(work.SerializeAsString(), values.size_bytes());
-  net::append_floats(payload, values);
-  context_.endpoint.send(rank, kWorkTag, std::move(payload));
+  std::string body;
+  body.reserve(values.size_bytes());
+  net::append_floats(body, values);
+  const std::size_t answer = work.kind() == Work::TRAIN ? values.size_bytes() : 0;
+  send(rank, std::move(work), body, body.size(), answer);
 }
 
-void Workers::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats) {
-  work = begin(rank, std::move(work), answer_floats * sizeof(float));
-  std::string payload = net::begin_payload(work.SerializeAsString(), state.size());
-  payload += state;
-  context_.endpoint.send(rank, kWorkTag, std::move(payload));
+void Workers::give_training(net::Rank rank, Work work, std::span<const float> values) {
+  const std::string body = codecs_.body(rank, work, values);
+  const bool has_states = work.states();
+  send(rank, std::move(work), body, values.size_bytes(), values.size_bytes());
+  if (!codecs_.decodes()) return;
+  workers_.at(rank).encoding = has_states ? Encoding::update_and_states : Encoding::update;
+}
+
+void Workers::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded) {
+  send(rank, std::move(work), state, state.size(), answer_floats * sizeof(float));
+  if (is_encoded) workers_.at(rank).encoding = Encoding::left_to_caller;
+}
+
+Exchanged Workers::among_peers() const {
+  Exchanged all;
+  for (const auto& [rank, worker] : workers_) all += worker.to_peers;
+  return all;
 }
 
 void Workers::recall(net::Rank rank) {
@@ -298,6 +318,27 @@ void Workers::take_done(net::Rank rank, std::int64_t done) {
   worker.deadline = context_.clock.after(timeout_);
 }
 
+/// Decodes it where it must be.
+Status Workers::take_body(Answered& answered) {
+  Worker& worker = workers_.at(answered.rank);
+  const std::string_view body = answered.body();
+  const Answer& answer = answered.answer;
+  if (worker.trains) {
+    pushed_.add(answered.payload.size(), worker.body_bytes);
+    worker.to_peers = {answer.peer_messages(), answer.peer_bytes(), answer.peer_float_bytes()};
+  }
+  if (worker.encoding == Encoding::left_to_caller) return {};
+  if (worker.encoding == Encoding::none) {
+    if (body.size() == worker.body_bytes) return {};
+    return make_error(Code::data_loss, "a body of " + std::to_string(body.size()) + " bytes, expected " +
+                                           std::to_string(worker.body_bytes));
+  }
+  const bool has_states = worker.encoding == Encoding::update_and_states;
+  MG_TRY(answered.payload, codecs_.update(answered.rank, answer.count(), has_states, body));
+  answered.body_offset = 0;
+  return {};
+}
+
 Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   Worker& worker = workers_.at(rank);
   Answered answered{rank, {}, std::move(payload), 0, worker.version};
@@ -324,8 +365,10 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     take_done(rank, answered.answer.done());
     return {};
   }
-  if (!is_answer || parts->body.size() != worker.body_bytes) {
-    log_warn("answer does not fit the work", {{"rank", rank}, {"round", worker.round}});
+  const Status taken = is_answer ? take_body(answered) : make_error(Code::data_loss, "not to what was asked");
+  if (!taken.ok()) {
+    log_warn("answer does not fit the work",
+             {{"rank", rank}, {"round", worker.round}, {"reason", taken.error().message}});
     return {};
   }
   worker.state = State::ready;
@@ -350,6 +393,7 @@ void Workers::miss(net::Rank rank, Instant now) {
   Worker& worker = workers_.at(rank);
   if (worker.state == State::busy) dropped_.push_back({rank, "silent"});
   worker.state = State::silent;
+  codecs_.forget(rank);
   worker.next_ping = now;
   if (++worker.misses < kMisses) return;
   leave_out(rank, make_error(Code::unavailable, reports_.node(rank) + ": " + std::to_string(kMisses) +

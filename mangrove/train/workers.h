@@ -10,8 +10,10 @@
 
 #include "mangrove/net/role.h"
 #include "mangrove/train/balance.h"
+#include "mangrove/train/exchanged.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/reports.h"
+#include "mangrove/train/server_codecs.h"
 
 namespace mangrove::train {
 
@@ -20,8 +22,8 @@ namespace mangrove::train {
 /// threads: one at a time.
 class Workers {
  public:
-  /// timeout: a worker with work that is silent for longer is dropped from it.
-  Workers(net::RoleContext& context, Reports& reports, Seconds timeout);
+  /// timeout: a worker with work that is silent for longer is dropped from it. codecs: of training.
+  Workers(net::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
 
   /// Waits until every worker has said what data it has, or until the timeout if at least one has (the others may still
   /// come in later). Workers whose data differs from that of the majority, or who cannot take part, are left out, with
@@ -42,8 +44,11 @@ class Workers {
 
   /// Sends work (its round is filled in) to a ready worker; it is busy until it is in the news.
   void give(net::Rank rank, Work work, std::span<const float> values);
-  /// The same for a part in a reduction, with the state or nothing; the answer's body has so many floats.
-  void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats);
+  /// The same for work of training that is answered with an update of these values: through the job's codecs.
+  void give_training(net::Rank rank, Work work, std::span<const float> values);
+  /// The same for a part in a reduction, with the state or nothing; the answer's body has so many floats, flat or (if
+  /// it says so) encoded.
+  void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded = false);
 
   /// Nobody waits for what this busy worker does any more: it is not in the news, and ready when it has answered.
   void abandon(net::Rank rank);
@@ -77,8 +82,14 @@ class Workers {
   /// Tells all that are alive that the job is done.
   void end();
 
+  /// Work of training, the answers to it, and what workers have told that they sent to each other.
+  const Exchanged& pulled() const { return pulled_; }
+  const Exchanged& pushed() const { return pushed_; }
+  Exchanged among_peers() const;
+
  private:
   enum class State { starting, ready, busy, abandoned, silent, out };
+  enum class Encoding { none, update, update_and_states, left_to_caller };
   struct Worker {
     State state = State::starting;
     Hello hello;
@@ -89,7 +100,10 @@ class Workers {
     std::int64_t samples = 0;  // that its answer has to count
     int predictions = 0;       // that the answer must hold
     int losses = 0;            // the same
-    std::size_t body_bytes = 0;
+    std::size_t body_bytes = 0;       // of the answer, once it is decoded
+    Encoding encoding = Encoding::none;  // of the answer
+    bool trains = false;
+    Exchanged to_peers;               // as it has told
     std::set<net::Rank> peers;        // in the reduction that it takes part in
     Waiting waiting;                  // what it has told last of the reduction; rank 0: nothing
     Instant waiting_since;            // without a part
@@ -102,13 +116,14 @@ class Workers {
   };
 
   void add_newcomers(Instant now);
-  Work begin(net::Rank rank, Work work, std::size_t answer_bytes);
+  void send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes, std::size_t answer_bytes);
   Result<News> take(net::Message message);
   void take_hello(net::Rank rank, const std::string& payload);
   News take_answer(net::Rank rank, std::string payload);
   void take_waiting(net::Rank rank, const Waiting& waiting);
   void take_done(net::Rank rank, std::int64_t done);
   bool fits(const Answer& answer, const Worker& worker) const;
+  Status take_body(Answered& answered);
   void admit(net::Rank rank);
   void drop_gone();
   void drop_overdue(Instant now);
@@ -120,7 +135,9 @@ class Workers {
 
   net::RoleContext& context_;
   Reports& reports_;
+  ServerCodecs& codecs_;
   Seconds timeout_;
+  Exchanged pulled_, pushed_;
   std::map<net::Rank, Worker> workers_;
   std::uint64_t rounds_ = 0;     // given so far
   std::deque<Dropped> dropped_;  // news not yet told

@@ -43,29 +43,52 @@ class Group {
   std::size_t floats_sent() const { return sent_; }
 
  private:
+  static bool sends(const Transfer& transfer) {
+    return transfer.kind == Transfer::Kind::send || transfer.kind == Transfer::Kind::share;
+  }
   bool can_go_on(std::size_t i) {
     if (next_[i] == plans_[i].size()) return false;
     const Transfer& transfer = plans_[i][next_[i]];
-    return transfer.kind == Transfer::Kind::send || !wires_[{transfer.peer, ranks_[i]}].empty();
+    return sends(transfer) || !wires_[{transfer.peer, ranks_[i]}].empty();
   }
   void go_on(std::size_t i) {
     const Transfer& transfer = plans_[i][next_[i]++];
     const auto range = std::span(values_[i]).subspan(transfer.range.first, transfer.range.count);
-    if (transfer.kind == Transfer::Kind::send) {
+    if (sends(transfer)) {
       wires_[{ranks_[i], transfer.peer}].emplace_back(range.begin(), range.end());
       sent_ += range.size();
+      if (transfer.kind == Transfer::Kind::share) finish(i, transfer.range, /*by_itself=*/true);
       return;
     }
     auto& wire = wires_[{transfer.peer, ranks_[i]}];
     const std::vector<float> floats = std::move(wire.front());
     wire.pop_front();
     ASSERT_EQ(floats.size(), range.size());
+    if (transfer.kind == Transfer::Kind::take) finish(i, transfer.range, /*by_itself=*/false);
+    for (const auto& [first, count] : finished_[i]) {  // an encoded sum must stay what was decoded
+      EXPECT_TRUE(transfer.kind == Transfer::Kind::take || transfer.range.first + transfer.range.count <= first ||
+                  first + count <= transfer.range.first);
+    }
     for (std::size_t k = 0; k < range.size(); ++k)
       range[k] = transfer.kind == Transfer::Kind::add ? range[k] + floats[k] : floats[k];
   }
 
+  /// Finished sums are passed on in the ranges that they were finished in, each by one rank.
+  void finish(std::size_t i, const Range& range, bool by_itself) {
+    if (range.count == 0 || finished_[i].contains(range.first)) {
+      EXPECT_TRUE(range.count == 0 || finished_[i][range.first] == range.count);
+      return;
+    }
+    finished_[i][range.first] = range.count;
+    if (by_itself) {
+      EXPECT_TRUE(finishers_.emplace(range.first, i).second) << "two ranks have finished it";
+    }
+  }
+
   std::vector<net::Rank> ranks_;
   std::vector<std::vector<Transfer>> plans_;
+  std::map<std::size_t, std::map<std::size_t, std::size_t>> finished_;  // of each rank: elements from this one on
+  std::map<std::size_t, std::size_t> finishers_;
   std::vector<std::size_t> next_;
   std::vector<std::vector<float>> values_;
   std::map<std::pair<net::Rank, net::Rank>, std::deque<std::vector<float>>> wires_;

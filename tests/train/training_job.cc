@@ -150,6 +150,21 @@ const std::vector<StrategyCase>& every_strategy() {
          job.set_consistency("k_of_n(2)");
        }},
       {"gossip", [](TrainJob& job) { step_locally(job, "gossip"); }},
+      {"encoded",
+       [](TrainJob& job) {
+         job.set_codec("two_step(0.1)");
+         job.set_codec_pull("two_step(0.1)");
+       }},
+      {"encoded_ring",
+       [](TrainJob& job) {
+         reduce(job, "ring");
+         job.set_codec("int8");
+       }},
+      {"encoded_gossip",
+       [](TrainJob& job) {
+         step_locally(job, "gossip");
+         job.set_codec("int8");
+       }},
   };
   return all;
 }

@@ -59,6 +59,7 @@ CodecRow rows::esgd() {
           .parameters = {{.name = "fraction", .fallback = 0.125, .least = 1e-6, .most = 1},
                          {.name = "momentum", .fallback = 0.9, .least = 0, .most = 0.9999}},
           .keeps_residual = true,
+          .has_momentum = true,
           .make = [](std::span<const double> arguments, const Stream& stream) -> std::unique_ptr<Codec> {
             const MomentumOptions options{.momentum = static_cast<float>(arguments[1]), .clip_norm = 0};
             return std::make_unique<MomentumCorrection>(std::make_unique<LossGuided>(arguments[0], stream), options,

@@ -107,6 +107,7 @@ CodecRow rows::power() {
               "each layer as two thin factors, by power iteration; needs error feedback (Vogels et al., PowerSGD, "
               "2019)",
           .parameters = {{.name = "rank", .fallback = 2, .least = 1, .most = 64, .is_whole = true}},
+          .is_contraction = true,
           .make = [](std::span<const double> arguments, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<Power>(static_cast<std::size_t>(arguments[0]), stream);
           }};

@@ -1,0 +1,118 @@
+#include "mangrove/train/push.h"
+
+#include "mangrove/base/check.h"
+#include "mangrove/codec/error_feedback.h"
+#include "mangrove/codec/momentum_correction.h"
+#include "mangrove/codec/warm_up.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/job_settings.h"
+#include "mangrove/train/worker_momentum.h"
+
+namespace mangrove::train {
+namespace {
+
+bool sends_gradients(const TrainJob& job) {
+  return job.strategy() == "parameter_server";
+}
+
+Status refuse(const std::string& key, const std::string& why) {
+  return make_error(Code::invalid_argument, key + ": " + why);
+}
+
+/// Some codecs only suit what comes directly from one worker's gradients.
+Status check_push(const TrainJob& job) {
+  if (is_plain(job.codec())) return {};
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
+  const std::string name(row->name);
+  if (row->has_momentum && !sends_gradients(job))
+    return refuse("codec", "'" + name + "' brings momentum along: for strategy parameter_server only");
+  if (job.strategy() == "gossip" && !row->is_contraction)
+    return refuse("codec", "gossip sends differences of values, for which '" + name + "' is too coarse");
+  if (job.codec_warmup() > 0 && !codec::parameter_of(job.codec(), "fraction"))
+    return refuse("codec_warmup", "codec '" + name + "' has no fraction that could come down");
+  return {};
+}
+
+Status check_pull(const TrainJob& job) {
+  if (is_plain(job.codec_pull())) return {};
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec_pull()).context("codec_pull"));
+  if (!has_server(job))
+    return refuse("codec_pull", "strategy '" + job.strategy() + "' has no server that values come from; see codec");
+  if (!row->is_contraction) {
+    return refuse("codec_pull", "values are sent as differences from those before, for which '" +
+                                    std::string(row->name) + "' is too coarse");
+  }
+  return {};
+}
+
+}  // namespace
+
+codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed) {
+  codec::Stream stream{.layers = {}, .seed = seed};
+  for (const std::string& parameter : graph.parameters()) {
+    const Shape& shape = graph.value(parameter).shape;
+    const std::int64_t rows = shape.rank() < 2 ? 1 : shape[0];
+    stream.layers.push_back({.rows = rows, .columns = shape.elements() / rows});
+  }
+  return stream;
+}
+
+std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec::Stream& stream) {
+  const codec::CodecRow* row = codec::find_codec(text).value();
+  std::unique_ptr<codec::Codec> codec = codec::make_codec(text, stream).value();
+  if (row->is_unbiased || row->keeps_residual) return codec;
+  return std::make_unique<codec::ErrorFeedback>(std::move(codec), static_cast<std::size_t>(stream.elements()));
+}
+
+bool pushes_momentum(const TrainJob& job, const Recipe& recipe) {
+  if (is_plain(job.codec()) || !sends_gradients(job)) return false;
+  const Result<const codec::CodecRow*> row = codec::find_codec(job.codec());
+  if (!row.ok()) return false;
+  return (*row)->has_momentum || ((*row)->is_sparse && shared_momentum(recipe.optimizer) > 0);
+}
+
+Result<PushSender> PushSender::create(const TrainJob& job, const Recipe& recipe, const Graph& graph, net::Rank rank) {
+  const codec::Stream stream = parameter_stream(graph, job.seed() + static_cast<std::uint64_t>(rank));
+  const auto elements = static_cast<std::size_t>(stream.elements());
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()));
+  MG_TRY(std::unique_ptr<codec::Codec> codec, codec::make_codec(job.codec(), stream));
+  if (job.codec_warmup() > 0) {
+    const double fraction = codec::parameter_of(job.codec(), "fraction").value();
+    codec = std::make_unique<codec::WarmUp>(std::move(codec), fraction, job.codec_warmup());
+  }
+  if (row->is_unbiased || row->keeps_residual) return PushSender(std::move(codec));
+  if (pushes_momentum(job, recipe)) {
+    const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer)};
+    return PushSender(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
+  }
+  return PushSender(std::make_unique<codec::ErrorFeedback>(std::move(codec), elements));
+}
+
+PushReceiver::PushReceiver(const TrainJob& job, const Graph& graph)
+    : text_(job.codec()),
+      stream_(parameter_stream(graph, job.seed())),
+      update_(static_cast<std::size_t>(graph.parameter_elements())) {}
+
+Result<std::string> PushReceiver::decode(net::Rank from, std::string_view message, std::int64_t samples) {
+  std::unique_ptr<codec::Codec>& codec = codecs_[from];
+  if (!codec) {
+    codec::Stream stream = stream_;
+    stream.seed += static_cast<std::uint64_t>(from);
+    MG_TRY(codec, codec::make_codec(text_, stream));
+  }
+  MG_RETURN_IF_ERROR(codec->decode(message, update_));
+  for (float& value : update_) value *= static_cast<float>(samples);
+  std::string body;
+  body.reserve(update_.size() * sizeof(float));
+  net::append_floats(body, update_);
+  return body;
+}
+
+Status check_codecs(const TrainJob& job) {
+  if (job.codec_warmup() < 0)
+    return refuse("codec_warmup", "must be 0 or more, got " + std::to_string(job.codec_warmup()));
+  MG_RETURN_IF_ERROR(check_push(job));
+  return check_pull(job);
+}
+
+}  // namespace mangrove::train
