@@ -28,6 +28,7 @@ std::string MomentumCorrection::encode(std::span<const float> gradient) {
     velocity_[i] = options_.momentum * velocity_[i] + factor * gradient[i];
   }
   std::string message = feedback_.encode(velocity_);
+  if (!options_.masks) return message;
   const std::span<const float> sent = feedback_.sent();
   for (std::size_t i = 0; i < velocity_.size(); ++i) velocity_[i] = sent[i] == 0 ? finite_or_zero(velocity_[i]) : 0;
   return message;

@@ -8,6 +8,8 @@ struct MomentumOptions {
   float momentum = 0.9f;  // in [0, 1)
   /// L2 norm of a gradient of this sender, before it is added up; 0: any. Of P senders each has that of the whole / √P.
   float clip_norm = 0;
+  /// Velocities begin anew where they were sent. Not for codecs that send every element each time.
+  bool masks = true;
 };
 
 /// A sender's side of a sparsifying codec that brings momentum along (the optimizer must have none): each gradient g

@@ -14,7 +14,7 @@ constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 
 /// What a codec remembers and works with: see codec::MomentumCorrection and PullReceiver.
 Bytes vectors_of_codecs(const TrainJob& job) {
-  return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) ? 0 : 3);
+  return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) && !is_auto(job) ? 0 : 3);
 }
 
 Bytes vectors_held(const TrainJob& job) {

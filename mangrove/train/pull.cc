@@ -6,16 +6,13 @@
 #include "mangrove/base/check.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/codec_choice.h"
 #include "mangrove/train/push.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr std::uint64_t kModel = 1;  // id of the copy that is the job's model; 0 is none
-
-std::unique_ptr<codec::Codec> codec_of(const TrainJob& job, const Graph& graph) {
-  return codec::make_codec(job.codec_pull(), parameter_stream(graph, job.seed())).value();
-}
 
 bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
@@ -24,7 +21,8 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 PullSender::PullSender(const TrainJob& job, const Graph& graph)
-    : codec_(codec_of(job, graph)),
+    : text_(is_auto(job) ? "" : job.codec_pull()),
+      stream_(parameter_stream(graph, job.seed())),
       model_(std::make_shared<const Copy>(Copy{kModel, -1, codec::DifferenceCopy(learn::flat_parameters(graph))})),
       last_id_(kModel) {}
 
@@ -32,44 +30,62 @@ void PullSender::forget(net::Rank rank) {
   copies_[rank] = nullptr;
 }
 
+/// "none": the values as they are.
+const std::string& PullSender::codec_of(net::Rank rank) const {
+  static const std::string kNone = "none";
+  if (!text_.empty()) return text_;
+  const auto found = chosen_.find(rank);
+  return found == chosen_.end() ? kNone : found->second;
+}
+
 /// What those who have `base` get to come to this version.
-const PullSender::Next& PullSender::next(const Shared& base, std::span<const float> parameters) {
-  const auto found = to_version_.find(base->id);
+const PullSender::Next& PullSender::next(const Shared& base, const std::string& codec,
+                                         std::span<const float> parameters) {
+  const auto found = to_version_.find({base->id, codec});
   if (found != to_version_.end()) return found->second;
   Copy copy = *base;
   copy.version = version_;
   Next next;
   if (!std::equal(parameters.begin(), parameters.end(), base->parameters.values().begin())) {
-    next.message = copy.parameters.encode(*codec_, parameters);
+    auto& encoder = codecs_[codec];
+    if (!encoder) encoder = codec::make_codec(codec, stream_).value();
+    next.message = copy.parameters.encode(*encoder, parameters);
     copy.id = ++last_id_;
   }
   next.copy = std::make_shared<const Copy>(std::move(copy));
-  return to_version_.emplace(base->id, std::move(next)).first->second;
+  return to_version_.emplace(std::pair{base->id, codec}, std::move(next)).first->second;
 }
 
-/// The same copy as others have, so that one message serves all from now on.
-PullSender::Shared PullSender::for_newcomer(std::span<const float> parameters) {
+/// For who has nothing: the same copy as others have, so that one message serves all from now on.
+PullSender::Shared PullSender::whole(const std::string& codec, std::span<const float> parameters) {
   for (const auto& [rank, copy] : copies_) {
-    if (copy == nullptr || !all_finite(parameters)) continue;
-    return copy->version == version_ ? copy : next(copy, parameters).copy;
+    if (copy == nullptr || codec_of(rank) != codec || is_plain(codec) || !all_finite(parameters)) continue;
+    return copy->version == version_ ? copy : next(copy, codec, parameters).copy;
   }
-  return std::make_shared<const Copy>(Copy{++last_id_, version_, codec::DifferenceCopy(parameters)});
+  if (plain_ == nullptr)
+    plain_ = std::make_shared<const Copy>(Copy{++last_id_, version_, codec::DifferenceCopy(parameters)});
+  return plain_;
 }
 
 std::string PullSender::body(net::Rank to, Work& work, std::span<const float> values) {
-  if (work.version() != std::exchange(version_, work.version())) to_version_.clear();
+  if (work.version() != std::exchange(version_, work.version())) {
+    to_version_.clear();
+    plain_ = nullptr;
+  }
   const std::span<const float> parameters = values.first(model_->parameters.values().size());
+  const std::string& codec = codec_of(to);
   const bool is_first = copies_.try_emplace(to, nullptr).second;
   Shared& copy = copies_[to];
   if (is_first && std::equal(parameters.begin(), parameters.end(), model_->parameters.values().begin())) copy = model_;
   std::string body;
-  if (copy != nullptr && all_finite(parameters)) {  // else training has diverged, and workers are to see it
+  if (copy != nullptr && !is_plain(codec) && all_finite(parameters)) {  // else training has diverged: let workers see it
     work.set_base(copy->id);
-    const Next& following = next(copy, parameters);
+    const Next& following = next(copy, codec, parameters);
     body = following.message;
     copy = following.copy;
+    if (text_.empty()) work.set_codec(codec);
   } else {
-    copy = for_newcomer(parameters);
+    copy = whole(codec, parameters);
     net::append_floats(body, copy->parameters.values());
     net::append_floats(body, values.subspan(parameters.size()));
   }
@@ -78,12 +94,22 @@ std::string PullSender::body(net::Rank to, Work& work, std::span<const float> va
 }
 
 PullReceiver::PullReceiver(const TrainJob& job, const Graph& graph)
-    : codec_(codec_of(job, graph)),
+    : text_(is_auto(job) ? "" : job.codec_pull()),
+      stream_(parameter_stream(graph, job.seed())),
       parameters_(learn::flat_parameters(graph)),
       values_(learn::flat_parameters(graph)),
       copy_(kModel) {
   const std::vector<float> states = learn::flat_states(graph);
   values_.insert(values_.end(), states.begin(), states.end());
+}
+
+/// Null: it is none to choose.
+codec::Codec* PullReceiver::codec_of(const Work& work) {
+  const std::string& text = text_.empty() ? work.codec() : text_;
+  if (text_.empty() && !CodecChooser::is_candidate(text)) return nullptr;
+  auto& codec = codecs_[text];
+  if (!codec) codec = codec::make_codec(text, stream_).value();
+  return codec.get();
 }
 
 bool PullReceiver::take(const Work& work, std::string_view body) {
@@ -93,7 +119,8 @@ bool PullReceiver::take(const Work& work, std::string_view body) {
     parameters_ = codec::DifferenceCopy(parameters);
   } else {
     if (work.base() != copy_) return false;
-    if (!body.empty() && !parameters_.decode(*codec_, body).ok()) return false;
+    codec::Codec* codec = codec_of(work);
+    if (codec == nullptr || (!body.empty() && !parameters_.decode(*codec, body).ok())) return false;
     std::copy(parameters_.values().begin(), parameters_.values().end(), parameters.begin());
   }
   copy_ = work.copy();

@@ -23,12 +23,14 @@ namespace mangrove::train {
 /// threads: one at a time.
 class PullSender {
  public:
-  /// The job's codec_pull is one, see check_codecs(). graph: the job's model.
+  /// The job's codec_pull is one, see check_codecs(), or its codec is `auto`. graph: the job's model.
   PullSender(const TrainJob& job, const Graph& graph);
 
   /// The body of this work, whose `copy` and `base` it fills in; the worker has the values when it has taken it.
   /// values: see Master; those of the work's version.
   std::string body(net::Rank to, Work& work, std::span<const float> values);
+  /// This worker has chosen; until then it gets the values as they are.
+  void use(net::Rank rank, const std::string& codec) { chosen_[rank] = codec; }
   /// Nobody knows what this worker has: next time it gets all values.
   void forget(net::Rank rank);
 
@@ -43,14 +45,19 @@ class PullSender {
     std::string message;
     Shared copy;
   };
-  const Next& next(const Shared& base, std::span<const float> parameters);
-  Shared for_newcomer(std::span<const float> parameters);
+  const Next& next(const Shared& base, const std::string& codec, std::span<const float> parameters);
+  Shared whole(const std::string& codec, std::span<const float> parameters);
+  const std::string& codec_of(net::Rank rank) const;
 
-  const std::unique_ptr<codec::Codec> codec_;
+  const std::string text_;  // empty: `auto`
+  const codec::Stream stream_;
+  std::map<std::string, std::unique_ptr<codec::Codec>> codecs_;
+  std::map<net::Rank, std::string> chosen_;
   const Shared model_;
   std::map<net::Rank, Shared> copies_;        // null: unknown
   std::int64_t version_ = -1;                 // that is sent
-  std::map<std::uint64_t, Next> to_version_;  // by the copy that it is the next of
+  std::map<std::pair<std::uint64_t, std::string>, Next> to_version_;  // by the copy that it is the next of, and codec
+  Shared plain_;                              // the values of this version, where somebody got them as they are
   std::uint64_t last_id_;
 };
 
@@ -68,7 +75,11 @@ class PullReceiver {
   void keep_states(std::span<const float> states);
 
  private:
-  const std::unique_ptr<codec::Codec> codec_;
+  codec::Codec* codec_of(const Work& work);
+
+  const std::string text_;  // empty: `auto`
+  const codec::Stream stream_;
+  std::map<std::string, std::unique_ptr<codec::Codec>> codecs_;
   codec::DifferenceCopy parameters_;
   std::vector<float> values_;
   std::uint64_t copy_;

@@ -5,6 +5,7 @@
 #include "mangrove/codec/momentum_correction.h"
 #include "mangrove/codec/warm_up.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/codec_choice.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/worker_momentum.h"
 
@@ -19,8 +20,17 @@ Status refuse(const std::string& key, const std::string& why) {
   return make_error(Code::invalid_argument, key + ": " + why);
 }
 
+Status check_auto(const TrainJob& job) {
+  if (!has_server(job))
+    return refuse("codec", "'auto' measures the link to a server, strategy '" + job.strategy() + "' has none");
+  if (!is_plain(job.codec_pull())) return refuse("codec_pull", "is chosen too where codec is 'auto': leave it out");
+  if (job.codec_warmup() > 0) return refuse("codec_warmup", "codec 'auto' has no fraction that could come down");
+  return {};
+}
+
 /// Some codecs only suit what comes directly from one worker's gradients.
 Status check_push(const TrainJob& job) {
+  if (is_auto(job)) return check_auto(job);
   if (is_plain(job.codec())) return {};
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
   const std::string name(row->name);
@@ -66,25 +76,32 @@ std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec
 
 bool pushes_momentum(const TrainJob& job, const Recipe& recipe) {
   if (is_plain(job.codec()) || !sends_gradients(job)) return false;
+  if (is_auto(job)) return shared_momentum(recipe.optimizer) > 0;
   const Result<const codec::CodecRow*> row = codec::find_codec(job.codec());
   if (!row.ok()) return false;
   return (*row)->has_momentum || ((*row)->is_sparse && shared_momentum(recipe.optimizer) > 0);
 }
 
-Result<PushSender> PushSender::create(const TrainJob& job, const Recipe& recipe, const Graph& graph, net::Rank rank) {
-  const codec::Stream stream = parameter_stream(graph, job.seed() + static_cast<std::uint64_t>(rank));
-  const auto elements = static_cast<std::size_t>(stream.elements());
-  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()));
-  MG_TRY(std::unique_ptr<codec::Codec> codec, codec::make_codec(job.codec(), stream));
+codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank rank) {
+  return parameter_stream(graph, job.seed() + static_cast<std::uint64_t>(rank));
+}
+
+Result<PushSender> PushSender::create(const std::string& text, const TrainJob& job, const Recipe& recipe,
+                                      const codec::Stream& stream) {
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(text));
+  const bool momentum = pushes_momentum(job, recipe) && !row->has_momentum;
+  if (!momentum && job.codec_warmup() == 0) return PushSender(with_feedback(text, stream));
+  MG_TRY(std::unique_ptr<codec::Codec> codec, codec::make_codec(text, stream));
   if (job.codec_warmup() > 0) {
-    const double fraction = codec::parameter_of(job.codec(), "fraction").value();
+    const double fraction = codec::parameter_of(text, "fraction").value();
     codec = std::make_unique<codec::WarmUp>(std::move(codec), fraction, job.codec_warmup());
   }
-  if (row->is_unbiased || row->keeps_residual) return PushSender(std::move(codec));
-  if (pushes_momentum(job, recipe)) {
-    const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer)};
+  const auto elements = static_cast<std::size_t>(stream.elements());
+  if (momentum) {
+    const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer), .masks = row->is_sparse};
     return PushSender(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
   }
+  if (row->is_unbiased || row->keeps_residual) return PushSender(std::move(codec));
   return PushSender(std::make_unique<codec::ErrorFeedback>(std::move(codec), elements));
 }
 
@@ -93,15 +110,19 @@ PushReceiver::PushReceiver(const TrainJob& job, const Graph& graph)
       stream_(parameter_stream(graph, job.seed())),
       update_(static_cast<std::size_t>(graph.parameter_elements())) {}
 
-Result<std::string> PushReceiver::decode(net::Rank from, std::string_view message, std::int64_t samples) {
-  std::unique_ptr<codec::Codec>& codec = codecs_[from];
+Result<std::string> PushReceiver::decode(net::Rank from, const Answer& answer, std::string_view message) {
+  const bool is_chosen = text_ == "auto";
+  if (is_chosen && !CodecChooser::is_candidate(answer.codec()))
+    return make_error(Code::data_loss, "codec '" + answer.codec() + "' is not one to choose");
+  const std::string& text = is_chosen ? answer.codec() : text_;
+  std::unique_ptr<codec::Codec>& codec = codecs_[from][text];
   if (!codec) {
     codec::Stream stream = stream_;
     stream.seed += static_cast<std::uint64_t>(from);
-    MG_TRY(codec, codec::make_codec(text_, stream));
+    MG_TRY(codec, codec::make_codec(text, stream));
   }
   MG_RETURN_IF_ERROR(codec->decode(message, update_));
-  for (float& value : update_) value *= static_cast<float>(samples);
+  for (float& value : update_) value *= static_cast<float>(answer.count());
   std::string body;
   body.reserve(update_.size() * sizeof(float));
   net::append_floats(body, update_);

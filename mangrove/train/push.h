@@ -9,6 +9,7 @@
 #include "mangrove/codec/codec.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/train/messages.pb.h"
 #include "mangrove/train/recipe.h"
 
 namespace mangrove::train {
@@ -18,6 +19,11 @@ inline bool is_plain(std::string_view codec) {
   return codec.empty() || codec == "none";
 }
 
+/// Each worker measures its link and chooses for both directions; see CodecChooser.
+inline bool is_auto(const TrainJob& job) {
+  return job.codec() == "auto";
+}
+
 /// Workers push updates to a server and pull values from it.
 inline bool has_server(const TrainJob& job) {
   return job.strategy() == "parameter_server" || job.strategy() == "federated";
@@ -25,6 +31,8 @@ inline bool has_server(const TrainJob& job) {
 
 /// The parameters of a network as codecs see them. seed: of the sender.
 codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed);
+/// Those of this worker's updates.
+codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank rank);
 
 /// A sender's codec, with error feedback where it needs some. text: valid.
 std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec::Stream& stream);
@@ -38,8 +46,9 @@ bool pushes_momentum(const TrainJob& job, const Recipe& recipe);
 /// threads: one at a time.
 class PushSender {
  public:
-  /// errors: those of codec::make_codec.
-  static Result<PushSender> create(const TrainJob& job, const Recipe& recipe, const Graph& graph, net::Rank rank);
+  /// text: the job's codec, or the one that was chosen. errors: those of codec::make_codec.
+  static Result<PushSender> create(const std::string& text, const TrainJob& job, const Recipe& recipe,
+                                   const codec::Stream& stream);
 
   /// update: as many elements as the network has parameters. loss: the mean over the same samples.
   std::string encode(std::span<const float> update, double loss) {
@@ -60,12 +69,12 @@ class PushReceiver {
   PushReceiver(const TrainJob& job, const Graph& graph);
 
   /// A worker's update times its samples, as flat bytes (see Master::Part). Never trusts the message. errors: data_loss.
-  Result<std::string> decode(net::Rank from, std::string_view message, std::int64_t samples);
+  Result<std::string> decode(net::Rank from, const Answer& answer, std::string_view message);
 
  private:
   const std::string text_;
   const codec::Stream stream_;                               // but for the seed
-  std::map<net::Rank, std::unique_ptr<codec::Codec>> codecs_;
+  std::map<net::Rank, std::map<std::string, std::unique_ptr<codec::Codec>>> codecs_;
   std::vector<float> update_;
 };
 

@@ -151,6 +151,16 @@ void Reports::balanced(const std::map<net::Rank, std::size_t>& shares, std::int6
   event(dump(Json{{"event", "balanced"}, {"step", step}, {"shares", std::move(list)}}));
 }
 
+void Reports::codec_chosen(net::Rank rank, const ChosenCodec& chosen) {
+  event(dump(Json{{"event", "codec_chosen"},
+                  {"node", node(rank)},
+                  {"codec", chosen.codec()},
+                  {"exchange_s", chosen.exchange_s()},
+                  {"plain_s", chosen.plain_s()},
+                  {"bytes_per_s", chosen.bytes_per_s()},
+                  {"why", chosen.why()}}));
+}
+
 void Reports::advice(const Advice& advice) {
   Json json = {{"event", "advice"}};
   json.update(to_json(advice));

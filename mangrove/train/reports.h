@@ -58,6 +58,8 @@ class Reports {
 
   /// Samples of a step, or of a round, go by speed from now on: so many to each.
   void balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step);
+  /// A worker has chosen the codec of its link.
+  void codec_chosen(net::Rank rank, const ChosenCodec& chosen);
   /// One board alone would be faster.
   void advice(const Advice& advice);
 

@@ -23,7 +23,7 @@ class ServerCodecs {
   std::string body(net::Rank to, Work& work, std::span<const float> values);
   /// An answer's body as flat bytes (see Master::Part). Never trusts it. has_states: as the work asked for.
   /// errors: data_loss.
-  Result<std::string> update(net::Rank from, std::int64_t samples, bool has_states, std::string_view body);
+  Result<std::string> update(net::Rank from, const Answer& answer, bool has_states, std::string_view body);
   /// Whether update() has anything to do: else the body is flat bytes, all of them.
   bool decodes() const { return push_.has_value(); }
   /// It may not have got what was sent last.

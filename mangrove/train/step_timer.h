@@ -23,6 +23,8 @@ class StepTimer {
   void take(const Work& work);
   /// Of the step so far, as far as its phases are over; loading counts.
   Seconds computed() const { return times_.load + times_.compute; }
+  /// The same, of messages on their way.
+  Seconds on_wire() const { return times_.wire; }
   /// The step's answer is on its way: its times are told.
   void end_step();
 

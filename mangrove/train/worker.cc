@@ -14,13 +14,12 @@
 #include "mangrove/train/local_steps.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/planned_replica.h"
-#include "mangrove/train/pull.h"
-#include "mangrove/train/push.h"
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/reducer.h"
 #include "mangrove/train/source.h"
 #include "mangrove/train/step_timer.h"
 #include "mangrove/train/tags.h"
+#include "mangrove/train/worker_codecs.h"
 
 namespace mangrove::train {
 namespace {
@@ -35,7 +34,6 @@ class Worker {
  private:
   using Phase = StepTimer::Phase;
   Status prepare();
-  Status prepare_codecs(const Recipe& recipe);
   bool reduces() const { return job_.strategy() == "all_reduce"; }
   Status make_replica(const Graph& graph, Mode mode);
   learn::ReplicaOptions replica_options(Mode mode) const;
@@ -53,7 +51,7 @@ class Worker {
   Status train_together(const Work& work, const data::Batch& batch);
   Status evaluate(const Work& work);
   void answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update = {});
-  void answer_update(const learn::BatchStats& stats, const Work& work);
+  Status answer_update(const learn::BatchStats& stats, const Work& work);
 
   const TrainJob& job_;
   net::RoleContext& context_;
@@ -61,18 +59,18 @@ class Worker {
   Status failure_;                            // why this worker cannot take part
   std::optional<net::Message> interruption_;  // the work that ended another
   std::optional<Graph> graph_;
-  learn::LossOptions loss_;
+  Recipe recipe_;
   std::unique_ptr<Sources> data_;
   std::unique_ptr<learn::Replica> replica_;
   std::unique_ptr<Reducer> reducer_;        // of all_reduce only
   std::optional<LocalSteps> local_;         // where workers make steps of their own
   std::optional<Averager> averager_;        // of gossip only
-  std::optional<PushSender> push_;          // where the job has a codec for it
-  std::optional<PullReceiver> pull_;        // the same
+  std::unique_ptr<WorkerCodecs> codecs_;
   bool has_own_values_ = false;             // local_ has some
   std::optional<learn::ProcessPlan> plan_;  // of training; made once, so that all steps are computed alike
   std::int64_t version_ = -1;               // of the replica's values
   std::uint64_t round_ = 0;                 // of the last work
+  std::size_t received_bytes_ = 0, sent_bytes_ = 0;  // of the last work, and of the last answer
   std::size_t parameters_ = 0;              // elements
   std::vector<float> flat_;                 // values (see Master) on their way in; gradient and states on their way out
 };
@@ -93,29 +91,19 @@ void tell_exchanged(const Exchanged& exchanged, Answer& answer) {
 
 Status Worker::prepare() {
   MG_TRY(graph_, parse_onnx(job_.model()).context("model"));
-  MG_TRY(const Recipe recipe, recipe_of(job_));
-  loss_ = recipe.loss;
+  MG_TRY(recipe_, recipe_of(job_));
   MG_TRY(data_, Sources::open(job_, context_));
   MG_TRY(replica_, planned_replica(*graph_, job_, replica_options(Mode::training), data_->train().dataset(), context_));
   plan_ = replica_->plan();
   if (reduces()) {
-    MG_TRY(reducer_, Reducer::create(*graph_, job_, recipe, context_, interruption_));
+    MG_TRY(reducer_, Reducer::create(*graph_, job_, recipe_, context_, interruption_));
   }
-  if (steps_locally(job_)) local_.emplace(recipe.optimizer, job_, context_, interruption_);
+  if (steps_locally(job_)) local_.emplace(recipe_.optimizer, job_, context_, interruption_);
   if (job_.strategy() == "gossip") averager_.emplace(job_, *graph_, context_, interruption_);
-  MG_RETURN_IF_ERROR(prepare_codecs(recipe));
+  MG_TRY(codecs_, WorkerCodecs::create(job_, recipe_, *graph_, context_));
   graph_ = graph_->without_weights();  // they come with the work
   parameters_ = static_cast<std::size_t>(replica_->parameter_elements());
   flat_.resize(parameters_ + static_cast<std::size_t>(replica_->state_elements()));
-  return {};
-}
-
-Status Worker::prepare_codecs(const Recipe& recipe) {
-  if (!has_server(job_)) return {};
-  if (!is_plain(job_.codec())) {
-    MG_TRY(push_, PushSender::create(job_, recipe, *graph_, context_.endpoint.rank()));
-  }
-  if (!is_plain(job_.codec_pull())) pull_.emplace(job_, *graph_);
   return {};
 }
 
@@ -124,7 +112,7 @@ learn::ReplicaOptions Worker::replica_options(Mode mode) const {
           .mode = mode,
           .backend = job_.backend(),
           .threads = context_.threads,
-          .loss = loss_};
+          .loss = recipe_.loss};
 }
 
 /// One computed like all before it.
@@ -160,6 +148,7 @@ Status Worker::run() {
     if (!message.ok() && message.code() == Code::deadline_exceeded) continue;
     if (!message.ok()) return message.error().context("training: the server");
     Work work;
+    received_bytes_ = message->payload.size();
     const Result<net::PayloadParts> parts = net::split_payload(message->payload);
     if (!parts.ok() || !work.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
       log_warn("work cannot be read", {{"bytes", message->payload.size()}});
@@ -218,10 +207,10 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
     timer_.enter(Phase::encode);
     MG_RETURN_IF_ERROR(take_values(reducer_->values(), mode));
     version_ = work.version();
-  } else if (mode == Mode::training && pull_) {
-    if (!pull_->take(work, body)) return false;
-    MG_RETURN_IF_ERROR(take_values(pull_->values(), mode));
-    if (local_) local_->set_values(pull_->values());
+  } else if (mode == Mode::training && codecs_->pulls()) {
+    if (!codecs_->take(work, body)) return false;
+    MG_RETURN_IF_ERROR(take_values(codecs_->values(), mode));
+    if (local_) local_->set_values(codecs_->values());
     version_ = work.version();
   } else if (!body.empty()) {
     if (body.size() != flat_.size() * sizeof(float)) return false;
@@ -240,7 +229,7 @@ Result<bool> Worker::accept(const Work& work, std::string_view body) {
 bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
   if (!local_->accepts(work) || work.has_averaging() != averager_.has_value()) return false;
   if (averager_ && !averager_->accepts(work.averaging())) return false;
-  return !body.empty() || pull_ || (averager_ && has_own_values_);
+  return !body.empty() || codecs_->pulls() || (averager_ && has_own_values_);
 }
 
 /// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
@@ -259,11 +248,10 @@ Status Worker::train(const Work& work) {
   const std::span<float> gradient = std::span(flat_).first(parameters_);
   replica_->read_gradients(gradient);
   replica_->read_states(std::span(flat_).subspan(parameters_));
-  if (push_) {
+  if (codecs_->pushes()) {
     for (float& value : gradient) value /= static_cast<float>(stats.count);
   }
-  answer_update(stats, work);
-  return {};
+  return answer_update(stats, work);
 }
 
 /// Steps of its own. The answer has what they have changed, unless neighbours get the values.
@@ -275,26 +263,29 @@ Status Worker::train_locally(const Work& work) {
   const std::span<const float> values = local_->values();
   if (averager_) return average(work, *stats);
   timer_.enter(Phase::encode);
-  const auto count = push_ ? 1.0f : static_cast<float>(stats->count);
-  const std::span<const float> before = pull_ ? pull_->values() : flat_;
+  const auto count = codecs_->pushes() ? 1.0f : static_cast<float>(stats->count);
+  const std::span<const float> before = codecs_->pulls() ? codecs_->values() : flat_;
   for (std::size_t i = 0; i < parameters_; ++i) flat_[i] = (before[i] - values[i]) * count;
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(parameters_), values.end(),
             flat_.begin() + static_cast<std::ptrdiff_t>(parameters_));
-  answer_update(*stats, work);
-  return {};
+  return answer_update(*stats, work);
 }
 
 /// To a server: flat_ has the gradient, or the change (of a codec: the mean over the samples), and the states.
-void Worker::answer_update(const learn::BatchStats& stats, const Work& work) {
-  const std::span<const float> states = std::span(flat_).subspan(parameters_);
-  if (pull_) pull_->keep_states(states);
-  if (push_) {
-    const std::string update = push_->encode(std::span(flat_).first(parameters_), stats.loss / static_cast<double>(stats.count));
-    answer(answer_with(stats), work.round(), work.states() ? states : std::span<const float>(), update);
+Status Worker::answer_update(const learn::BatchStats& stats, const Work& work) {
+  const std::span<const float> update = std::span(flat_).first(parameters_), states = std::span(flat_).subspan(parameters_);
+  codecs_->keep_states(states);
+  if (codecs_->pushes()) {
+    Answer encoded = answer_with(stats);
+    const WorkerCodecs::OnWire before{timer_.on_wire(), sent_bytes_ + received_bytes_};
+    const double loss = stats.loss / static_cast<double>(stats.count);
+    MG_TRY(const std::string message, codecs_->encode(update, loss, before, encoded));
+    answer(std::move(encoded), work.round(), work.states() ? states : std::span<const float>(), message);
   } else {
     answer(answer_with(stats), work.round(), flat_);
   }
   timer_.end_step();
+  return {};
 }
 
 /// Of its own values with those of its neighbours.
@@ -383,6 +374,7 @@ void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> v
   std::string payload = net::begin_payload(answer.SerializeAsString(), update.size() + values.size_bytes());
   payload += update;
   net::append_floats(payload, values);
+  sent_bytes_ = payload.size();
   context_.endpoint.send(0, kAnswerTag, std::move(payload));
 }
 

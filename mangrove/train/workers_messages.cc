@@ -101,7 +101,8 @@ Status Workers::take_body(Answered& answered) {
                                            std::to_string(worker.body_bytes));
   }
   const bool has_states = worker.encoding == Encoding::update_and_states;
-  MG_TRY(answered.payload, codecs_.update(answered.rank, answer.count(), has_states, body));
+  MG_TRY(answered.payload, codecs_.update(answered.rank, answer, has_states, body));
+  if (answer.has_chosen()) reports_.codec_chosen(answered.rank, answer.chosen());
   answered.body_offset = 0;
   return {};
 }
