@@ -69,6 +69,7 @@ TEST(PushPull, EveryCodecThatFitsLearns) {
     if (row.name == "threshold") continue;  // needs a threshold that fits the gradients
     TrainJob coded = job;
     coded.set_codec(std::string(row.name));
+    if (row.name == "structured_mask") coded.set_codec("structured_mask(0.3)");  // else 16 steps late, and too far
     const bool is_far = row.name == "dgc" || row.name == "two_step" || row.name == "top_k" || row.name == "random_k";
     if (is_far) coded.set_codec(std::string(row.name) + (row.is_unbiased ? "(0.3)" : "(0.05)"));
     if (row.is_contraction) coded.set_codec_pull(coded.codec());

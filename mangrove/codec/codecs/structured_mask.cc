@@ -11,6 +11,7 @@ CodecRow rows::structured_mask() {
               "a structured update: elements of a random mask that both sides draw, as they are (Konečný et al., "
               "Federated learning, 2016)",
           .parameters = {{.name = "fraction", .fallback = 0.0625, .least = 1e-6, .most = 1}},
+          .is_sparse = true,
           .make = [](std::span<const double> arguments, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<RandomPlaces>(arguments[0], false, stream);
           }};
