@@ -8,6 +8,7 @@ import json
 import pathlib
 import statistics
 import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -20,10 +21,20 @@ def arguments(area, description):
     return parser
 
 
-def run_json(command):
+def run_json(command, timeout=600):
     """The last line that the command prints, parsed. Its failure is ours."""
-    done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=600)
+    done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=timeout)
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def train(program, model, data, *more):
+    """One run of `mangrove train`, as the object that it prints; under "validations" the lines of its epochs."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / "run"
+        command = [program, "train", "--model", model, "--data", data, "--run-dir", run, "--json", "--quiet", *more]
+        result = run_json(command, timeout=3600)
+        lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+        return {**result, "validations": [line for line in lines if line.get("kind") == "epoch"]}
 
 
 def in_turn(commands, rounds):

@@ -29,15 +29,8 @@ def apart(boards, images):
     return ["--strategy", "federated", "--local-steps", steps, "--batch", batch, "--learning-rate", 0.03, "--outer-momentum", 0.7]
 
 
-def train(args, model, data, *more):
-    """One run of `mangrove train`, as the object that it prints."""
-    with tempfile.TemporaryDirectory() as folder:
-        return fig.run_json([args.program, "train", "--model", model, "--data", data, "--run-dir", pathlib.Path(folder) / "run",
-                             "--json", "--quiet", *map(str, more)])
-
-
 def on_boards(args, boards, model, data, *more, testbed=TEN):
-    return train(args, model, data, "--testbed", testbed, "--nodes", boards, *more)
+    return fig.train(args.program, model, data, "--testbed", testbed, "--nodes", boards, *more)
 
 
 def of_nodes(run, key):
@@ -89,7 +82,7 @@ def measure_seeds(args):
     accuracies = {1: [], 10: []}
     for seed in range(1, seeds + 1):
         for boards, found in accuracies.items():
-            run = train(args, "lenet", "mnist", "--local", boards, "--seed", seed, *lenet_recipe(epochs, images),
+            run = fig.train(args.program, "lenet", "mnist", "--local", boards, "--seed", seed, *lenet_recipe(epochs, images),
                         *(ALONE if boards == 1 else apart(boards, images)))
             found.append(run["accuracy"])
     gained = [100 * (ten - one) for one, ten in zip(*accuracies.values())]
@@ -140,11 +133,11 @@ STRATEGIES = {
 def measure_accuracy(args):
     """Every strategy with four workers against one, LeNet on MNIST; asynchronous against synchronous."""
     size = ["--epochs", 1, "--limit", 12000] if args.quick else ["--epochs", 3]
-    single = train(args, "lenet", "mnist", "--local", 1, "--batch", 64, *size)["accuracy"]
+    single = fig.train(args.program, "lenet", "mnist", "--local", 1, "--batch", 64, *size)["accuracy"]
     figures = [fig.figure("accuracy_single_device", [single], "share")]
     found = {}
     for name, (flags, loss) in STRATEGIES.items():
-        found[name] = train(args, "lenet", "mnist", "--local", 4, "--batch", 64, *size, *flags)["accuracy"]
+        found[name] = fig.train(args.program, "lenet", "mnist", "--local", 4, "--batch", 64, *size, *flags)["accuracy"]
         figures.append(fig.figure(f"accuracy_{name}", [found[name]], "share", goal=round(single - loss, 4), peer="single device",
                                   peer_values=[single]))
     lost = found["parameter_server_sync"] - found["parameter_server_async"]

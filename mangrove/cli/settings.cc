@@ -89,7 +89,8 @@ Keys TrainSettings::keys() {
            "its measured speed, so that all are done at once");
   keys.add("codec", codec,
            "what workers send is encoded so, e.g. fp16, int8, top_k(0.01), two_step(0.001): updates, sums of all_reduce, "
-           "values of gossip; none: as it is (docs/codecs.md lists all)");
+           "values of gossip; none: as it is; auto: each worker measures its link to the server and chooses (docs/codecs.md "
+           "lists all)");
   keys.add("codec_pull", codec_pull,
            "of parameter_server, federated: the same of the values that come from the server; e.g. fp16, two_step");
   keys.add("codec_warmup", codec_warmup,

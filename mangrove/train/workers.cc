@@ -248,6 +248,7 @@ void Workers::drop_gone() {
   for (auto& [rank, worker] : workers_) {
     if (worker.state == State::out || members.alive(rank)) continue;
     if (worker.state == State::busy) dropped_.push_back({rank, "lost"});
+    codecs_.forget(rank);
     worker.state = State::out;
     worker.said_hello = false;
     last_failure_ = make_error(Code::unavailable, "no worker is left; the last one lost was " + reports_.node(rank));

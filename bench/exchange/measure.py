@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Compressed exchange: accuracy, bytes and time. Started by run.sh."""
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+AREA = "exchange"
+RATES = (10, 50, 100)  # Mbit/s
+CODECS = ("none", "fp16", "bf16", "int8", "one_bit", "terngrad", "qsgd", "top_k", "random_k(0.1)", "variance", "dgc(0.01)", "esgd",
+          "two_step", "structured_mask(0.3)", "structured_low_rank", "sketched", "power", "auto")
+GOAL = 0.985
+BOARDS = 4
+
+
+def compared(name, dense, coded, most_lost, goals):
+    """Accuracy against that of the dense run, and bytes against its floats, in both directions."""
+    figures = [fig.figure(f"{name}_accuracy", [coded["accuracy"]], "share", peer="dense", peer_values=[dense["accuracy"]]),
+               fig.figure(f"{name}_accuracy_lost", [100 * (dense["accuracy"] - coded["accuracy"])], "points", goal=most_lost,
+                          better="lower")]
+    for direction in ("push", "pull"):
+        # against the dense run: fewer exchanges count as much as smaller ones
+        ratio = dense["exchange"][direction]["float_bytes"] / coded["exchange"][direction]["bytes"]
+        figures.append(fig.figure(f"{name}_{direction}_fewer_bytes", [ratio], "times", goal=goals))
+    return figures
+
+
+def measure_sparse(args):
+    """ResNet-20 on CIFAR-10, four workers, 99.9 % of the elements left for later."""
+    epochs, images = (1, 5000) if args.quick else (args.epochs, 50000)
+    recipe = ["--local", 4, "--batch", 32, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--augment", "cifar",
+              "--learning-rate", 0.1, "--weight-decay", 1e-4, "--warmup-steps", 100, "--validation", 0]
+    dense = fig.train(args.program, "resnet-20", args.cifar10, *recipe)
+    coded = fig.train(args.program, "resnet-20", args.cifar10, *recipe, "--codec", "two_step(0.001)", "--codec-pull", "two_step(0.001)")
+    return compared("resnet-20_two_step", dense, coded, 0.3, 900)
+
+
+def measure_local(args):
+    """LeNet on MNIST, four workers: local steps with an outer optimizer, alone and with two_step."""
+    epochs, images = (1, 12000) if args.quick else (10, 60000)
+    recipe = ["--local", 4, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--validation", 0, "--batch", 16]
+    steps = round(images / 4 / 16 / 2)  # two rounds an epoch
+    local = ["--strategy", "federated", "--local-steps", steps, "--learning-rate", 0.03, "--outer-momentum", 0.7]
+    dense = fig.train(args.program, "lenet", "mnist", *recipe)
+    figures = compared("lenet_local", dense, fig.train(args.program, "lenet", "mnist", *recipe, *local), 0.5, 100)
+    both = fig.train(args.program, "lenet", "mnist", *recipe, *local, "--codec", "two_step(0.1)", "--codec-pull", "two_step(0.1)")
+    return figures + compared("lenet_local_two_step", dense, both, 0.5, 1000)
+
+
+def over_links(args, rate, codec, model, data, *more):
+    """On emulated boards with this rate, as fast as the machine is."""
+    pull = [] if codec in ("none", "auto") else ["--codec-pull", codec if codec in PULLABLE else "fp16"]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(f"rate: {rate}mbit\nboard:\n  count: {BOARDS}\n  cpu: 0.45\n  memory: 1GB\n")
+        file.flush()
+        return fig.train(args.program, model, data, "--testbed", file.name, "--codec", codec, *pull, *more)
+
+
+# What a difference of values may be encoded with; of others the values come as fp16.
+PULLABLE = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
+
+
+def measure_links(args, name, time_of, *run):
+    figures = []
+    for rate in RATES[:1] if args.quick else RATES:
+        times = {codec: time_of(over_links(args, rate, codec, *run)) for codec in (("none", "two_step", "auto") if args.quick else CODECS)}
+        best = min(times, key=lambda codec: times[codec])
+        figures += [fig.figure(f"{name}_{rate}mbit_{codec}", [seconds], "s", better="lower") for codec, seconds in times.items()]
+        figures.append(fig.figure(f"{name}_{rate}mbit_auto_over_best", [times["auto"] / times[best]], "times", goal=1.1, better="lower",
+                                  peer=best, peer_values=[1]))
+    return figures
+
+
+def seconds_to_goal(run):
+    """To the end of the first epoch with the accuracy asked for; without one, infinite."""
+    reached = [line["train_seconds"] for line in run["validations"] if line["validation_accuracy"] >= GOAL]
+    return min(reached, default=float("inf"))
+
+
+def measure_lenet_links(args):
+    images = 12000 if args.quick else 60000
+    return measure_links(args, "lenet_seconds_to_98.5", seconds_to_goal, "lenet", "mnist", "--epochs", 4, "--limit", images, "--batch", 64)
+
+
+def measure_resnet_links(args):
+    return measure_links(args, "resnet-32_seconds_per_epoch", lambda run: run["train_seconds"], "resnet-32", args.cifar10, "--epochs", 1,
+                         "--limit", 640 if args.quick else 2560, "--batch", 32, "--validation", 0)
+
+
+PARTS = {"sparse": measure_sparse, "local": measure_local, "lenet-links": measure_lenet_links, "resnet-links": measure_resnet_links}
+
+
+def main():
+    parser = fig.arguments(AREA, __doc__)
+    parser.add_argument("program", help="mangrove")
+    parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument("--epochs", type=int, default=20, help="of the part `sparse`, with and without a codec")
+    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
+    args = parser.parse_args()
+    if (args.only is None or args.only.endswith("links")) and os.geteuid() != 0:
+        sys.exit("emulated links need root; --only sparse and --only local do without")
+    figures = []
+    for name, measure in PARTS.items():
+        if args.only in (None, name):
+            figures += measure(args)
+    fig.publish(AREA, args.quick, figures, args.out)
+
+
+main()
