@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 6> kCandidates = {"none",    "fp16",     
                                                          "one_bit", "top_k(0.01)", "two_step(0.01)"};
 constexpr int kSkipped = 2;            // first steps with a codec, and without: memory is touched for the first time
 constexpr std::size_t kMeasured = 5;   // steps
-constexpr double kLeastGain = 0.03;    // of a step
+constexpr double kLeastGain = 0.03;    // of a step; less is within what two measurements differ by
 
 Seconds median(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -120,7 +120,7 @@ std::optional<CodecChoice> CodecChooser::decide(std::span<const float> update) {
 std::optional<CodecChoice> CodecChooser::judge() {
   phase_ = Phase::settled;
   const Seconds step = median(steps_);
-  if (step <= plain_step_) return std::nullopt;
+  if (step <= (1 + kLeastGain) * plain_step_) return std::nullopt;
   CodecChoice none{.codec = "none", .exchange = choice_.plain, .plain = choice_.plain, .bytes_per_s = choice_.bytes_per_s};
   none.why = fmt::format("with {} a step took {} in place of {}", choice_.codec, milliseconds(step),
                          milliseconds(plain_step_));

@@ -46,8 +46,8 @@ struct CodecChoice {
 CodecChoice choose_codec(std::span<const CodecTrial> trials, const PlainExchange& plain);
 
 /// A worker's side of `codec: auto`. It measures some steps without a codec, tries all candidates on an update of its
-/// own, takes the one that should be fastest, and goes back for good if the steps that follow take longer than the first
-/// ones did.
+/// own, takes the one that should be fastest, and goes back for good if the steps that follow take over three hundredths
+/// longer than the first ones did.
 /// threads: one at a time.
 class CodecChooser {
  public:

@@ -61,7 +61,7 @@ class EvaluationRun {
       work.set_version(task_.version);
       work.set_validation(task_.validation);
       work.set_batch(task_.batch);
-      first_sample_[rank] = samples.front();
+      given_[rank] = samples;
       work.mutable_samples()->Add(samples.begin(), samples.end());
       const bool knows = !up_to_date_.insert(rank).second;
       workers_.give(rank, std::move(work), knows ? std::span<const float>() : values_);
@@ -70,10 +70,12 @@ class EvaluationRun {
 
   void count(const Workers::Answered& answered) {
     work_.finish(answered.rank);
-    std::uint32_t first = first_sample_.at(answered.rank);
+    // not all in a row, where some are those of a worker that was lost
+    const EpochWork::Samples& samples = given_.at(answered.rank);
+    std::size_t first = 0;
     for (const double loss : answered.answer.losses()) {
-      losses_[first] = loss;
-      first += static_cast<std::uint32_t>(task_.batch);
+      losses_[samples[first]] = loss;
+      first += static_cast<std::size_t>(task_.batch);
     }
     for (int i = 0; i < answered.answer.truths_size(); ++i) {
       evaluation_.confusion.add(answered.answer.truths(i), answered.answer.predictions(i));
@@ -91,8 +93,8 @@ class EvaluationRun {
   const EvaluationTask task_;
   const std::span<const float> values_;
   Evaluation evaluation_;
-  std::map<std::uint32_t, double> losses_;           // of the batches that are done, by their first sample
-  std::map<net::Rank, std::uint32_t> first_sample_;  // of what each rank was given last
+  std::map<std::uint32_t, double> losses_;         // of the batches that are done, by their first sample
+  std::map<net::Rank, EpochWork::Samples> given_;  // to each rank last
   EpochWork work_;
   std::set<net::Rank> up_to_date_;  // were sent the values
   const Instant start_;
