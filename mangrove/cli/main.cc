@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -41,6 +43,14 @@ int report_error(const Error& error, int status, bool json) {
   return status;
 }
 
+/// Large data sets have an open file for each shard, coordinators a connection for each node: the usual 1,024 are few.
+void allow_many_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);  // else it stays as it is
+}
+
 /// No exception ends the program without a sentence: outside libraries throw, and memory can run out.
 Status guarded(const std::function<Status()>& action) {
   try {
@@ -59,6 +69,7 @@ bool asks_for_json(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  allow_many_files();
   cli::Interrupt interrupt;
   cli::CommandContext context;
   context.stop = interrupt.token();

@@ -94,7 +94,7 @@ Keys TrainSettings::keys() {
   keys.add("codec_pull", codec_pull,
            "of parameter_server, federated: the same of the values that come from the server; e.g. fp16, two_step");
   keys.add("codec_warmup", codec_warmup,
-           "messages of each worker over which a codec with a fraction comes down to it from all elements", 0, kMany);
+           "of parameter_server, federated: messages of each worker over which a codec with a fraction comes down to it from all elements", 0, kMany);
   keys.add("local_steps", local_steps, "of federated, gossip: steps that a worker makes by itself between two averages",
            1, 1'000'000);
   keys.add(

@@ -81,6 +81,7 @@ Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", state.train.keys())));
   const fs::path events_path = folder.path() / "events.jsonl";
   std::ofstream events(events_path, std::ios::trunc);
+  if (!events) return make_error(Code::permission_denied, events_path.string() + ": cannot write");
   const auto simulate = [&](const cluster::Job& job, const Reporter& report) {
     return sim::simulate(job, world,
                          {.faults = faults,

@@ -6,10 +6,12 @@
 namespace mangrove::codec {
 
 ErrorFeedback::ErrorFeedback(std::unique_ptr<Codec> codec, std::size_t elements)
-    : codec_(std::move(codec)), residual_(elements, 0.0f), sent_(elements, 0.0f) {}
+    : codec_(std::move(codec)), elements_(elements) {}
 
 std::string ErrorFeedback::encode(std::span<const float> values) {
-  MG_CHECK(values.size() == residual_.size());
+  MG_CHECK(values.size() == elements_);
+  residual_.resize(elements_);
+  sent_.resize(elements_);
   for (std::size_t i = 0; i < values.size(); ++i) residual_[i] += values[i];
   std::string message = codec_->encode(residual_);
   MG_CHECK(codec_->decode(message, sent_).ok());

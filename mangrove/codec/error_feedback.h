@@ -7,7 +7,7 @@ namespace mangrove::codec {
 /// A sender's side of a codec that is not unbiased: what a message leaves out is added to what the next one encodes, so
 /// that nothing is lost, only late. Not for codecs that are unbiased: theirs is a vector too long, and what is left of
 /// it grows.
-/// memory  twice the vector.
+/// memory  twice the vector, of who encodes.
 /// source  Seide et al., 1-bit stochastic gradient descent, 2014; Karimireddy et al., Error feedback fixes SignSGD and
 ///         other gradient compression schemes, 2019.
 class ErrorFeedback : public Codec {
@@ -20,7 +20,7 @@ class ErrorFeedback : public Codec {
   void set_fraction(double fraction) override { codec_->set_fraction(fraction); }
   void told_loss(double loss) override { codec_->told_loss(loss); }
 
-  /// What the last message says, as who receives it decodes it; zeros before the first.
+  /// What the last message says, as who receives it decodes it.
   std::span<const float> sent() const { return sent_; }
   /// What is still to be sent. An element that is NaN or infinite, e.g. because it was too large for the codec, begins
   /// anew from zero.
@@ -28,7 +28,8 @@ class ErrorFeedback : public Codec {
 
  private:
   std::unique_ptr<Codec> codec_;
-  std::vector<float> residual_, sent_;
+  const std::size_t elements_;
+  std::vector<float> residual_, sent_;  // empty before the first message: a receiver has no use for them
 };
 
 }  // namespace mangrove::codec

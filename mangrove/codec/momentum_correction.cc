@@ -19,10 +19,11 @@ float clip_factor(std::span<const float> values, float clip_norm) {
 
 MomentumCorrection::MomentumCorrection(std::unique_ptr<Codec> codec, const MomentumOptions& options,
                                        std::size_t elements)
-    : options_(options), feedback_(std::move(codec), elements), velocity_(elements, 0.0f) {}
+    : options_(options), elements_(elements), feedback_(std::move(codec), elements) {}
 
 std::string MomentumCorrection::encode(std::span<const float> gradient) {
-  MG_CHECK(gradient.size() == velocity_.size());
+  MG_CHECK(gradient.size() == elements_);
+  velocity_.resize(elements_);
   const float factor = clip_factor(gradient, options_.clip_norm);
   for (std::size_t i = 0; i < velocity_.size(); ++i) {
     velocity_[i] = options_.momentum * velocity_[i] + factor * gradient[i];

@@ -16,7 +16,7 @@ struct MomentumOptions {
 /// makes the sender's own velocity u = momentum · u + g, and velocities add up until they are sent, v = v + u. With
 /// momentum after the exchange, elements that come late would miss that of the time they waited. Where an element was
 /// sent, u and v begin anew (momentum factor masking), so that old gradients do not push twice.
-/// memory  three times the vector.
+/// memory  three times the vector, of who encodes.
 /// source  Lin et al., Deep gradient compression, 2018, sections 3.1 to 3.3 and algorithm 4.
 class MomentumCorrection : public Codec {
  public:
@@ -35,6 +35,7 @@ class MomentumCorrection : public Codec {
 
  private:
   const MomentumOptions options_;
+  const std::size_t elements_;
   ErrorFeedback feedback_;  // v: what was not sent, plus u
   std::vector<float> velocity_;
 };

@@ -1,6 +1,7 @@
 #include "mangrove/data/clip_folder.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "mangrove/base/check.h"
 #include "mangrove/data/class_folders.h"
@@ -15,7 +16,9 @@ constexpr std::int64_t kMostValues = std::int64_t{1} << 26;  // of a sample: 256
 constexpr std::string_view kSuffixes[] = {".avi", ".mjpeg", ".mjpg"};
 
 bool may_be_clip(const fs::path& path) {
-  return is_folder(path) || std::ranges::find(kSuffixes, path.extension().string()) != std::end(kSuffixes);
+  std::string suffix = path.extension().string();
+  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return is_folder(path) || std::ranges::find(kSuffixes, suffix) != std::end(kSuffixes);
 }
 
 /// A clip whose frames can be decoded in any order.

@@ -40,7 +40,7 @@ struct MappedFile {
 }  // namespace
 
 Result<FileBytes> FileBytes::map(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not hold us up
   if (file < 0) return map_error(path, std::strerror(errno), errno);
   const auto mapped = std::make_shared<MappedFile>(file);
   struct stat info {};

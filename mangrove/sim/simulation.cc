@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <simgrid/s4u.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "mangrove/sim/virtual_cluster.h"
 
@@ -33,11 +35,17 @@ class KeptSignals {
 void set_up_simgrid() {
   const KeptSignals kept;
   xbt_log_control_set("root.thres:error");
-  static s4u::Engine engine("mangrove");                // SimGrid's rule: one, until the process ends
-  s4u::Engine::set_config("contexts/stack-size:2048");  // KiB; only what is touched takes memory
+  static std::string arguments[] = {"mangrove",
+                             "--cfg=contexts/stack-size:2048",  // KiB; only what is touched takes memory
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  s4u::Engine::set_config("contexts/factory:thread");  // sanitizers cannot follow switched stacks
+                             "--cfg=contexts/factory:thread"  // sanitizers cannot follow switched stacks
 #endif
+  };
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  auto count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  static s4u::Engine engine(&count, pointers.data());  // SimGrid's rule: one, until the process ends
   s4u::Engine::set_config("network/model:CM02");  // rates are shared; what TCP costs is said in network.cc
   s4u::Engine::set_config("network/crosstraffic:0");
 }

@@ -37,6 +37,7 @@ Status VirtualCluster::run() {
   for (const Fault& fault : options_.faults) timeline_.at({fault.at}, [this, &fault] { begin(fault); });
   if (options_.limit > 0) {
     timeline_.at({options_.limit}, [this] {
+      if (is_over_) return;  // devices may still end what they were computing
       is_late_ = true;
       stays_[0]->endpoint->cancel();
     });
@@ -101,9 +102,10 @@ void VirtualCluster::lead(Stay& stay) {
   sample();
   stay.has_ended = is_over_ = true;
   log("job_ended", fmt::format(R"("status":"{}")", led_.ok() ? "ok" : code_name(led_.code())));
-  for (const auto& other : stays_) {
-    other->endpoint->cancel();
-    if (!other->has_ended) other->actor->resume();
+  for (std::size_t rank = 0; rank < stays_.size(); ++rank) {  // others run meanwhile, and may join
+    Stay& other = *stays_[rank];
+    other.endpoint->cancel();
+    if (!other.has_ended && other.actor != nullptr) other.actor->resume();
   }
 }
 
@@ -148,6 +150,7 @@ void VirtualCluster::arrive(net::Rank to, net::Message message) {
 }
 
 void VirtualCluster::begin(const Fault& fault) {
+  if (is_over_) return;
   auto group = std::make_shared<Network::Group>(world_.devices.size());
   for (const std::size_t device : fault.devices) (*group)[device] = true;
   if (fault.kind == FaultKind::partition) network_.part(group);
@@ -180,6 +183,7 @@ void VirtualCluster::begin(const Fault& fault) {
 }
 
 void VirtualCluster::end(const Fault& fault, const std::shared_ptr<const Network::Group>& group) {
+  if (is_over_) return;
   if (fault.kind == FaultKind::partition) network_.join(group);
   for (const std::size_t device : fault.devices) {
     Condition& condition = conditions_[device];
@@ -220,9 +224,10 @@ void VirtualCluster::come_back(std::size_t device) {
   if (condition.is_silent() || condition.down > 0 || is_over_ || stay_of(device).is_alive) return;
   stay_of(device).endpoint->cancel();
   members_.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
+  Stay& stay = enter(device);  // before others learn of it and send to it
   tell_members();
-  Stay& stay = enter(device);
   event("node_joined", stay, "");
+  if (is_over_) stay.endpoint->cancel();  // meanwhile
   play(stay);
 }
 
@@ -236,8 +241,8 @@ void VirtualCluster::lose(Stay& stay, const std::string& why) {
 
 void VirtualCluster::tell_members() {
   ++members_.version;
-  for (const auto& stay : stays_) {
-    if (stay->is_alive) stay->endpoint->set_members(members_);
+  for (std::size_t rank = 0; rank < stays_.size(); ++rank) {  // others run meanwhile, and may join
+    if (stays_[rank]->is_alive) stays_[rank]->endpoint->set_members(members_);
   }
 }
 

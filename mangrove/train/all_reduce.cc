@@ -133,7 +133,7 @@ Status AllReduceLeader::finish_step() {
   const Result<std::string> sums = this->sums();
   if (!sums.ok()) {
     log_warn("the sums cannot be put together", {{"reduction", reduction_}, {"reason", sums.error().message}});
-    unblock(*group_.begin());
+    unblock(shares_->culprit() > 0 ? shares_->culprit() : group_.front());
     leave_step();
     return {};
   }
@@ -143,7 +143,7 @@ Status AllReduceLeader::finish_step() {
     samples += answered.answer.count();
     answers.push_back(std::move(answered));
   }
-  const Master::Part part{*sums, samples};
+  const Master::Part part{*sums, shares_ ? 1 : samples};  // of a codec they are means already
   MG_RETURN_IF_ERROR(apply(answers, std::span(&part, 1), 1));
   update_.set_reduction(reduction_);
   update_.set_step(step());

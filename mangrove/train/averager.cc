@@ -117,6 +117,7 @@ Result<bool> Averager::receive(net::Rank from, std::span<const float> own, std::
     if (const auto part = parts_.take(from, kStream)) {
       if (take(from, *part, own, change).ok()) return true;
       parts_.refuse(from, kStream);
+      return false;  // nothing else will come
     }
     MG_TRY(const bool came, parts_.wait({from}, deadline));
     if (!came) return false;

@@ -13,7 +13,11 @@ namespace {
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 
 /// What a codec remembers and works with: see codec::MomentumCorrection and PullReceiver.
-Bytes vectors_of_codecs(const TrainJob& job) {
+Bytes vectors_of_codecs(const TrainJob& job, int workers) {
+  if (job.strategy() == "gossip" && !is_plain(job.codec())) {
+    const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";
+    return 2 * (is_ring ? 2 : workers) + 2;  // see Averager
+  }
   return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) && !is_auto(job) ? 0 : 3);
 }
 
@@ -29,11 +33,11 @@ Bytes vectors_held(const TrainJob& job) {
 /// the optimizer remembers) and the state, in a message and out of it; where it makes steps of its own, values and what
 /// the optimizer remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours and comes from
 /// them.
-learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const data::Dataset& train) {
+learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const data::Dataset& train, int workers) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * train.sample_shape().elements() * kFloat;
-  const Bytes held = (vectors_held(job) + vectors_of_codecs(job)) * weights;
+  const Bytes held = (vectors_held(job) + vectors_of_codecs(job, workers)) * weights;
   return {.limit = job.memory(),
           .reserved = kConnection + held + 5 * batch + sample_cache(job, train),
           .released = weights};
@@ -55,7 +59,7 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, const data::Dataset& train,
                                                         const net::RoleContext& context) {
-  options.memory = memory_budget(graph, job, train);
+  options.memory = memory_budget(graph, job, train, context.endpoint.size() - 1);
   options.memory->resident = context.resident;
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {

@@ -56,12 +56,15 @@ const PullSender::Next& PullSender::next(const Shared& base, const std::string& 
   return to_version_.emplace(std::pair{base->id, codec}, std::move(next)).first->second;
 }
 
-/// For who has nothing: the same copy as others have, so that one message serves all from now on.
+/// For who has nothing: the newest copy that others have, so that one message serves all from now on.
 PullSender::Shared PullSender::whole(const std::string& codec, std::span<const float> parameters) {
+  Shared newest;
   for (const auto& [rank, copy] : copies_) {
-    if (copy == nullptr || codec_of(rank) != codec || is_plain(codec) || !all_finite(parameters)) continue;
-    return copy->version == version_ ? copy : next(copy, codec, parameters).copy;
+    if (copy == nullptr || codec_of(rank) != codec || is_plain(codec)) continue;
+    if (newest == nullptr || copy->version > newest->version) newest = copy;
   }
+  if (newest != nullptr && all_finite(parameters))
+    return newest->version == version_ ? newest : next(newest, codec, parameters).copy;
   if (plain_ == nullptr)
     plain_ = std::make_shared<const Copy>(Copy{++last_id_, version_, codec::DifferenceCopy(parameters)});
   return plain_;

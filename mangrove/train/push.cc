@@ -38,6 +38,8 @@ Status check_push(const TrainJob& job) {
     return refuse("codec", "'" + name + "' brings momentum along: for strategy parameter_server only");
   if (job.strategy() == "gossip" && !row->is_contraction)
     return refuse("codec", "gossip sends differences of values, for which '" + name + "' is too coarse");
+  if (job.codec_warmup() > 0 && !has_server(job))
+    return refuse("codec_warmup", "is of what is sent to a server, strategy '" + job.strategy() + "' has none");
   if (job.codec_warmup() > 0 && !codec::parameter_of(job.codec(), "fraction"))
     return refuse("codec_warmup", "codec '" + name + "' has no fraction that could come down");
   return {};

@@ -59,7 +59,7 @@ bool Reducer::follow(const Work& work, std::string_view body) {
   const Update& update = work.update();
   const bool is_next = !sum.empty() && update.reduction() == sum_id_ && update.step() == version_ + 1;
   if (!is_next || work.version() != update.step()) return false;
-  const Master::Part part{sum, update.samples()};
+  const Master::Part part{sum, codecs_ ? 1 : update.samples()};
   master_->step(std::span(&part, 1), update.learning_rate(), update.step());
   version_ = update.step();
   return true;
@@ -75,7 +75,9 @@ bool Reducer::begin(const Work& work, std::span<float> values) {
   broken_ = {};
   waited_ = 0;
   parts_.begin(id_, group);
-  if (codecs_ && group != group_) codecs_->clear();
+  // nobody has made an update with what the last one was to be, and its residuals, if it did not come to an end
+  const bool was_finished = std::exchange(is_finished_, false);
+  if (codecs_ && (group != group_ || !was_finished)) codecs_->clear();
   group_ = group;
   finished_.clear();
   own_finished_.clear();
@@ -124,6 +126,7 @@ Result<bool> Reducer::finish() {
   }
   net::append_floats(sum_, values_);
   sum_id_ = id_;
+  is_finished_ = true;
   return true;
 }
 

@@ -33,6 +33,12 @@ class Reducer final {
   bool follow(const Work& work, std::string_view body);
   std::span<const float> values() const { return master_->values(); }
 
+  /// Of the gradients: 1, so that sums are over samples; with a codec, so that they are means over the samples of the
+  /// work's reduction: what is left of a large step must not weigh more in a small one.
+  float scale(const Work& work) const {
+    return codecs_ ? 1 / static_cast<float>(work.reduction().samples()) : 1.0f;
+  }
+
   /// Begins to sum `values`, a gradient and the states weighted with their share of the samples, over the ranks of the
   /// work's reduction. They are written after this, and must stay until finish(). False: this rank is not one of them.
   bool begin(const Work& work, std::span<float> values);
@@ -93,6 +99,7 @@ class Reducer final {
   std::uint64_t id_ = 0, round_ = 0;
   net::RankSet group_;
   std::map<std::size_t, std::string> finished_;  // messages of finished sums, by their first element
+  bool is_finished_ = true;                      // the last one
   std::vector<Range> own_finished_;              // of them, those that this rank has made
   std::span<float> values_;
   std::vector<float> scratch_;

@@ -12,7 +12,7 @@ constexpr std::int64_t kStatesEvery = 64;  // steps; states only matter for eval
 }  // namespace
 
 ServerCodecs::ServerCodecs(const TrainJob& job, const Graph& graph)
-    : state_bytes_(learn::flat_states(graph).size() * sizeof(float)) {
+    : state_bytes_(learn::flat_states(graph).size() * sizeof(float)), is_auto_(is_auto(job) && has_server(job)) {
   if (!has_server(job)) return;  // of other strategies the workers encode for each other
   if (!is_plain(job.codec())) push_.emplace(job, graph);
   if (!is_plain(job.codec_pull()) || is_auto(job)) pull_.emplace(job, graph);
@@ -42,8 +42,7 @@ Result<std::string> ServerCodecs::update(net::Rank from, const Answer& answer, b
   const std::size_t tail = has_states ? state_bytes_ : 0;
   if (body.size() < tail) return make_error(Code::data_loss, "it ends before its states");
   MG_TRY(std::string update, push_->decode(from, answer, body.substr(0, body.size() - tail)));
-  if (answer.has_chosen() && pull_ && CodecChooser::is_candidate(answer.chosen().codec()))
-    pull_->use(from, answer.chosen().codec());
+  if (is_auto_) pull_->use(from, answer.codec());
   update += body.substr(body.size() - tail);
   return update;
 }

@@ -33,6 +33,7 @@ class ServerCodecs {
   bool asks_for_states(const Work& work) const;
 
   const std::size_t state_bytes_;
+  const bool is_auto_;
   std::optional<PushReceiver> push_;
   std::optional<PullSender> pull_;
 };

@@ -39,16 +39,21 @@ Result<std::string> SharesOfSums::put_together(const std::map<net::Rank, Workers
   std::string states;  // their parts follow each other as the ranks do
   for (const auto& [rank, answered] : answers) {
     const Status status = read(answered, states);
-    if (!status.ok()) codecs_.clear();  // perhaps of ranges that nobody has
-    MG_RETURN_IF_ERROR(status);
+    if (status.ok()) continue;
+    culprit_ = rank;
+    codecs_.clear();  // perhaps of ranges that nobody has
+    return status.error();
   }
   std::size_t next = 0;
   for (const auto& [first, count] : covered_) {
     if (first != next) break;
     next += count;
   }
-  if (next != sums_.size() || states.size() != state_bytes_)
+  culprit_ = 0;
+  if (next != sums_.size() || states.size() != state_bytes_) {
+    codecs_.clear();
     return make_error(Code::data_loss, "some of the sums are missing");
+  }
   std::string sums;
   sums.reserve(sums_.size() * sizeof(float) + states.size());
   net::append_floats(sums, sums_);

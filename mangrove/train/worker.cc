@@ -328,7 +328,7 @@ Status Worker::train_together(const Work& work, const data::Batch& batch) {
     replica_->read_gradient(parameter, std::span(flat_).first(parameters_));
     reducer_->ready(parameter);
   };
-  const learn::BatchStats stats = replica_->compute_gradients(batch, 1.0f, {}, ready);
+  const learn::BatchStats stats = replica_->compute_gradients(batch, reducer_->scale(work), {}, ready);
   timer_.enter(Phase::wire);
   MG_TRY(const bool reduced, reducer_->finish());
   timer_.enter(Phase::encode);

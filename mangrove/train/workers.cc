@@ -239,6 +239,7 @@ void Workers::leave_out(net::Rank rank, const Error& error) {
   if (worker.state == State::busy) dropped_.push_back({rank, "failed"});
   worker.state = State::out;
   worker.said_hello = false;
+  codecs_.forget(rank);
   last_failure_ = error;
   reports_.worker_left_out(rank, error.message);
 }

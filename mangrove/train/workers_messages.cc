@@ -9,6 +9,11 @@
 
 // What workers send to the leader, and what it makes of it.
 namespace mangrove::train {
+namespace {
+
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;  // bytes that a worker may say that it has sent
+
+}  // namespace
 
 Result<Workers::News> Workers::take(net::Message message) {
   if (message.tag == kAnswerTag) return take_answer(message.from, std::move(message.payload));
@@ -92,7 +97,9 @@ Status Workers::take_body(Answered& answered) {
   const Answer& answer = answered.answer;
   if (worker.trains) {
     pushed_.add(answered.payload.size(), worker.body_bytes);
-    worker.to_peers = {answer.peer_messages(), answer.peer_bytes(), answer.peer_float_bytes()};
+    const auto counted = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, kMostCounted); };
+    worker.to_peers = {counted(answer.peer_messages()), counted(answer.peer_bytes()),
+                       counted(answer.peer_float_bytes())};
   }
   if (worker.encoding == Encoding::left_to_caller) return {};
   if (worker.encoding == Encoding::none) {

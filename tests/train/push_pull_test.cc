@@ -162,6 +162,28 @@ TEST(PullSender, WhoMissedAMessageGetsAllValues) {
   EXPECT_EQ(send(1, 3).second, last_body);
 }
 
+TEST(PullSender, NewcomersGetTheNewestCopy) {
+  TrainJob job = small_job(8);
+  job.set_codec_pull("top_k(0.01)");
+  const Graph graph = small_graph();
+  PullSender sender(job, graph);
+  PullReceiver newcomer(job, graph), second(job, graph);
+  std::vector<float> values = learn::flat_parameters(graph);
+  for (std::int64_t version = 0; version < 200; ++version) {
+    Work work;
+    work.set_version(version);
+    if (version == 1) (void)sender.body(1, work, values);  // never again
+    const std::string body = sender.body(2, work, values);
+    ASSERT_TRUE(second.take(work, body));
+    for (float& value : values) value += 0.01f;
+    if (version + 1 < 200) continue;
+    Work first_work;
+    first_work.set_version(version);
+    ASSERT_TRUE(newcomer.take(first_work, sender.body(3, first_work, values)));
+  }
+  EXPECT_TRUE(std::equal(newcomer.values().begin(), newcomer.values().end(), second.values().begin()));
+}
+
 TEST(PullSender, CopiesComeToTheValuesThatStandStill) {
   TrainJob job = small_job(8);
   job.set_codec_pull("two_step(0.05)");
@@ -207,6 +229,7 @@ TEST(CheckCodecs, NamesTheKeyAndTheReason) {
                               {"federated", "dgc", "", 0, "codec: 'dgc' brings momentum along"},
                               {"gossip", "terngrad", "", 0, "codec: gossip sends differences"},
                               {"parameter_server", "int8", "", 5, "codec_warmup: codec 'int8' has no fraction"},
+                              {"all_reduce", "top_k", "", 5, "codec_warmup: is of what is sent to a server"},
                               {"parameter_server", "top_k", "", -1, "codec_warmup: must be 0 or more, got -1"}}) {
     TrainJob job = small_job(8);
     job.set_strategy(bad.strategy);
