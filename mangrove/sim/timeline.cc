@@ -1,6 +1,5 @@
 #include "mangrove/sim/timeline.h"
 
-#include <mutex>
 #include <utility>
 
 namespace mangrove::sim {
@@ -8,6 +7,10 @@ namespace mangrove::sim {
 namespace s4u = simgrid::s4u;
 
 Timeline::Timeline() : mutex_(s4u::Mutex::create()), changed_(s4u::ConditionVariable::create()) {}
+
+Timeline::~Timeline() {
+  lock_.release();
+}
 
 void Timeline::start(s4u::Host* host) {
   s4u::Actor::create("timeline", host, [this] { run(); })->daemonize();
@@ -20,7 +23,7 @@ void Timeline::at(Instant when, std::function<void()> action) {
 }
 
 void Timeline::run() {
-  const std::unique_lock<s4u::Mutex> lock(*mutex_);
+  lock_ = std::unique_lock<s4u::Mutex>(*mutex_);
   while (true) {
     while (!to_come_.empty() && to_come_.begin()->first - clock_.now() <= kPrecision) {
       const auto action = std::move(to_come_.begin()->second);
@@ -28,9 +31,9 @@ void Timeline::run() {
       action();
     }
     if (to_come_.empty()) {
-      changed_->wait(lock);
+      changed_->wait(lock_);
     } else {
-      changed_->wait_for(lock, to_come_.begin()->first - clock_.now());
+      changed_->wait_for(lock_, to_come_.begin()->first - clock_.now());
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <simgrid/s4u.hpp>
 
 #include "mangrove/base/clock.h"
@@ -21,6 +22,9 @@ class VirtualClock final : public Clock {
 class Timeline {
  public:
   Timeline();
+  ~Timeline();
+  Timeline(const Timeline&) = delete;
+  Timeline& operator=(const Timeline&) = delete;
 
   /// Begins to run on this host.
   void start(simgrid::s4u::Host* host);
@@ -36,6 +40,7 @@ class Timeline {
   // at what is to come and its wait.
   simgrid::s4u::MutexPtr mutex_;
   simgrid::s4u::ConditionVariablePtr changed_;
+  std::unique_lock<simgrid::s4u::Mutex> lock_;  // never given back: an actor that is ended cannot call SimGrid any more
 };
 
 }  // namespace mangrove::sim
