@@ -1,7 +1,6 @@
 #include "mangrove/data/clip_folder.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "mangrove/base/check.h"
 #include "mangrove/data/class_folders.h"
@@ -16,9 +15,7 @@ constexpr std::int64_t kMostValues = std::int64_t{1} << 26;  // of a sample: 256
 constexpr std::string_view kSuffixes[] = {".avi", ".mjpeg", ".mjpg"};
 
 bool may_be_clip(const fs::path& path) {
-  std::string suffix = path.extension().string();
-  std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return is_folder(path) || std::ranges::find(kSuffixes, suffix) != std::end(kSuffixes);
+  return is_folder(path) || has_suffix(path, kSuffixes);
 }
 
 /// A clip whose frames can be decoded in any order.

@@ -27,10 +27,14 @@ constexpr std::string_view kSuffixes[] = {".jpg", ".jpeg", ".png", ".ppm", ".pgm
 
 }  // namespace
 
-bool has_image_name(const fs::path& path) {
+bool has_suffix(const fs::path& path, std::span<const std::string_view> suffixes) {
   std::string suffix = path.extension().string();
   std::ranges::transform(suffix, suffix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kSuffixes, suffix) != std::end(kSuffixes);
+  return std::ranges::find(suffixes, suffix) != suffixes.end();
+}
+
+bool has_image_name(const fs::path& path) {
+  return has_suffix(path, kSuffixes);
 }
 
 Result<Image> make_image(std::int64_t width, std::int64_t height, int channels) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/base/file.h"
@@ -23,6 +24,8 @@ struct Image {
 constexpr int kMaxImageSide = 65'500;                  // pixels; the most that JPEG has
 constexpr std::int64_t kMaxImagePixels = 100'000'000;  // width * height
 
+/// Whether its name ends in one of these, in upper or lower case.
+bool has_suffix(const fs::path& path, std::span<const std::string_view> suffixes);
 /// Whether a file of this name may hold an image: .jpg, .jpeg, .png, .ppm, .pgm in upper or lower case.
 bool has_image_name(const fs::path& path);
 

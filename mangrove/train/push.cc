@@ -20,6 +20,12 @@ Status refuse(const std::string& key, const std::string& why) {
   return make_error(Code::invalid_argument, key + ": " + why);
 }
 
+std::unique_ptr<codec::Codec> with_feedback(std::unique_ptr<codec::Codec> codec, const codec::CodecRow& row,
+                                            const codec::Stream& stream) {
+  if (row.is_unbiased || row.keeps_residual) return codec;
+  return std::make_unique<codec::ErrorFeedback>(std::move(codec), static_cast<std::size_t>(stream.elements()));
+}
+
 Status check_auto(const TrainJob& job) {
   if (!has_server(job))
     return refuse("codec", "'auto' measures the link to a server, strategy '" + job.strategy() + "' has none");
@@ -70,10 +76,7 @@ codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed) {
 }
 
 std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec::Stream& stream) {
-  const codec::CodecRow* row = codec::find_codec(text).value();
-  std::unique_ptr<codec::Codec> codec = codec::make_codec(text, stream).value();
-  if (row->is_unbiased || row->keeps_residual) return codec;
-  return std::make_unique<codec::ErrorFeedback>(std::move(codec), static_cast<std::size_t>(stream.elements()));
+  return with_feedback(codec::make_codec(text, stream).value(), *codec::find_codec(text).value(), stream);
 }
 
 bool pushes_momentum(const TrainJob& job, const Recipe& recipe) {
@@ -91,20 +94,16 @@ codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank ran
 Result<PushSender> PushSender::create(const std::string& text, const TrainJob& job, const Recipe& recipe,
                                       const codec::Stream& stream) {
   MG_TRY(const codec::CodecRow* row, codec::find_codec(text));
-  const bool momentum = pushes_momentum(job, recipe) && !row->has_momentum;
-  if (!momentum && job.codec_warmup() == 0) return PushSender(with_feedback(text, stream));
   MG_TRY(std::unique_ptr<codec::Codec> codec, codec::make_codec(text, stream));
   if (job.codec_warmup() > 0) {
     const double fraction = codec::parameter_of(text, "fraction").value();
     codec = std::make_unique<codec::WarmUp>(std::move(codec), fraction, job.codec_warmup());
   }
+  if (!pushes_momentum(job, recipe) || row->has_momentum)
+    return PushSender(with_feedback(std::move(codec), *row, stream));
+  const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer), .masks = row->is_sparse};
   const auto elements = static_cast<std::size_t>(stream.elements());
-  if (momentum) {
-    const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer), .masks = row->is_sparse};
-    return PushSender(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
-  }
-  if (row->is_unbiased || row->keeps_residual) return PushSender(std::move(codec));
-  return PushSender(std::make_unique<codec::ErrorFeedback>(std::move(codec), elements));
+  return PushSender(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
 }
 
 PushReceiver::PushReceiver(const TrainJob& job, const Graph& graph)

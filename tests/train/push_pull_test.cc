@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/train/training_job.h"
 
 #include "mangrove/codec/codec.h"
@@ -9,8 +11,6 @@
 #include "mangrove/train/pull.h"
 #include "mangrove/train/push.h"
 #include "mangrove/train/tags.h"
-
-#include <nlohmann/json.hpp>
 
 namespace mangrove::train {
 namespace {
@@ -86,9 +86,7 @@ TEST(PushPull, TwoRunsAreBitEqual) {
 
 TEST(PushPull, BytesOfBothDirectionsAreTold) {
   TrainJob job = coded_job("two_step(0.01)", "two_step(0.01)");
-  RoleWorld world(4);
-  std::map<net::Tag, std::int64_t> sent;  // by the server, in training
-  const RoleWorld::Outcome outcome = train(job, world);
+  const RoleWorld::Outcome outcome = train(job, 3);
   const auto exchange = nlohmann::json::parse(outcome.result())["exchange"];
   const std::int64_t steps = 2 * 7, floats = 4 * static_cast<std::int64_t>(learn::flat_parameters(small_graph()).size());
   for (const char* direction : {"push", "pull"}) {
