@@ -20,6 +20,9 @@ class ErrorFeedback : public Codec {
   void set_fraction(double fraction) override { codec_->set_fraction(fraction); }
   void told_loss(double loss) override { codec_->told_loss(loss); }
 
+  /// From the next message on; what waits, waits for this one.
+  void use(std::unique_ptr<Codec> codec) { codec_ = std::move(codec); }
+
   /// What the last message says, as who receives it decodes it.
   std::span<const float> sent() const { return sent_; }
   /// What is still to be sent. An element that is NaN or infinite, e.g. because it was too large for the codec, begins

@@ -30,11 +30,17 @@ class MomentumCorrection : public Codec {
   void set_fraction(double fraction) override { feedback_.set_fraction(fraction); }
   void told_loss(double loss) override { feedback_.told_loss(loss); }
 
+  /// From the next message on; what waits, waits for this one.
+  void use(std::unique_ptr<Codec> codec, bool masks) {
+    feedback_.use(std::move(codec));
+    options_.masks = masks;
+  }
+
   std::span<const float> velocity() const { return velocity_; }                // u
   std::span<const float> accumulated() const { return feedback_.residual(); }  // v
 
  private:
-  const MomentumOptions options_;
+  MomentumOptions options_;
   const std::size_t elements_;
   ErrorFeedback feedback_;  // v: what was not sent, plus u
   std::vector<float> velocity_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "mangrove/base/check.h"
 
@@ -13,9 +14,12 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kCandidates = {"none",    "fp16",        "int8",
                                                          "one_bit", "top_k(0.01)", "two_step(0.01)"};
-constexpr int kSkipped = 2;            // first steps with a codec, and without: memory is touched for the first time
+constexpr std::string_view kFirst = "one_bit";
+constexpr int kSkipped = 1;            // steps with a codec after the first one: memory is touched for the first time
 constexpr std::size_t kMeasured = 5;   // steps
 constexpr double kLeastGain = 0.03;    // of a step; less is within what two measurements differ by
+constexpr double kHopeless = 4;        // steps with small messages that an exchange of floats takes, not to be tried
+constexpr double kPlainlySlower = 2;   // than steps with small messages: one step shows it
 
 Seconds median(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -68,23 +72,66 @@ bool CodecChooser::is_candidate(std::string_view codec) {
   return std::find(kCandidates.begin(), kCandidates.end(), codec) != kCandidates.end();
 }
 
-CodecChooser::CodecChooser(Clock& clock, codec::Stream stream, std::size_t workers)
-    : clock_(clock), stream_(std::move(stream)), workers_(workers), skip_(kSkipped) {}
-
-std::optional<CodecChoice> CodecChooser::next(std::span<const float> update, Seconds wire, std::size_t wire_bytes) {
-  if (phase_ == Phase::settled || !measured(wire, wire_bytes)) return std::nullopt;
-  return phase_ == Phase::plain ? decide(update) : judge();
+std::string_view CodecChooser::first() {
+  return kFirst;
 }
 
-/// Whether that were enough.
-bool CodecChooser::measured(Seconds wire, std::size_t wire_bytes) {
+CodecChooser::CodecChooser(Clock& clock, codec::Stream stream, std::size_t workers)
+    : clock_(clock), stream_(std::move(stream)), workers_(workers) {
+  begin(Phase::small, std::string(kFirst));
+}
+
+std::optional<CodecChoice> CodecChooser::next(std::span<const float> update, Seconds wire, std::size_t wire_bytes) {
+  if (phase_ == Phase::settled) return std::nullopt;
+  const std::optional<Measured> measured = measure(wire, wire_bytes);
+  if (!measured) return std::nullopt;
+  if (phase_ == Phase::small) return after_small(update, *measured);
+  if (phase_ == Phase::trying) return judge(*measured);
+  if (measured->step < best_.step) best_ = *measured;
+  return decide(update, {.step = measured->step,
+                         .wire = measured->wire,
+                         .wire_bytes = measured->wire_bytes,
+                         .float_bytes = update.size_bytes(),
+                         .workers = workers_});
+}
+
+void CodecChooser::begin(Phase phase, const std::string& codec) {
+  phase_ = phase;
+  codec_ = codec;
+  skip_ = kSkipped;
+  steps_.clear();
+  wires_.clear();
+  last_.reset();
+}
+
+/// Nothing: not enough steps yet.
+std::optional<CodecChooser::Measured> CodecChooser::measure(Seconds wire, std::size_t wire_bytes) {
   const Instant now = clock_.now();
   const std::optional<Instant> before = std::exchange(last_, now);
-  if (!before || skip_-- > 0) return false;
-  steps_.push_back(now - *before);
+  if (!before) return std::nullopt;
+  const Seconds step = now - *before;
+  if (phase_ == Phase::plain && step > kPlainlySlower * best_.step) return Measured{codec_, step, wire, wire_bytes};
+  if (skip_-- > 0) return std::nullopt;
+  steps_.push_back(step);
   wires_.push_back(wire);
-  wire_bytes_ = wire_bytes;
-  return steps_.size() == kMeasured;
+  if (steps_.size() < kMeasured) return std::nullopt;
+  return Measured{codec_, median(steps_), median(wires_), wire_bytes};
+}
+
+/// Small messages make a link seem slower than it is: what they wait for on their way counts as if it were for bytes.
+std::optional<CodecChoice> CodecChooser::after_small(std::span<const float> update, const Measured& small) {
+  best_ = small;
+  PlainExchange plain{.wire = small.wire,
+                      .wire_bytes = small.wire_bytes,
+                      .float_bytes = update.size_bytes(),
+                      .workers = workers_};
+  const Seconds exchange = 2 * static_cast<double>(plain.float_bytes) / plain.bytes_per_s();
+  if (exchange < kHopeless * small.step) {
+    begin(Phase::plain, "none");
+    return std::nullopt;
+  }
+  plain.step = small.step - small.wire + exchange;
+  return decide(update, plain);
 }
 
 std::vector<CodecTrial> CodecChooser::try_all(std::span<const float> update) {
@@ -101,30 +148,23 @@ std::vector<CodecTrial> CodecChooser::try_all(std::span<const float> update) {
   return trials;
 }
 
-std::optional<CodecChoice> CodecChooser::decide(std::span<const float> update) {
-  const PlainExchange plain{.step = median(steps_),
-                            .wire = median(wires_),
-                            .wire_bytes = wire_bytes_,
-                            .float_bytes = update.size_bytes(),
-                            .workers = workers_};
+CodecChoice CodecChooser::decide(std::span<const float> update, const PlainExchange& plain) {
   choice_ = choose_codec(try_all(update), plain);
-  plain_step_ = plain.step;
-  phase_ = choice_.codec == "none" ? Phase::settled : Phase::trying;
-  steps_.clear();
-  wires_.clear();
-  skip_ = kSkipped;
-  last_ = clock_.now();  // trying took its time
+  begin(choice_.codec == best_.codec ? Phase::settled : Phase::trying, choice_.codec);
+  skip_ += 2 + kSkipped + static_cast<int>(kMeasured);  // others, for whom everyone waits, may still measure floats
   return choice_;
 }
 
-std::optional<CodecChoice> CodecChooser::judge() {
+std::optional<CodecChoice> CodecChooser::judge(const Measured& chosen) {
   phase_ = Phase::settled;
-  const Seconds step = median(steps_);
-  if (step <= (1 + kLeastGain) * plain_step_) return std::nullopt;
-  CodecChoice none{.codec = "none", .exchange = choice_.plain, .plain = choice_.plain, .bytes_per_s = choice_.bytes_per_s};
-  none.why = fmt::format("with {} a step took {} in place of {}", choice_.codec, milliseconds(step),
-                         milliseconds(plain_step_));
-  return none;
+  if (chosen.step <= (1 + kLeastGain) * best_.step) return std::nullopt;
+  codec_ = best_.codec;
+  CodecChoice back = choice_;
+  back.codec = codec_;
+  back.exchange = best_.wire;
+  back.why = fmt::format("with {} a step took {} in place of {}", chosen.codec, milliseconds(chosen.step),
+                         milliseconds(best_.step));
+  return back;
 }
 
 }  // namespace mangrove::train

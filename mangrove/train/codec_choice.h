@@ -19,10 +19,10 @@ struct CodecTrial {
   Seconds encode = 0, decode = 0;  // of one
 };
 
-/// How a worker and its server exchange updates and values as they are.
+/// What an exchange of updates and values as they are takes a worker and its server.
 struct PlainExchange {
-  Seconds step = 0;             // from one answer to the next, median
-  Seconds wire = 0;             // of that, messages on their way, both directions
+  Seconds step = 0;             // from one answer to the next
+  Seconds wire = 0;             // of an exchange that was measured, in whatever codec: messages on their way, both directions
   std::size_t wire_bytes = 0;   // that they had
   std::size_t float_bytes = 0;  // of an update
   std::size_t workers = 1;      // whose updates the server decodes one after the other
@@ -45,39 +45,52 @@ struct CodecChoice {
 /// of a step.
 CodecChoice choose_codec(std::span<const CodecTrial> trials, const PlainExchange& plain);
 
-/// A worker's side of `codec: auto`. It measures some steps without a codec, tries all candidates on an update of its
-/// own, takes the one that should be fastest, and goes back for good if the steps that follow take over three hundredths
-/// longer than the first ones did.
+/// A worker's side of `codec: auto`. It measures the link in small messages; where these leave it open, also in floats as
+/// they are, which on a slow link would take as long as many small ones. Then it tries all candidates on an update of its
+/// own, takes the one that should be fastest, and goes back for good to the fastest that was measured before if the steps
+/// that follow take over three hundredths longer.
 /// threads: one at a time.
 class CodecChooser {
  public:
   /// "none" first; all fit both directions.
   static std::span<const std::string_view> candidates();
   static bool is_candidate(std::string_view codec);
+  /// With which everyone begins: small in bytes and quick to make.
+  static std::string_view first();
 
   /// stream: of this worker's updates.
   CodecChooser(Clock& clock, codec::Stream stream, std::size_t workers);
 
-  /// An update is about to be sent. wire: that the last exchange took, for so many bytes. Returns which codec is used
-  /// from this update on, if that changes or was decided.
+  /// An update is about to be sent. wire: that the last exchange took, for so many bytes. Returns what was decided, if
+  /// anything.
   std::optional<CodecChoice> next(std::span<const float> update, Seconds wire, std::size_t wire_bytes);
+  /// Of this update.
+  const std::string& codec() const { return codec_; }
 
  private:
-  enum class Phase { plain, trying, settled };
-  bool measured(Seconds wire, std::size_t wire_bytes);
+  enum class Phase { small, plain, trying, settled };
+  /// Medians over some steps with one codec.
+  struct Measured {
+    std::string codec;
+    Seconds step = 0, wire = 0;
+    std::size_t wire_bytes = 0;
+  };
+  void begin(Phase phase, const std::string& codec);
+  std::optional<Measured> measure(Seconds wire, std::size_t wire_bytes);
+  std::optional<CodecChoice> after_small(std::span<const float> update, const Measured& small);
   std::vector<CodecTrial> try_all(std::span<const float> update);
-  std::optional<CodecChoice> decide(std::span<const float> update);
-  std::optional<CodecChoice> judge();
+  CodecChoice decide(std::span<const float> update, const PlainExchange& plain);
+  std::optional<CodecChoice> judge(const Measured& chosen);
 
   Clock& clock_;
   const codec::Stream stream_;
   const std::size_t workers_;
-  Phase phase_ = Phase::plain;
+  Phase phase_;
+  std::string codec_;
   int skip_;  // steps that are not counted
   std::optional<Instant> last_;
   std::vector<Seconds> steps_, wires_;
-  std::size_t wire_bytes_ = 0;
-  Seconds plain_step_ = 0;
+  Measured best_;  // so far
   CodecChoice choice_;
 };
 

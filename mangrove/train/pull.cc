@@ -32,10 +32,10 @@ void PullSender::forget(net::Rank rank) {
 
 /// "none": the values as they are.
 const std::string& PullSender::codec_of(net::Rank rank) const {
-  static const std::string kNone = "none";
+  static const std::string kFirst(CodecChooser::first());
   if (!text_.empty()) return text_;
   const auto found = chosen_.find(rank);
-  return found == chosen_.end() ? kNone : found->second;
+  return found == chosen_.end() ? kFirst : found->second;
 }
 
 /// What those who have `base` get to come to this version.

@@ -29,7 +29,7 @@ class PullSender {
   /// The body of this work, whose `copy` and `base` it fills in; the worker has the values when it has taken it.
   /// values: see Master; those of the work's version.
   std::string body(net::Rank to, Work& work, std::span<const float> values);
-  /// This worker has chosen; until then it gets the values as they are.
+  /// This worker uses it now; until it says so, CodecChooser::first().
   void use(net::Rank rank, const std::string& codec) { chosen_[rank] = codec; }
   /// Nobody knows what this worker has: next time it gets all values.
   void forget(net::Rank rank);

@@ -279,7 +279,7 @@ Status Worker::answer_update(const learn::BatchStats& stats, const Work& work) {
     Answer encoded = answer_with(stats);
     const WorkerCodecs::OnWire before{timer_.on_wire(), sent_bytes_ + received_bytes_};
     const double loss = stats.loss / static_cast<double>(stats.count);
-    MG_TRY(const std::string message, codecs_->encode(update, loss, before, encoded));
+    const std::string message = codecs_->encode(update, loss, before, encoded);
     answer(std::move(encoded), work.round(), work.states() ? states : std::span<const float>(), message);
   } else {
     answer(answer_with(stats), work.round(), flat_);

@@ -1,19 +1,23 @@
 #include "mangrove/train/worker_codecs.h"
 
+#include "mangrove/train/worker_momentum.h"
+
 namespace mangrove::train {
 
 Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, const Recipe& recipe,
                                                            const Graph& graph, net::RoleContext& context) {
-  std::unique_ptr<WorkerCodecs> codecs(new WorkerCodecs(job, recipe));
+  std::unique_ptr<WorkerCodecs> codecs(new WorkerCodecs);
   if (!has_server(job)) return codecs;
-  if (!is_plain(job.codec())) {
-    codecs->stream_ = push_stream(graph, job, context.endpoint.rank());
-    codecs->codec_ = is_auto(job) ? "none" : job.codec();
-    MG_TRY(codecs->push_, PushSender::create(codecs->codec_, job, recipe, codecs->stream_));
-  }
+  const codec::Stream stream = push_stream(graph, job, context.endpoint.rank());
   if (is_auto(job)) {
-    const auto workers = static_cast<std::size_t>(context.endpoint.size()) - 1;
-    codecs->chooser_.emplace(context.clock, codecs->stream_, workers);
+    codecs->stream_ = stream;
+    codecs->chooser_.emplace(context.clock, stream, static_cast<std::size_t>(context.endpoint.size()) - 1);
+    // without momentum this is error feedback
+    const float momentum = pushes_momentum(job, recipe) ? shared_momentum(recipe.optimizer) : 0.0f;
+    codecs->chosen_.emplace(nullptr, codec::MomentumOptions{.momentum = momentum},
+                            static_cast<std::size_t>(stream.elements()));
+  } else if (!is_plain(job.codec())) {
+    MG_TRY(codecs->push_, PushSender::create(job.codec(), job, recipe, stream));
   }
   if (!is_plain(job.codec_pull()) || is_auto(job)) codecs->pull_.emplace(job, graph);
   return codecs;
@@ -23,15 +27,14 @@ void WorkerCodecs::keep_states(std::span<const float> states) {
   if (pull_) pull_->keep_states(states);
 }
 
-Result<std::string> WorkerCodecs::encode(std::span<const float> update, double loss, const OnWire& before,
-                                         Answer& answer) {
-  if (chooser_) MG_RETURN_IF_ERROR(choose(update, before, answer));
-  return push_->encode(update, loss);
+std::string WorkerCodecs::encode(std::span<const float> update, double loss, const OnWire& before, Answer& answer) {
+  if (!chooser_) return push_->encode(update, loss);
+  choose(update, before, answer);
+  return chosen_->encode(update);
 }
 
-Status WorkerCodecs::choose(std::span<const float> update, const OnWire& before, Answer& answer) {
-  const std::optional<CodecChoice> choice = chooser_->next(update, before.seconds, before.bytes);
-  if (choice) {
+void WorkerCodecs::choose(std::span<const float> update, const OnWire& before, Answer& answer) {
+  if (const std::optional<CodecChoice> choice = chooser_->next(update, before.seconds, before.bytes)) {
     ChosenCodec& chosen = *answer.mutable_chosen();
     chosen.set_codec(choice->codec);
     chosen.set_exchange_s(choice->exchange);
@@ -39,12 +42,11 @@ Status WorkerCodecs::choose(std::span<const float> update, const OnWire& before,
     chosen.set_bytes_per_s(choice->bytes_per_s);
     chosen.set_why(choice->why);
   }
-  if (choice && choice->codec != codec_) {
-    codec_ = choice->codec;
-    MG_TRY(push_, PushSender::create(codec_, job_, recipe_, stream_));
+  if (chooser_->codec() != codec_) {
+    codec_ = chooser_->codec();
+    chosen_->use(codec::make_codec(codec_, stream_).value(), codec::find_codec(codec_).value()->is_sparse);
   }
   answer.set_codec(codec_);
-  return {};
 }
 
 }  // namespace mangrove::train

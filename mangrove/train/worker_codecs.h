@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "mangrove/codec/momentum_correction.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/codec_choice.h"
 #include "mangrove/train/pull.h"
@@ -32,27 +33,27 @@ class WorkerCodecs {
   void keep_states(std::span<const float> states);
 
   /// Whether updates are encoded: else they go as they are.
-  bool pushes() const { return push_.has_value(); }
+  bool pushes() const { return push_.has_value() || chosen_.has_value(); }
   /// What one exchange, of an update and the values after it, took on its way.
   struct OnWire {
     Seconds seconds = 0;
     std::size_t bytes = 0;
   };
   /// See PushSender. before: the exchange before this one. Fills in what the answer tells of the codec.
-  /// REQUIRES: pushes(). errors: those of PushSender::create.
-  Result<std::string> encode(std::span<const float> update, double loss, const OnWire& before, Answer& answer);
+  /// REQUIRES: pushes().
+  std::string encode(std::span<const float> update, double loss, const OnWire& before, Answer& answer);
 
  private:
-  WorkerCodecs(const TrainJob& job, const Recipe& recipe) : job_(job), recipe_(recipe) {}
-  Status choose(std::span<const float> update, const OnWire& before, Answer& answer);
+  WorkerCodecs() = default;
+  void choose(std::span<const float> update, const OnWire& before, Answer& answer);
 
-  const TrainJob& job_;
-  const Recipe recipe_;
-  codec::Stream stream_;  // of the updates
-  std::string codec_;     // of the updates
   std::optional<PushSender> push_;
   std::optional<PullReceiver> pull_;
-  std::optional<CodecChooser> chooser_;  // of `codec: auto`
+  // Of `codec: auto`:
+  codec::Stream stream_;  // of the updates
+  std::optional<CodecChooser> chooser_;
+  std::string codec_;  // in chosen_
+  std::optional<codec::MomentumCorrection> chosen_;
 };
 
 }  // namespace mangrove::train

@@ -80,6 +80,19 @@ TEST(MomentumCorrection, IsMomentumWhereEverythingIsSentButMasksIt) {
   }
 }
 
+TEST(MomentumCorrection, WhatOneCodecLeavesOutGoesOutWithTheNext) {
+  MomentumCorrection sender(make("top_k(0.01)"), {.momentum = 0}, kElements);
+  Random random(8);
+  std::vector<float> decoded(kElements), all(kElements), received(kElements);
+  for (int round = 0; round < 4; ++round) {
+    if (round == 3) sender.use(make("none"), false);
+    const std::vector<float> values = gradient(random, 1);
+    ASSERT_TRUE(sender.decode(sender.encode(values), decoded).ok());
+    for (std::size_t i = 0; i < kElements; ++i) all[i] += values[i], received[i] += decoded[i];
+  }
+  for (std::size_t i = 0; i < kElements; ++i) EXPECT_NEAR(received[i], all[i], 1e-5) << i;
+}
+
 TEST(MomentumCorrection, BeginsAnewAfterNumbersThatAreNone) {
   MomentumCorrection sender(make("top_k(0.01)"), {.momentum = 0.9f, .clip_norm = 5}, kElements);
   Random random(8);
