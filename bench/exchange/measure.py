@@ -117,14 +117,15 @@ def measure_lenet_links(args):
 
 
 def measure_resnet_links(args):
-    """An epoch of all images, from the time of a step; `auto` makes all steps."""
-    images, batch = 640 if args.quick else 50000, 32
+    """As many steps as an epoch of all 50,000 images has, from the time of a step; `auto` makes them all."""
+    batch, epochs, images = (32, 1, 640) if args.quick else (32, 5, 10000)
+    steps = epochs * math.ceil(images / batch / BOARDS)
 
     def seconds(rate, codec):
         if codec == "auto":
-            return over_links(args, rate, codec, "resnet-32", args.cifar10, "--epochs", 1, "--limit", images, "--batch", batch,
+            return over_links(args, rate, codec, "resnet-32", args.cifar10, "--epochs", epochs, "--limit", images, "--batch", batch,
                               "--validation", 0)["train_seconds"]
-        return math.ceil(images / batch / BOARDS) * step_seconds(args, rate, codec, "resnet-32", args.cifar10, batch, 12)
+        return steps * step_seconds(args, rate, codec, "resnet-32", args.cifar10, batch, 12)
 
     return measure_links(args, "resnet-32_seconds_per_epoch", seconds)
 
