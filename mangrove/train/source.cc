@@ -16,14 +16,19 @@ constexpr Bytes kSampleOverhead = 64;  // at most, of one in the cache
 
 }  // namespace
 
-Source::Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options)
-    : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options) {}
+Source::Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
+               bool reads_ahead)
+    : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options), reads_ahead_(reads_ahead) {}
 
 bool Source::has(const Samples& samples) const {
   return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size(); });
 }
 
 Status Source::prepare(const Samples& samples, std::int64_t epoch) {
+  return reads_ahead_ ? request(samples, epoch) : Status();
+}
+
+Status Source::request(const Samples& samples, std::int64_t epoch) {
   if (ahead_ == samples && ahead_epoch_ == epoch) return {};
   if (ahead_) MG_RETURN_IF_ERROR(loader_.next());
   loader_.request(samples, static_cast<std::uint64_t>(epoch));
@@ -33,7 +38,7 @@ Status Source::prepare(const Samples& samples, std::int64_t epoch) {
 }
 
 Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
-  MG_RETURN_IF_ERROR(prepare(samples, epoch));
+  MG_RETURN_IF_ERROR(request(samples, epoch));
   ahead_.reset();
   return loader_.next();
 }
@@ -45,24 +50,32 @@ Bytes sample_cache(const TrainJob& job, const data::Dataset& train) {
   return cache / sample < train.size() ? cache : sample * train.size();
 }
 
-Result<std::unique_ptr<Sources>> Sources::open(const TrainJob& job, const net::RoleContext& context) {
+Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_folder) {
+  const auto open_split = [&](data::Split split) { return data::open_dataset(job.data(), split, data_folder); };
+  Splits splits;
+  MG_TRY(splits.train, open_split(data::Split::train));
+  MG_TRY(splits.test, open_split(data::Split::test));
+  auto validation = open_split(data::Split::validation);
+  if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
+  if (validation.ok()) splits.validation = *std::move(validation);
+  return splits;
+}
+
+Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, const Splits& splits,
+                                                 const net::RoleContext& context) {
   auto sources = std::make_unique<Sources>();
-  const auto open_split = [&](data::Split split) { return data::open_dataset(job.data(), split, context.data_folder); };
-  MG_TRY(auto train, open_split(data::Split::train));
-  MG_TRY(auto test, open_split(data::Split::test));
+  const bool reads_ahead = context.bench == nullptr;
   data::LoaderOptions options{.batch = job.batch(), .workers = context.threads, .seed = job.seed()};
   if (!job.augment().empty()) {
-    MG_TRY(options.augmentation, data::Augmentation::create(job.augment(), *train).context("augment"));
+    MG_TRY(options.augmentation, data::Augmentation::create(job.augment(), *splits.train).context("augment"));
     sources->augmentation_ = options.augmentation->text();
   }
-  sources->test_.emplace(std::move(test), job.limit(), options);
-  auto validation = open_split(data::Split::validation);
-  if (validation.ok()) sources->validation_.emplace(std::move(*validation), job.limit(), options);
-  if (!validation.ok() && validation.code() != Code::not_found) return validation.error();
+  sources->test_.emplace(splits.test, job.limit(), options, reads_ahead);
+  if (splits.validation != nullptr) sources->validation_.emplace(splits.validation, job.limit(), options, reads_ahead);
   options.training = true;
   options.batch = most_in_batch(job);
-  options.cache = sample_cache(job, *train);
-  sources->train_.emplace(std::move(train), job.limit(), options);
+  options.cache = sample_cache(job, *splits.train);
+  sources->train_.emplace(splits.train, job.limit(), options, reads_ahead);
   MG_TRY(const DataSplit split, parse_split(job.split()));
   sources->tells_labels_ = split.kind != DataSplit::Kind::iid;
   MG_TRY(const std::uint32_t window, shuffle_window(job));

@@ -20,8 +20,9 @@ class Source {
  public:
   using Samples = std::vector<std::uint32_t>;
 
-  /// limit: as of data::first_samples.
-  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options);
+  /// limit: as of data::first_samples. reads_ahead: else prepare() does nothing.
+  Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
+         bool reads_ahead);
 
   const data::Dataset& dataset() const { return *dataset_; }
   std::int64_t size() const { return dataset_->size(); }
@@ -34,8 +35,11 @@ class Source {
   Result<data::Batch> take(const Samples& samples, std::int64_t epoch);
 
  private:
+  Status request(const Samples& samples, std::int64_t epoch);
+
   std::shared_ptr<const data::Dataset> dataset_;
   data::Loader loader_;
+  const bool reads_ahead_;
   std::optional<Samples> ahead_;
   std::int64_t ahead_epoch_ = 0;
 };
@@ -47,8 +51,16 @@ Bytes sample_cache(const TrainJob& job, const data::Dataset& train);
 /// The splits of a job's data set, as a worker reads them. threads: one at a time.
 class Sources {
  public:
-  /// errors: those of data::open_dataset and data::Augmentation::create.
-  static Result<std::unique_ptr<Sources>> open(const TrainJob& job, const net::RoleContext& context);
+  using Dataset = std::shared_ptr<const data::Dataset>;
+  struct Splits {
+    Dataset train, validation, test;  // validation: null where the data set has none
+  };
+  /// Of the job's data set. errors: those of data::open_dataset.
+  static Result<Splits> open(const TrainJob& job, const fs::path& data_folder);
+  /// Where devices share them, nothing is read ahead: another one's samples come between.
+  /// errors: those of data::Augmentation::create.
+  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, const Splits& splits,
+                                                 const net::RoleContext& context);
 
   Source& train() { return *train_; }
   /// The one that the samples of this work are of.
