@@ -52,6 +52,7 @@ Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, Workb
     const LocalSteps& steps;
     ~Turns() { bench.forget(steps); }
   } turns{bench, *this};
+  laid_aside_.clear();
   return make_steps(work, bench, timer);
 }
 
@@ -77,7 +78,7 @@ Result<std::optional<learn::BatchStats>> LocalSteps::make_steps(const Work& work
     stats += replica->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
     optimizer_->step(work.learning_rates(static_cast<int>(i)), ++steps_, context_.threads);
     if (i + 1 == all.size()) {
-      move_out(*replica);
+      read(*replica, values_);
       break;
     }
     MG_TRY(const bool interrupted, is_interrupted());
@@ -87,17 +88,24 @@ Result<std::optional<learn::BatchStats>> LocalSteps::make_steps(const Work& work
   return std::optional(stats);
 }
 
-void LocalSteps::move_out(learn::Replica& replica) {
+void LocalSteps::read(learn::Replica& replica, std::vector<float>& values) {
   const auto parameters = static_cast<std::size_t>(replica.parameter_elements());
-  replica.read_parameters(std::span(values_).first(parameters));
-  replica.read_states(std::span(values_).subspan(parameters));
+  values.resize(parameters + static_cast<std::size_t>(replica.state_elements()));
+  replica.read_parameters(std::span(values).first(parameters));
+  replica.read_states(std::span(values).subspan(parameters));
+}
+
+/// Where it goes on from its own values, those of the last work stay until this one is done.
+void LocalSteps::move_out(learn::Replica& replica) {
+  read(replica, job_.strategy() == "gossip" ? laid_aside_ : values_);
 }
 
 /// With the optimizer, which works on the replica's own buffers: there is a new one after each evaluation.
 Status LocalSteps::move_in(learn::Replica& replica) {
   const auto elements = static_cast<std::size_t>(replica.parameter_elements());
-  replica.write_parameters(std::span(values_).first(elements));
-  replica.write_states(std::span(values_).subspan(elements));
+  const std::span<const float> values = laid_aside_.empty() ? values_ : laid_aside_;
+  replica.write_parameters(values.first(elements));
+  replica.write_states(values.subspan(elements));
   const std::vector<bool> spared = learn::spared_from_decay(replica.graph());
   std::vector<learn::Optimizer::Parameter> parameters;
   for (const auto& view : replica.execution().parameters())

@@ -48,13 +48,14 @@ class LocalSteps final : private Workbench::Tenant {
   Result<std::optional<learn::BatchStats>> make_steps(const Work& work, Workbench& bench, StepTimer& timer);
   Status move_in(learn::Replica& replica) override;
   void move_out(learn::Replica& replica) override;
+  void read(learn::Replica& replica, std::vector<float>& values);
   Result<bool> is_interrupted();
   void tell_leader(std::uint64_t round, std::int64_t done);
 
   const learn::OptimizerOptions optimizer_options_;
   const TrainJob& job_;
   net::RoleContext& context_;
-  std::vector<float> values_;
+  std::vector<float> values_, laid_aside_;  // laid aside: those of a run that goes on, while others compute
   std::optional<learn::Optimizer> optimizer_;
   std::int64_t steps_ = 0;  // of the optimizer
   Instant last_told_;

@@ -8,7 +8,6 @@
 #include "tests/sim/in_child.h"
 #include "tests/train/training_job.h"
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/sim/simulation.h"
@@ -28,7 +27,7 @@ inline World boards(std::size_t count) {
   return world;
 }
 
-/// {"status": "ok", "message", "result": as the job reports it, "parameters": of its model, "log", "peak": bytes}
+/// {"status": "ok", "message", "result": as the job reports it, "parameters": of its model, "log"}
 inline nlohmann::json simulated(const train::TrainJob& train, const World& world, std::vector<Fault> faults = {},
                                 Seconds limit = 0, bool is_modelled = false) {
   const std::string text = in_child([&] {
@@ -47,7 +46,6 @@ inline nlohmann::json simulated(const train::TrainJob& train, const World& world
     const Status ended = simulate(job, world, std::move(options));
     if (!ended.ok()) outcome.update({{"status", code_name(ended.code())}, {"message", ended.error().message}});
     outcome["log"] = std::move(log);
-    outcome["peak"] = peak_resident_memory();
     return outcome.dump();
   });
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
