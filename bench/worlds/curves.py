@@ -30,8 +30,8 @@ METHODS = {
 
 
 def seconds_to(goal, validations):
-    """To the end of the first epoch whose validation has the accuracy; without one, infinite."""
-    return min((line["train_seconds"] for line in validations if line["validation_accuracy"] >= goal), default=float("inf"))
+    """To the end of the first epoch whose validation has the accuracy; without one, None."""
+    return min((line["train_seconds"] for line in validations if line["validation_accuracy"] >= goal), default=None)
 
 
 def measure(simulate, quick, plot_file):
@@ -45,6 +45,8 @@ def measure(simulate, quick, plot_file):
                 key = (method, *point.values())
                 if key not in known:
                     known[key] = seconds_to(GOAL, simulate(world(point), job, *flags(point["devices"]))["validations"])
+                if known[key] is None:
+                    continue
                 name = method.replace(" + ", "_").replace(" ", "_")
                 figures.append(fig.figure(f"seconds_to_97_{axis}_{value}_{name}", [known[key]], "s", better="lower"))
                 lines.setdefault((axis, method), []).append((value, known[key]))
@@ -59,7 +61,7 @@ def draw(lines, plot_file):
     chart, panels = pyplot.subplots(1, len(AXES), figsize=(13, 4), sharey=True)
     for panel, (axis, (label, _)) in zip(panels, AXES.items()):
         for method in METHODS:
-            panel.plot(*zip(*lines[axis, method]), marker="o", label=method)
+            panel.plot(*zip(*lines.get((axis, method), [(1, float("nan"))])), marker="o", label=method)
         panel.set(xscale="log", yscale="log", xlabel=label)
         panel.grid(True, which="both", alpha=0.3)
     panels[0].set_ylabel(f"virtual seconds to {100 * GOAL:g} %")
