@@ -10,7 +10,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
 # oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata"
-bench="python3 python3-torch libbenchmark-dev"
+bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 packages=""
 for purpose in "$@"; do

@@ -29,6 +29,8 @@ std::string render_node(const json& n) {
 
 /// epoch 3: loss 0.0912, accuracy 97.21 %; validation: loss 0.0801, accuracy 97.60 % (best so far)
 std::string render_epoch(const json& e) {
+  if (!e.contains("loss"))
+    return fmt::format("epoch {}: {}", e.value("epoch", 0), format_seconds(number(e, "train_seconds")));
   std::string line = fmt::format("epoch {}: loss {:.4f}, accuracy {:.2f} %", e.value("epoch", 0), number(e, "loss"),
                                  100 * number(e, "accuracy"));
   if (!e.contains("validation_loss")) return line;

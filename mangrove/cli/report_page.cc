@@ -75,9 +75,11 @@ std::string figure(const std::string& name, const std::string& value) {
 
 std::string train_figures(const json& result) {
   const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
-  std::string html = "<dl>" + figure("test accuracy", percent("accuracy")) +
-                     figure("test loss", fmt::format("{:.4f}", number(result, "test_loss").value_or(0))) +
-                     figure("macro F1", percent("macro_f1"));
+  std::string html = "<dl>";
+  if (number(result, "accuracy"))  // none where computing was modelled
+    html += figure("test accuracy", percent("accuracy")) +
+            figure("test loss", fmt::format("{:.4f}", number(result, "test_loss").value_or(0))) +
+            figure("macro F1", percent("macro_f1"));
   if (number(result, "best_epoch"))
     html += figure("best validation", fmt::format("{} (epoch {})", percent("best_validation_accuracy"),
                                                   result["best_epoch"].get<std::int64_t>()));

@@ -40,7 +40,7 @@ Result<json> read_results(const fs::path& path) {
   MG_TRY(const std::string text, read_file(path));
   json summary = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object()) return make_error(Code::data_loss, path.string() + ": expected a JSON object");
-  if (!summary.contains("accuracy")) return summary;
+  if (!summary.contains("model")) return summary;
   return json{{summary.contains("stages") ? "infer" : "train", std::move(summary)}};
 }
 

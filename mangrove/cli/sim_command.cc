@@ -23,11 +23,13 @@ struct State {
   InferSettings infer;
   std::string world_file, job_file, fault_file;
   std::optional<std::uint64_t> fault_seed;
+  std::string compute = "real";
   Seconds fault_window = 60, time_limit = 0;
   Overrides overrides, sim_overrides;
 
   Keys sim_keys() {
     Keys keys;
+    keys.add("compute", compute, "real, or modelled: only the time is simulated, nothing is learnt; for 10,000 devices");
     keys.add_seconds("fault_window", fault_window, "faults of --fault-seed begin within so much virtual time");
     keys.add_seconds("time_limit", time_limit, "virtual time after which the job is given up; 0: none");
     return keys;
@@ -60,8 +62,8 @@ Status read_job(State& state) {
   return apply_overrides(state.overrides, state.train.keys());
 }
 
-Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& world, std::uint64_t seed) {
-  std::vector<sim::Fault> faults = sim::draw_absences(world, seed);
+Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& world) {
+  std::vector<sim::Fault> faults;
   const auto add = [&](const std::vector<sim::Fault>& more) { faults.insert(faults.end(), more.begin(), more.end()); };
   if (!state.fault_file.empty()) {
     MG_TRY(const std::vector<sim::Fault> given, sim::load_faults(state.fault_file, world));
@@ -75,8 +77,11 @@ Status run(State& state, CommandContext& context) {
   MG_TRY(const sim::World world, sim::load_world(state.world_file));
   MG_RETURN_IF_ERROR(read_job(state));
   MG_RETURN_IF_ERROR(apply_overrides(state.sim_overrides, state.sim_keys()));
+  if (state.compute != "real" && state.compute != "modelled")
+    return make_error(Code::invalid_argument, "compute: must be real or modelled, got '" + state.compute + "'");
+  const bool is_modelled = state.compute == "modelled";
   const auto seed = static_cast<std::uint64_t>(state.train.seed);
-  MG_TRY(const std::vector<sim::Fault> faults, faults_of(state, world, seed));
+  MG_TRY(const std::vector<sim::Fault> faults, faults_of(state, world));
   MG_TRY(RunFolder folder, RunFolder::create(state.train.run_dir, "sim"));
   MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", state.train.keys())));
   const fs::path events_path = folder.path() / "events.jsonl";
@@ -90,17 +95,20 @@ Status run(State& state, CommandContext& context) {
                           .limit = state.time_limit,
                           .stop = context.stop,
                           .report = report,
-                          .log = [&](std::string_view line) { events << line << '\n'; }});
+                          .log = [&](std::string_view line) { events << line << '\n'; },
+                          .is_modelled = is_modelled});
   };
   ClusterSession no_cluster(context.output.quiet);
   JobContext job{no_cluster, folder, context.output, context.stop};
   MG_TRY(json result, run_train(state.train, job, simulate));
   events.flush();
   if (!events) return make_error(Code::resource_exhausted, events_path.string() + ": cannot write");
+  if (is_modelled) result.erase("model_file");
   result["world"] = state.world_file;
   result["devices"] = world.devices.size() - 1;
   result["events_file"] = events_path.string();
-  const std::string summary = "Simulated: times are virtual\n" + summary_table({{"train", result}});
+  const std::string learnt = is_modelled ? ", and nothing was learnt" : "";
+  const std::string summary = "Simulated: times are virtual" + learnt + "\n" + summary_table({{"train", result}});
   MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
   MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(result, summary + "run folder: " + folder.path().string() + "\n", context.output);
@@ -124,6 +132,7 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --strategy all_reduce --seed 7 --json\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --faults examples/worlds/faults.yaml\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --fault-seed 3 --fault-window 5s\n"
+      "  mangrove sim examples/worlds/global.yaml examples/worlds/global-job.yaml --compute modelled\n"
       "The same files and seed give the same run, bit for bit. The run folder gets what `mangrove train` leaves "
       "there,\n"
       "and events.jsonl. docs/simulation.md explains world and fault files.");

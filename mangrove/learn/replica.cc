@@ -119,8 +119,8 @@ Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, s
   output_ = graph.outputs()[0];
   classes_ = static_cast<std::int32_t>(graph.value(output_).shape[1]);
   parameter_elements_ = graph.parameter_elements();
-  constexpr double kPasses = 3;  // forward, gradients of inputs, gradients of weights
-  sample_flops_ = 2.0 * static_cast<double>(multiply_adds(graph, 1)) * (options.mode == Mode::training ? kPasses : 1);
+  sample_flops_ =
+      2.0 * static_cast<double>(multiply_adds(graph, 1)) * (options.mode == Mode::training ? kTrainingPasses : 1);
   for (const std::string& state : states_) state_elements_ += graph.value(state).shape.elements();
   if (options.mode != Mode::training) return;
   views_ = execution_->parameters();

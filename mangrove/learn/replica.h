@@ -14,6 +14,8 @@
 
 namespace mangrove::learn {
 
+constexpr double kTrainingPasses = 3;  // forward, gradients of inputs, gradients of weights: each takes as many FLOP
+
 struct ReplicaOptions {
   std::int64_t batch = 64;
   /// Rows that go through the network at once; 0: the whole batch. Fewer take less memory: the gradients of the parts

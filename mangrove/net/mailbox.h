@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/mutex.h"
@@ -16,13 +18,17 @@ namespace mangrove::net {
 /// threads: any thread may call any method.
 class Mailbox {
  public:
-  Mailbox(Rank owner, Members members);
+  Mailbox(Rank owner, std::shared_ptr<const Members> members);  // shared, where many endpoints are in one process
+  Mailbox(Rank owner, Members members) : Mailbox(owner, std::make_shared<const Members>(std::move(members))) {}
 
   void deliver(Message message);  // dropped after cancel(), or if it comes from a rank that is gone
   /// As Endpoint::recv_any(). cost: O(tags * ranks in `from` * log of the (tag, sender) pairs that wait), however many
-  /// messages wait.
+  /// messages wait; of ascending ranks no more than O(pairs * log of the ranks) to find one.
   Result<Message> recv(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline);
-  void set_members(Members members);  // ignored if it is older than what is known
+  /// What recv() would return at once; nothing: it would wait.
+  std::optional<Result<Message>> poll(const RankSet& from, const std::vector<Tag>& tags);
+  void set_members(std::shared_ptr<const Members> members);  // ignored if it is older than what is known
+  void set_members(Members members) { set_members(std::make_shared<const Members>(std::move(members))); }
   Members members() const;
   bool alive(Rank rank) const;
   int size() const;  // of the job, ranks that are gone included
@@ -35,6 +41,7 @@ class Mailbox {
   };
   using Senders = std::map<Rank, std::deque<Waiting>>;  // no deque is empty
 
+  std::optional<Result<Message>> outcome(const RankSet& from, const std::vector<Tag>& tags) MG_REQUIRES(mutex_);
   std::optional<Message> take(const RankSet& from, const std::vector<Tag>& tags) MG_REQUIRES(mutex_);
   /// Why no message from the set can come any more, if so.
   std::optional<Error> gone(const RankSet& from) const MG_REQUIRES(mutex_);
@@ -45,7 +52,7 @@ class Mailbox {
   Condition changed_;
   std::map<Tag, Senders> waiting_ MG_GUARDED_BY(mutex_);  // no map of senders is empty
   std::uint64_t arrived_ MG_GUARDED_BY(mutex_) = 0;
-  Members members_ MG_GUARDED_BY(mutex_);
+  std::shared_ptr<const Members> members_ MG_GUARDED_BY(mutex_);
   bool cancelled_ MG_GUARDED_BY(mutex_) = false;
 };
 

@@ -1,11 +1,10 @@
-#include <algorithm>
-
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::net {
 
 bool Members::alive(Rank rank) const {
-  return std::ranges::any_of(all, [rank](const Member& member) { return member.rank == rank && member.alive; });
+  const auto place = static_cast<std::size_t>(rank);
+  return rank >= 0 && place < all.size() && all[place].alive;
 }
 
 RankSet Members::alive_ranks() const {

@@ -12,8 +12,6 @@ const char* purpose_name(Purpose purpose) {
       return "gradients";
     case Purpose::activations:
       return "activations";
-    case Purpose::data:
-      return "data";
   }
   return "unknown";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <any>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -42,6 +43,9 @@ struct RoleContext {
   /// Memory of this device's process before it plays the role, where it cannot be measured: simulated devices share a
   /// process.
   std::optional<Bytes> resident = {};
+  /// Of simulated devices: where roles of devices that are alike leave for each other what none of them has to keep, one
+  /// thing for all of them. One role runs at a time, others only while it waits or in computing(). Null: it is alone.
+  std::any* bench = nullptr;
 };
 
 }  // namespace mangrove::net

@@ -1,5 +1,6 @@
 #include "mangrove/sim/endpoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <utility>
@@ -8,50 +9,62 @@ namespace mangrove::sim {
 
 namespace s4u = simgrid::s4u;
 
-SimEndpoint::SimEndpoint(net::Rank rank, const net::Members& members, Post post)
+SimEndpoint::SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of)
     : rank_(rank),
-      mailbox_(rank, members),
+      mailbox_(rank, std::move(members)),
       post_(std::move(post)),
+      size_of_(std::move(size_of)),
       mutex_(s4u::Mutex::create()),
       changed_(s4u::ConditionVariable::create()) {}
 
 void SimEndpoint::send(net::Rank to, net::Tag tag, std::string payload) {
   MG_CHECK_MSG(to >= 0 && to < size(), "rank " + std::to_string(to) + " of " + std::to_string(size()));
-  meter_.sent(to, tag, payload.size());
-  post_(to, {rank_, tag, std::move(payload)});
+  net::Message message{rank_, tag, std::move(payload)};
+  meter_.sent(to, tag, size_of_(message));
+  if (to == rank_) return post_(to, std::move(message));
+  outbox_.emplace_back(to, std::move(message));
+}
+
+void SimEndpoint::flush() {
+  while (!outbox_.empty()) {
+    auto [to, message] = std::move(outbox_.front());
+    outbox_.pop_front();
+    post_(to, std::move(message));
+  }
 }
 
 Result<net::Message> SimEndpoint::recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
                                            Deadline deadline) {
-  const auto look = [&] { return mailbox_.recv(from, tags, Deadline{}); };
-  Result<net::Message> message = look();
-  const auto is_silent = [&] { return !message.ok() && message.code() == Code::deadline_exceeded; };
-  if (!is_silent() || deadline - clock_.now() <= kPrecision) return message;
-  const std::unique_lock<s4u::Mutex> lock(*mutex_);
-  // taking the lock let others run
-  for (message = look(); is_silent(); message = look()) {
-    const Seconds left = deadline - clock_.now();
-    if (left <= kPrecision) break;
-    is_waiting_ = true;
-    if (std::isinf(left)) {
-      changed_->wait(lock);
-    } else {
-      changed_->wait_for(lock, left);
+  Found found = mailbox_.poll(from, tags);
+  if (!found && deadline - clock_.now() > kPrecision) {
+    flush();
+    const std::unique_lock<s4u::Mutex> lock(*mutex_);
+    // others ran meanwhile
+    for (found = mailbox_.poll(from, tags); !found; found = mailbox_.poll(from, tags)) {
+      const Seconds left = deadline - clock_.now();
+      if (left <= kPrecision) break;
+      waits_for_ = &from;
+      if (std::isinf(left)) {
+        changed_->wait(lock);
+      } else {
+        changed_->wait_for(lock, left);
+      }
+      waits_for_ = nullptr;
     }
-    is_waiting_ = false;
   }
-  return message;
+  return found ? *std::move(found) : mailbox_.recv(from, tags, Deadline{});
 }
 
 void SimEndpoint::deliver(net::Message message) {
-  meter_.received(message.from, message.tag, message.payload.size());
+  meter_.received(message.from, message.tag, size_of_(message));
   mailbox_.deliver(std::move(message));
   wake();
 }
 
-void SimEndpoint::set_members(const net::Members& members) {
+void SimEndpoint::set_members(const std::shared_ptr<const net::Members>& members) {
   mailbox_.set_members(members);
-  wake();
+  const auto is_gone = [&](net::Rank rank) { return !members->alive(rank); };  // any rank, as a number, is none
+  if (waits_for_ != nullptr && std::any_of(waits_for_->begin(), waits_for_->end(), is_gone)) wake();
 }
 
 void SimEndpoint::cancel() {
@@ -60,7 +73,7 @@ void SimEndpoint::cancel() {
 }
 
 void SimEndpoint::wake() {
-  if (is_waiting_) changed_->notify_all();
+  if (waits_for_ != nullptr) changed_->notify_all();
 }
 
 }  // namespace mangrove::sim

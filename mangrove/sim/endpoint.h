@@ -1,8 +1,12 @@
 #pragma once
 
+#include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/net/endpoint.h"
@@ -12,13 +16,16 @@
 
 namespace mangrove::sim {
 
-/// A rank's endpoint in the simulated world: it waits in virtual time. threads: actors of SimGrid.
+/// A rank's endpoint in the simulated world: it waits in virtual time, and others run only while it does: send() leaves
+/// a message behind for flush(). threads: actors of SimGrid.
 class SimEndpoint final : public net::Endpoint {
  public:
   using Post = std::function<void(net::Rank to, net::Message message)>;
 
-  /// post: brings a message on its way to the endpoint of its rank.
-  SimEndpoint(net::Rank rank, const net::Members& members, Post post);
+  using SizeOf = std::function<std::size_t(const net::Message&)>;
+
+  /// post: brings a message on its way to the endpoint of its rank. size_of: its bytes.
+  SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of);
 
   net::Rank rank() const override { return rank_; }
   int size() const override { return mailbox_.size(); }
@@ -31,20 +38,25 @@ class SimEndpoint final : public net::Endpoint {
   net::Members members() const override { return mailbox_.members(); }
   net::Traffic traffic() const override { return meter_.read(); }
   void cancel() override;
+  /// What was sent goes on its way: before time passes. By the rank's own actor, as send() and recv().
+  void flush();
 
   /// It has come.
   void deliver(net::Message message);
-  void set_members(const net::Members& members);
+  void set_members(const std::shared_ptr<const net::Members>& members);
 
  private:
+  using Found = std::optional<Result<net::Message>>;
   void wake();
 
   const net::Rank rank_;
   net::Mailbox mailbox_;  // asked for what is there already: it would wait in real time
   net::TrafficMeter meter_;
   const Post post_;
+  const SizeOf size_of_;
   VirtualClock clock_;
-  bool is_waiting_ = false;
+  std::deque<std::pair<net::Rank, net::Message>> outbox_;
+  const net::RankSet* waits_for_ = nullptr;  // while it waits
   simgrid::s4u::MutexPtr mutex_;  // taken by the one who waits only; see Timeline
   simgrid::s4u::ConditionVariablePtr changed_;
 };

@@ -8,14 +8,13 @@
 
 #include "mangrove/base/keys.h"
 #include "mangrove/base/nearest.h"
-#include "mangrove/base/random.h"
 #include "mangrove/base/section_file.h"
 
 namespace mangrove::sim {
 namespace {
 
 constexpr FaultKind kKinds[] = {FaultKind::crash, FaultKind::freeze, FaultKind::partition, FaultKind::slow_link};
-constexpr Seconds kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay;
+constexpr Seconds kHour = 3600, kDay = 24 * kHour;
 
 Result<FaultKind> kind_named(const std::string& name) {
   std::vector<std::string> names;
@@ -54,33 +53,23 @@ Status add_region(const World& world, const std::string& name, Fault& fault) {
   return {};
 }
 
-/// -1: never.
-Seconds exponential(Random& random, double per_second) {
-  return per_second > 0 ? -std::log(1 - random.uniform()) / per_second : -1;
+/// So many of them leave within an hour; the rest follows from the exponential distribution.
+double leaves_per_second(const Device& device) {
+  return device.churn >= 1 ? 5 / kHour : -std::log(1 - device.churn) / kHour;
 }
 
-void add_churn(const World& world, std::size_t device, Random random, std::vector<Fault>& faults) {
-  const Device& its = world.devices[device];
-  // so many of them leave within an hour; the rest follows from the exponential distribution
-  const double rate = its.churn >= 1 ? 5 / kHour : -std::log(1 - its.churn) / kHour;
-  for (Seconds now = 0; now < kWeek;) {
-    const Seconds stays = exponential(random, rate);
-    if (stays < 0) return;
-    const Seconds away = exponential(random, 1 / its.away);
-    faults.push_back({.devices = {device}, .at = now + stays, .duration = away});
-    now += stays + away;
-  }
+Seconds night_of(const Device& device) {
+  return kDay - (device.to - device.from) * kHour;
 }
 
-void add_nights(const World& world, std::size_t device, std::vector<Fault>& faults) {
+/// The one that it begins with, or the first one that comes.
+std::optional<Fault> first_night(const World& world, std::size_t device) {
   const Device& its = world.devices[device];
-  const Seconds night = kDay - (its.to - its.from) * kHour;
-  if (night <= 0) return;
-  const double hour = world.regions[its.region].hour;
-  for (Seconds falls = (its.to - hour) * kHour - kDay; falls < kWeek; falls += kDay)
-    if (falls + night > 0)
-      faults.push_back(
-          {.devices = {device}, .at = std::max(falls, 0.0), .duration = falls + night - std::max(falls, 0.0)});
+  const Seconds night = night_of(its);
+  if (night <= 0) return std::nullopt;
+  Seconds falls = (its.to - world.regions[its.region].hour) * kHour - kDay;
+  while (falls + night <= 0) falls += kDay;
+  return Fault{.devices = {device}, .at = std::max(falls, 0.0), .duration = falls + night - std::max(falls, 0.0)};
 }
 
 }  // namespace
@@ -153,13 +142,34 @@ std::vector<Fault> draw_faults(const World& world, std::uint64_t seed, Seconds w
   return faults;
 }
 
-std::vector<Fault> draw_absences(const World& world, std::uint64_t seed) {
-  std::vector<Fault> faults;
-  for (std::size_t device = 1; device < world.devices.size(); ++device) {
-    add_churn(world, device, Random(seed).fork(device), faults);
-    add_nights(world, device, faults);
+Absences::Absences(const World& world, std::size_t device, std::uint64_t seed)
+    : device_(device),
+      random_(Random(seed).fork(device)),
+      leaves_per_second_(leaves_per_second(world.devices[device])),
+      comes_per_second_(1 / world.devices[device].away),
+      night_(night_of(world.devices[device])),
+      by_night_(first_night(world, device)) {
+  draw_churn(0);
+}
+
+void Absences::draw_churn(Seconds after) {
+  if (leaves_per_second_ <= 0) return;
+  const auto draw = [&](double per_second) { return -std::log(1 - random_.uniform()) / per_second; };
+  const Seconds leaves = after + draw(leaves_per_second_);
+  by_churn_ = Fault{.devices = {device_}, .at = leaves, .duration = draw(comes_per_second_)};
+}
+
+std::optional<Fault> Absences::next() {
+  const bool is_churn = by_churn_ && (!by_night_ || by_churn_->at <= by_night_->at);
+  const std::optional<Fault> next = is_churn ? by_churn_ : by_night_;
+  if (is_churn) {
+    draw_churn(next->at + next->duration);
+  } else if (next) {
+    const Seconds ends = next->at + next->duration;
+    by_night_->at = ends + kDay - night_;
+    by_night_->duration = night_;
   }
-  return faults;
+  return next;
 }
 
 }  // namespace mangrove::sim

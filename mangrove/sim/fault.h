@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "mangrove/base/random.h"
 #include "mangrove/sim/world.h"
 
 namespace mangrove::sim {
@@ -34,7 +36,21 @@ Result<std::vector<Fault>> load_faults(const fs::path& path, const World& world)
 /// first device is spared that, so that somebody is left.
 std::vector<Fault> draw_faults(const World& world, std::uint64_t seed, Seconds within);
 
-/// The comings and goings that the world's devices are given: churn and the hours of the day, for a week.
-std::vector<Fault> draw_absences(const World& world, std::uint64_t seed);
+/// The comings and goings that the world gives one of its devices: churn and the hours of the day, drawn one by one.
+class Absences {
+ public:
+  Absences(const World& world, std::size_t device, std::uint64_t seed);
+  /// The next one, a crash, in the order of time. Nothing: it stays.
+  std::optional<Fault> next();
+
+ private:
+  void draw_churn(Seconds after);
+
+  const std::size_t device_;
+  Random random_;
+  const double leaves_per_second_, comes_per_second_;
+  const Seconds night_;
+  std::optional<Fault> by_churn_, by_night_;  // the next of each
+};
 
 }  // namespace mangrove::sim

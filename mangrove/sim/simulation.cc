@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/sim/modelled.h"
 #include "mangrove/sim/virtual_cluster.h"
 
 namespace mangrove::sim {
@@ -54,8 +55,12 @@ void set_up_simgrid() {
 
 Status simulate(const cluster::Job& job, const World& world, SimulationOptions options) {
   if (s4u::Engine::has_instance()) return make_error(Code::failed_precondition, "a process can simulate only once");
+  cluster::Job played = job;
+  if (options.is_modelled) {
+    MG_TRY(played, model(job, options));
+  }
   set_up_simgrid();
-  VirtualCluster cluster(job, world, std::move(options));
+  VirtualCluster cluster(played, world, std::move(options));
   return cluster.run();
 }
 

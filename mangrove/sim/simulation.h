@@ -16,14 +16,16 @@ namespace mangrove::sim {
 
 struct SimulationOptions {
   std::vector<Fault> faults = {};
-  std::uint64_t seed = 1;     // of jitter and stragglers
+  std::uint64_t seed = 1;     // of jitter, stragglers, and of who comes and goes
   fs::path data_folder = {};  // of all devices
   Seconds limit = 0;          // of virtual time, after which the job is given up; 0: none
   std::stop_token stop = {};
   Reporter report = [](Report) {};  // as of a real job, in virtual seconds
   /// Everything that happens in the world, one JSON object each, without a line break: see docs/simulation.md.
   std::function<void(std::string_view)> log = [](std::string_view) {};
+  bool is_modelled = false;  // only the time is simulated: see modelled.h
   cluster::PlayRole play = cluster::play_role;
+  std::function<std::size_t(const net::Message&)> size_of = [](const net::Message& m) { return m.payload.size(); };
 };
 
 /// Plays the job on the devices of the world in virtual time: the very roles that real devices play, computing what

@@ -29,12 +29,18 @@ VirtualCluster::VirtualCluster(const cluster::Job& job, const World& world, Simu
       conditions_(world.devices.size()) {}
 
 Status VirtualCluster::run() {
-  for (std::size_t device = 0; device < world_.devices.size(); ++device) {
-    members_.all.push_back({static_cast<net::Rank>(device), world_.devices[device].name, true});
-  }
+  change_members([&](net::Members& members) {
+    for (const Device& device : world_.devices)
+      members.all.push_back({static_cast<net::Rank>(members.all.size()), device.name, true});
+  });
   timeline_.start(network_.host(0));
   for (std::size_t device = 0; device < world_.devices.size(); ++device) enter(device);
-  for (const Fault& fault : options_.faults) timeline_.at({fault.at}, [this, &fault] { begin(fault); });
+  for (const Fault& fault : options_.faults)
+    timeline_.at({fault.at}, [this, one = std::make_shared<const Fault>(fault)] { begin(one); });
+  for (std::size_t device = 1; device < world_.devices.size(); ++device) {
+    absences_.emplace_back(world_, device, options_.seed);
+    await_absence(device);
+  }
   if (options_.limit > 0) {
     timeline_.at({options_.limit}, [this] {
       if (is_over_) return;  // devices may still end what they were computing
@@ -56,12 +62,12 @@ Status VirtualCluster::run() {
   return {};
 }
 
-/// A device plans its memory by itself; one copy of the job for all that have as much.
-const cluster::Job& VirtualCluster::job_for(const Device& device) {
+VirtualCluster::Kind& VirtualCluster::kind_of(const Device& device) {
   const Bytes wanted = job_.train().memory();
   const Bytes memory = device.memory == 0 ? kUnlimited : device.memory;
-  const auto [entry, is_new] = jobs_.try_emplace(wanted == 0 ? memory : std::min(wanted, memory), job_);
-  if (is_new && job_.has_train()) entry->second.mutable_train()->set_memory(entry->first);
+  const auto [entry, is_new] = kinds_.try_emplace(wanted == 0 ? memory : std::min(wanted, memory));
+  if (is_new) entry->second.job = job_;
+  if (is_new && job_.has_train()) entry->second.job.mutable_train()->set_memory(entry->first);
   return entry->second;
 }
 
@@ -69,7 +75,8 @@ const cluster::Job& VirtualCluster::job_for(const Device& device) {
 VirtualCluster::Stay& VirtualCluster::enter(std::size_t device) {
   const auto rank = static_cast<net::Rank>(stays_.size());
   auto endpoint = std::make_unique<SimEndpoint>(
-      rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); });
+      rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); },
+      options_.size_of);
   stays_.push_back(std::make_unique<Stay>());
   stays_.back()->device = device;
   stays_.back()->rank = rank;
@@ -86,7 +93,8 @@ void VirtualCluster::play(Stay& stay) {
   stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
     if (stay.rank == 0) return lead(stay);
     net::RoleContext context = context_of(stay);
-    const Status played = cluster::play_guarded(options_.play, job_for(world_.devices[stay.device]), context);
+    const Status played = cluster::play_guarded(options_.play, kind_of(world_.devices[stay.device]).job, context);
+    stay.endpoint->flush();
     stay.has_ended = true;
     log("role_ended",
         fmt::format(R"("rank":{},"status":"{}")", stay.rank, played.ok() ? "ok" : code_name(played.code())));
@@ -98,7 +106,8 @@ void VirtualCluster::lead(Stay& stay) {
   net::RoleContext context = context_of(stay);
   context.stop = options_.stop;
   context.report = [this](Report report) { on_report(std::move(report)); };
-  led_ = cluster::play_guarded(options_.play, job_for(world_.devices[0]), context);
+  led_ = cluster::play_guarded(options_.play, kind_of(world_.devices[0]).job, context);
+  stay.endpoint->flush();
   sample();
   stay.has_ended = is_over_ = true;
   log("job_ended", fmt::format(R"("status":"{}")", led_.ok() ? "ok" : code_name(led_.code())));
@@ -119,10 +128,12 @@ net::RoleContext VirtualCluster::context_of(Stay& stay) {
   context.step_done = [&stay](const net::StepTimes& times) { stay.steps.add(times); };
   context.computing = [this, &stay](double flops) { compute(stay, flops); };
   context.resident = kProcess;
+  context.bench = &kind_of(world_.devices[stay.device]).bench;
   return context;
 }
 
 void VirtualCluster::compute(Stay& stay, double flops) {
+  stay.endpoint->flush();
   if (!stay.is_alive || flops <= 0) return;
   const Instant began = clock_.now();
   s4u::this_actor::execute(flops);
@@ -134,7 +145,7 @@ void VirtualCluster::post(net::Rank from, net::Rank to, net::Message message) {
   const auto& receiver = *stays_[static_cast<std::size_t>(to)];
   if (!sender.is_alive || !receiver.is_alive) return;
   if (from == to) return arrive(to, std::move(message));
-  const std::size_t bytes = message.payload.size();
+  const std::size_t bytes = options_.size_of(message);
   // std::function copies
   network_.send(
       sender.device, receiver.device, bytes,
@@ -145,12 +156,13 @@ void VirtualCluster::arrive(net::Rank to, net::Message message) {
   Stay& receiver = *stays_[static_cast<std::size_t>(to)];
   if (!receiver.is_alive || !stays_[static_cast<std::size_t>(message.from)]->is_alive) return;
   log("message", fmt::format(R"("from":{},"to":{},"purpose":"{}","bytes":{})", message.from, to,
-                             net::purpose_name(net::purpose_of(message.tag)), message.payload.size()));
+                             net::purpose_name(net::purpose_of(message.tag)), options_.size_of(message)));
   receiver.endpoint->deliver(std::move(message));
 }
 
-void VirtualCluster::begin(const Fault& fault) {
+void VirtualCluster::begin(const FaultPtr& what) {
   if (is_over_) return;
+  const Fault& fault = *what;
   auto group = std::make_shared<Network::Group>(world_.devices.size());
   for (const std::size_t device : fault.devices) (*group)[device] = true;
   if (fault.kind == FaultKind::partition) network_.part(group);
@@ -179,7 +191,17 @@ void VirtualCluster::begin(const Fault& fault) {
         break;
     }
   }
-  if (fault.duration > 0) timeline_.at(clock_.after(fault.duration), [this, &fault, group] { end(fault, group); });
+  if (fault.duration > 0) timeline_.at(clock_.after(fault.duration), [this, what, group] { end(*what, group); });
+}
+
+/// Drawn when the one before has begun: nobody knows how long the job goes on.
+void VirtualCluster::await_absence(std::size_t device) {
+  const std::optional<Fault> next = absences_[device - 1].next();
+  if (!next) return;
+  timeline_.at({next->at}, [this, device, absence = std::make_shared<const Fault>(*next)] {
+    begin(absence);
+    if (!is_over_) await_absence(device);
+  });
 }
 
 void VirtualCluster::end(const Fault& fault, const std::shared_ptr<const Network::Group>& group) {
@@ -223,7 +245,9 @@ void VirtualCluster::come_back(std::size_t device) {
   if (!condition.is_silent()) condition.is_lost = Deadline::never();
   if (condition.is_silent() || condition.down > 0 || is_over_ || stay_of(device).is_alive) return;
   stay_of(device).endpoint->cancel();
-  members_.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
+  change_members([&](net::Members& members) {
+    members.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
+  });
   Stay& stay = enter(device);  // before others learn of it and send to it
   tell_members();
   event("node_joined", stay, "");
@@ -233,14 +257,21 @@ void VirtualCluster::come_back(std::size_t device) {
 
 void VirtualCluster::lose(Stay& stay, const std::string& why) {
   stay.is_alive = false;
-  members_.all[static_cast<std::size_t>(stay.rank)].alive = false;
+  change_members([&](net::Members& members) { members.all[static_cast<std::size_t>(stay.rank)].alive = false; });
   usage_.set_state(static_cast<cluster::MemberId>(stay.rank), "lost");
   event("node_lost", stay, why);
   tell_members();
 }
 
+/// All endpoints share the list: of many devices it is long.
+void VirtualCluster::change_members(const std::function<void(net::Members&)>& change) {
+  net::Members changed = *members_;
+  change(changed);
+  ++changed.version;
+  members_ = std::make_shared<const net::Members>(std::move(changed));
+}
+
 void VirtualCluster::tell_members() {
-  ++members_.version;
   for (std::size_t rank = 0; rank < stays_.size(); ++rank) {  // others run meanwhile, and may join
     if (stays_[rank]->is_alive) stays_[rank]->endpoint->set_members(members_);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <any>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,7 +47,12 @@ class VirtualCluster {
     bool is_silent() const { return frozen > 0 || cut > 0; }
   };
 
-  const cluster::Job& job_for(const Device& device);
+  /// Devices with as much memory: they plan it alike, so one job and one bench do for all of them.
+  struct Kind {
+    cluster::Job job;
+    std::any bench;  // see net::RoleContext
+  };
+  Kind& kind_of(const Device& device);
   Stay& enter(std::size_t device);
   void play(Stay& stay);
   void lead(Stay& stay);
@@ -55,11 +61,14 @@ class VirtualCluster {
   void post(net::Rank from, net::Rank to, net::Message message);
   void arrive(net::Rank to, net::Message message);
 
-  void begin(const Fault& fault);
+  using FaultPtr = std::shared_ptr<const Fault>;
+  void begin(const FaultPtr& fault);
   void end(const Fault& fault, const std::shared_ptr<const Network::Group>& group);
+  void await_absence(std::size_t device);
   void go_silent(std::size_t device);
   void come_back(std::size_t device);
   void lose(Stay& stay, const std::string& why);
+  void change_members(const std::function<void(net::Members&)>& change);
   void tell_members();
 
   void sample();
@@ -75,10 +84,11 @@ class VirtualCluster {
   VirtualClock clock_;
   Timeline timeline_;
   Network network_;
-  std::map<Bytes, cluster::Job> jobs_;        // by the memory of a device
+  std::map<Bytes, Kind> kinds_;               // by the memory of a device
   std::vector<std::unique_ptr<Stay>> stays_;  // by rank
   std::vector<Condition> conditions_;         // by device
-  net::Members members_;
+  std::vector<Absences> absences_;            // by device, from the first on
+  std::shared_ptr<const net::Members> members_ = std::make_shared<const net::Members>();
   cluster::UsageBook usage_;
   Instant sampled_;
   std::vector<std::string> events_;

@@ -46,17 +46,24 @@ std::vector<LocalSteps::Batch> LocalSteps::batches(const Work& work) const {
   return all;
 }
 
-Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn::Replica& replica, Source& source,
-                                                         StepTimer& timer) {
+Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, Workbench& bench, StepTimer& timer) {
+  const struct Turns {
+    Workbench& bench;
+    const LocalSteps& steps;
+    ~Turns() { bench.forget(steps); }
+  } turns{bench, *this};
+  laid_aside_.clear();
+  return make_steps(work, bench, timer);
+}
+
+Result<std::optional<learn::BatchStats>> LocalSteps::make_steps(const Work& work, Workbench& bench, StepTimer& timer) {
   const std::vector<Batch> all = batches(work);
+  Source& source = bench.data().train();
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
-  MG_RETURN_IF_ERROR(take_up(replica));
   learn::BatchStats stats;
   last_told_ = context_.clock.now();
   for (std::size_t i = 0; i < all.size(); ++i) {
     timer.enter(StepTimer::Phase::load);
-    MG_TRY(const bool are_there, source.wait_for(all[i].samples, work.round(), interruption_));
-    if (!are_there) return std::optional<learn::BatchStats>();
     MG_TRY(const data::Batch batch, source.take(all[i].samples, all[i].epoch));
     timer.enter(StepTimer::Phase::compute);
     if (i + 1 < all.size()) {
@@ -64,25 +71,41 @@ Result<std::optional<learn::BatchStats>> LocalSteps::run(const Work& work, learn
     } else if (source.has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch()) {
       MG_RETURN_IF_ERROR(source.prepare(next, work.next_epoch()));
     }
-    context_.computing(replica.flops(batch.count));
+    context_.computing(bench.training_flops(batch.count));
+    MG_TRY(learn::Replica * replica, bench.training(this));
     const auto stream = static_cast<std::uint64_t>(i);
-    replica.seed(learn::step_seed(job_.seed() + stream, work.version(), context_.endpoint.rank()));
-    stats += replica.compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
+    replica->seed(learn::step_seed(job_.seed() + stream, work.version(), context_.endpoint.rank()));
+    stats += replica->compute_gradients(batch, 1.0f / static_cast<float>(batch.count));
     optimizer_->step(work.learning_rates(static_cast<int>(i)), ++steps_, context_.threads);
-    if (i + 1 == all.size()) break;
+    if (i + 1 == all.size()) {
+      read(*replica, values_);
+      break;
+    }
     MG_TRY(const bool interrupted, is_interrupted());
     if (interrupted) return std::optional<learn::BatchStats>();
     tell_leader(work.round(), stats.count);
   }
-  const auto parameters = static_cast<std::size_t>(replica.parameter_elements());
-  values_.resize(parameters + static_cast<std::size_t>(replica.state_elements()));
-  replica.read_parameters(std::span(values_).first(parameters));
-  replica.read_states(std::span(values_).subspan(parameters));
   return std::optional(stats);
 }
 
-/// Points the optimizer to the buffers of this replica: there is a new one after each evaluation.
-Status LocalSteps::take_up(learn::Replica& replica) {
+void LocalSteps::read(learn::Replica& replica, std::vector<float>& values) {
+  const auto parameters = static_cast<std::size_t>(replica.parameter_elements());
+  values.resize(parameters + static_cast<std::size_t>(replica.state_elements()));
+  replica.read_parameters(std::span(values).first(parameters));
+  replica.read_states(std::span(values).subspan(parameters));
+}
+
+/// Where it goes on from its own values, those of the last work stay until this one is done.
+void LocalSteps::move_out(learn::Replica& replica) {
+  read(replica, job_.strategy() == "gossip" ? laid_aside_ : values_);
+}
+
+/// With the optimizer, which works on the replica's own buffers: there is a new one after each evaluation.
+Status LocalSteps::move_in(learn::Replica& replica) {
+  const auto elements = static_cast<std::size_t>(replica.parameter_elements());
+  const std::span<const float> values = laid_aside_.empty() ? values_ : laid_aside_;
+  replica.write_parameters(values.first(elements));
+  replica.write_states(values.subspan(elements));
   const std::vector<bool> spared = learn::spared_from_decay(replica.graph());
   std::vector<learn::Optimizer::Parameter> parameters;
   for (const auto& view : replica.execution().parameters())

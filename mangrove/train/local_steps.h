@@ -11,6 +11,7 @@
 #include "mangrove/train/source.h"
 #include "mangrove/train/step_timer.h"
 #include "mangrove/train/train.pb.h"
+#include "mangrove/train/workbench.h"
 
 namespace mangrove::train {
 
@@ -18,7 +19,7 @@ namespace mangrove::train {
 /// buffers. What it remembers (e.g. a velocity) stays here from one work to the next, whatever becomes of the values in
 /// between.
 /// threads: one at a time.
-class LocalSteps {
+class LocalSteps final : private Workbench::Tenant {
  public:
   /// interruption: gets the work that ends a run.
   LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, net::RoleContext& context,
@@ -29,14 +30,14 @@ class LocalSteps {
   void set_values(std::span<const float> values) { values_.assign(values.begin(), values.end()); }
   /// Those of the last work that was done, or that were set since. See Master.
   std::span<const float> values() const { return values_; }
+  /// Nobody will ask for them: their memory is given back.
+  void drop_values() { std::vector<float>().swap(values_); }
 
   /// Makes the steps of this work: each on a batch of its samples, in their order; in a second pass and later ones in a
-  /// random order. `replica` has the values, and always the same program. Tells the leader now and then how far it is,
-  /// and the timer when it loads and when it computes.
-  /// Nothing: the leader has other work. errors: those of Optimizer::create and the loader; cancelled, unavailable (the
+  /// random order. Tells the leader now and then how far it is, and the timer when it loads and when it computes.
+  /// Nothing: the leader has other work. errors: those of Optimizer::create, the loader and the bench; cancelled, unavailable (the
   /// leader is gone).
-  Result<std::optional<learn::BatchStats>> run(const Work& work, learn::Replica& replica, Source& source,
-                                               StepTimer& timer);
+  Result<std::optional<learn::BatchStats>> run(const Work& work, Workbench& bench, StepTimer& timer);
 
  private:
   struct Batch {
@@ -44,14 +45,17 @@ class LocalSteps {
     std::int64_t epoch;
   };
   std::vector<Batch> batches(const Work& work) const;
-  Status take_up(learn::Replica& replica);
+  Result<std::optional<learn::BatchStats>> make_steps(const Work& work, Workbench& bench, StepTimer& timer);
+  Status move_in(learn::Replica& replica) override;
+  void move_out(learn::Replica& replica) override;
+  void read(learn::Replica& replica, std::vector<float>& values);
   Result<bool> is_interrupted();
   void tell_leader(std::uint64_t round, std::int64_t done);
 
   const learn::OptimizerOptions optimizer_options_;
   const TrainJob& job_;
   net::RoleContext& context_;
-  std::vector<float> values_;
+  std::vector<float> values_, laid_aside_;  // laid aside: those of a run that goes on, while others compute
   std::optional<learn::Optimizer> optimizer_;
   std::int64_t steps_ = 0;  // of the optimizer
   Instant last_told_;

@@ -100,11 +100,8 @@ PullReceiver::PullReceiver(const TrainJob& job, const Graph& graph)
     : text_(is_auto(job) ? "" : job.codec_pull()),
       stream_(parameter_stream(graph, job.seed())),
       parameters_(learn::flat_parameters(graph)),
-      values_(learn::flat_parameters(graph)),
-      copy_(kModel) {
-  const std::vector<float> states = learn::flat_states(graph);
-  values_.insert(values_.end(), states.begin(), states.end());
-}
+      states_(learn::flat_states(graph)),
+      copy_(kModel) {}
 
 /// Null: it is none to choose.
 codec::Codec* PullReceiver::codec_of(const Work& work) {
@@ -116,24 +113,31 @@ codec::Codec* PullReceiver::codec_of(const Work& work) {
 }
 
 bool PullReceiver::take(const Work& work, std::string_view body) {
-  const auto parameters = std::span(values_).first(parameters_.values().size());
+  const std::size_t parameter_bytes = parameters_.values().size_bytes();
   if (work.base() == 0) {
-    if (!net::read_floats(body, values_).ok()) return false;
+    if (body.size() != parameter_bytes + states_.size() * sizeof(float)) return false;
+    std::vector<float> parameters(parameters_.values().size());
+    MG_CHECK(net::read_floats(body.substr(0, parameter_bytes), parameters).ok());
+    MG_CHECK(net::read_floats(body.substr(parameter_bytes), states_).ok());
     parameters_ = codec::DifferenceCopy(parameters);
   } else {
     if (work.base() != copy_) return false;
     codec::Codec* codec = codec_of(work);
     if (codec == nullptr || (!body.empty() && !parameters_.decode(*codec, body).ok())) return false;
-    std::copy(parameters_.values().begin(), parameters_.values().end(), parameters.begin());
   }
   copy_ = work.copy();
   return true;
 }
 
+void PullReceiver::read_values(std::span<float> values) const {
+  MG_CHECK(values.size() == parameters_.values().size() + states_.size());
+  const auto states = std::copy(parameters_.values().begin(), parameters_.values().end(), values.begin());
+  std::copy(states_.begin(), states_.end(), states);
+}
+
 void PullReceiver::keep_states(std::span<const float> states) {
-  const auto own = std::span(values_).subspan(parameters_.values().size());
-  MG_CHECK(states.size() == own.size());
-  std::copy(states.begin(), states.end(), own.begin());
+  MG_CHECK(states.size() == states_.size());
+  std::copy(states.begin(), states.end(), states_.begin());
 }
 
 }  // namespace mangrove::train

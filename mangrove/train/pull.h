@@ -69,8 +69,8 @@ class PullReceiver {
 
   /// Takes the values from a work's body. False: they are differences from others than are here, or no message.
   bool take(const Work& work, std::string_view body);
-  /// See Master.
-  std::span<const float> values() const { return values_; }
+  /// As many as there are; see Master.
+  void read_values(std::span<float> values) const;
   /// The worker's own, from now on.
   void keep_states(std::span<const float> states);
 
@@ -81,7 +81,7 @@ class PullReceiver {
   const codec::Stream stream_;
   std::map<std::string, std::unique_ptr<codec::Codec>> codecs_;
   codec::DifferenceCopy parameters_;
-  std::vector<float> values_;
+  std::vector<float> states_;
   std::uint64_t copy_;
 };
 

@@ -11,7 +11,6 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
-#include "mangrove/train/shard_fetcher.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -21,33 +20,26 @@ class Source {
  public:
   using Samples = std::vector<std::uint32_t>;
 
-  /// limit: as of data::first_samples. fetcher: gets the shards that the samples lie in; null: all are there.
+  /// limit: as of data::first_samples. reads_ahead: else prepare() does nothing.
   Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
-         ShardFetcher* fetcher);
+         bool reads_ahead);
 
   const data::Dataset& dataset() const { return *dataset_; }
   std::int64_t size() const { return dataset_->size(); }
   /// There are some, and all of them are samples of this split.
   bool has(const Samples& samples) const;
 
-  /// Those that they need, in the order in which they come up first. REQUIRES: there is a fetcher.
-  ShardFetcher::Shards shards_of(const Samples& samples) const;
-  /// Waits until these samples, of work of this round, are there. False: other work has come, and is in `interruption`.
-  /// errors: those of ShardFetcher::wait.
-  Result<bool> wait_for(const Samples& samples, std::uint64_t round, std::optional<net::Message>& interruption) const;
-
-  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken; those that
-  /// are not there yet are left to take().
+  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
   Status prepare(const Samples& samples, std::int64_t epoch);
-  /// REQUIRES wait_for(). errors: those of Loader::next.
+  /// errors: those of Loader::next.
   Result<data::Batch> take(const Samples& samples, std::int64_t epoch);
 
  private:
+  Status request(const Samples& samples, std::int64_t epoch);
+
   std::shared_ptr<const data::Dataset> dataset_;
   data::Loader loader_;
-  ShardFetcher* const fetcher_;
-  std::vector<std::uint32_t> shards_;        // of the samples, where there is a fetcher
-  std::optional<ShardFetcher::Shards> all_;  // where any sample may be mixed with any other
+  const bool reads_ahead_;
   std::optional<Samples> ahead_;
   std::int64_t ahead_epoch_ = 0;
 };
@@ -59,10 +51,16 @@ Bytes sample_cache(const TrainJob& job, const data::Dataset& train);
 /// The splits of a job's data set, as a worker reads them. threads: one at a time.
 class Sources {
  public:
-  /// fetcher: null where the data is in the data folder. errors: those of data::open_dataset,
-  /// data::Augmentation::create and ShardFetcher::open.
-  static Result<std::unique_ptr<Sources>> open(const TrainJob& job, const net::RoleContext& context,
-                                               ShardFetcher* fetcher = nullptr);
+  using Dataset = std::shared_ptr<const data::Dataset>;
+  struct Splits {
+    Dataset train, validation, test;  // validation: null where the data set has none
+  };
+  /// Of the job's data set. errors: those of data::open_dataset.
+  static Result<Splits> open(const TrainJob& job, const fs::path& data_folder);
+  /// Where devices share them, nothing is read ahead: another one's samples come between.
+  /// errors: those of data::Augmentation::create.
+  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, const Splits& splits,
+                                                 const net::RoleContext& context);
 
   Source& train() { return *train_; }
   /// The one that the samples of this work are of.

@@ -27,7 +27,7 @@ class WorkerCodecs {
   bool pulls() const { return pull_.has_value(); }
   /// See PullReceiver. REQUIRES: pulls().
   bool take(const Work& work, std::string_view body) { return pull_->take(work, body); }
-  std::span<const float> values() const { return pull_->values(); }
+  void read_values(std::span<float> values) const { pull_->read_values(values); }
 
   /// States are each worker's own where values come as differences.
   void keep_states(std::span<const float> states);

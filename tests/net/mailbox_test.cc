@@ -48,6 +48,22 @@ TEST(Mailbox, ErrorSaysWhoWaitedForWhat) {
             "rank 3: a message with tag 8, 9 from rank 1, 2 did not come in time");
 }
 
+TEST(Mailbox, OfManyRanksTheOldestMessageComesFirst) {
+  Mailbox mailbox(0, all_alive(100));
+  RankSet ranks;
+  for (Rank rank = 1; rank < 100; rank += 2) ranks.push_back(rank);
+  EXPECT_FALSE(mailbox.poll(ranks, {9}));
+  mailbox.deliver({2, 9, "not asked for"});
+  mailbox.deliver({99, 9, "first"});
+  mailbox.deliver({1, 9, "second"});
+  for (const char* expected : {"first", "second"}) {
+    const auto found = mailbox.poll(ranks, {9});
+    ASSERT_TRUE(found && found->ok());
+    EXPECT_EQ((*found)->payload, expected);
+  }
+  EXPECT_FALSE(mailbox.poll(ranks, {9}));
+}
+
 TEST(Mailbox, ThreadsWaitingForDifferentTagsEachGetTheirs) {
   constexpr int kThreads = 8;
   Mailbox mailbox(0, all_alive(2));

@@ -29,17 +29,18 @@ inline World boards(std::size_t count) {
 
 /// {"status": "ok", "message", "result": as the job reports it, "parameters": of its model, "log"}
 inline nlohmann::json simulated(const train::TrainJob& train, const World& world, std::vector<Fault> faults = {},
-                                Seconds limit = 0) {
+                                Seconds limit = 0, bool is_modelled = false) {
   const std::string text = in_child([&] {
     cluster::Job job;
     *job.mutable_train() = train;
     nlohmann::json outcome = {{"status", "ok"}};
     std::string log;
-    SimulationOptions options{.faults = std::move(faults), .limit = limit};
+    SimulationOptions options{.faults = std::move(faults), .limit = limit, .is_modelled = is_modelled};
     options.log = [&](std::string_view line) { log += std::string(line) + "\n"; };
     options.report = [&](const Report& report) {
       if (report.kind != "result") return;
       outcome["result"] = nlohmann::json::parse(report.json);
+      if (report.attachment.empty()) return;
       outcome["parameters"] = learn::flat_parameters(*parse_onnx(report.attachment));
     };
     const Status ended = simulate(job, world, std::move(options));

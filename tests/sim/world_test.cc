@@ -71,7 +71,7 @@ TEST_F(WorldFile, OfTheExamplesCanBeRead) {
   EXPECT_EQ((*faults)[1].devices, (std::vector<std::size_t>{1, 3}));
   const auto world = load_world(folder / "global.yaml");
   ASSERT_TRUE(world.ok()) << world.error().message;
-  EXPECT_EQ(world->devices.size(), 8001u);
+  EXPECT_EQ(world->devices.size(), 1001u);
 }
 
 TEST_F(WorldFile, FaultsNameWhatIsWrong) {
@@ -89,17 +89,56 @@ TEST(Absences, AreAsOftenAsTheWorldSays) {
   device.churn = 0.1;
   device.away = 600;
   world.devices.assign(2001, device);
-  const std::vector<Fault> faults = draw_absences(world, 1);
-  const auto gone = std::count_if(faults.begin(), faults.end(), [](const Fault& f) { return f.at < 3600; });
-  EXPECT_NEAR(static_cast<double>(gone), 200 * 1.05, 45);  // a few leave twice; three standard deviations
+  int gone = 0;
+  for (std::size_t i = 1; i < world.devices.size(); ++i) {
+    Absences absences(world, i, 1);
+    for (Seconds back = 0; back < 3600;) {
+      const std::optional<Fault> absence = absences.next();
+      ASSERT_TRUE(absence);
+      EXPECT_GT(absence->at, back);
+      back = absence->at + absence->duration;
+      gone += absence->at < 3600 ? 1 : 0;
+    }
+  }
+  EXPECT_NEAR(gone, 200 * 1.05, 45);  // a few leave twice; three standard deviations
   device.churn = 0;
   device.from = 6;
   device.to = 22;
   world.devices.assign(2, device);
-  const std::vector<Fault> nights = draw_absences(world, 1);
-  ASSERT_EQ(nights.size(), 7u);
-  EXPECT_EQ(nights[0].at, 10 * 3600);
-  EXPECT_EQ(nights[0].duration, 8 * 3600);
+  Absences nights(world, 1, 1);
+  for (const double day : {0, 1, 2}) {
+    const std::optional<Fault> night = nights.next();
+    ASSERT_TRUE(night);
+    EXPECT_EQ(night->at, (24 * day + 10) * 3600);
+    EXPECT_EQ(night->duration, 8 * 3600);
+  }
+}
+
+TEST(Absences, BothKindsComeInTheOrderOfTime) {
+  World world{.regions = {{.name = "here", .line = {}, .hour = 23}}, .ways = {}, .devices = {}};
+  Device device;
+  device.churn = 0.9;
+  device.away = 60;
+  device.from = 6;
+  device.to = 22;
+  world.devices.assign(2, device);
+  Absences absences(world, 1, 1);
+  const std::optional<Fault> first = absences.next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->at, 0) << "it begins in the night";
+  EXPECT_EQ(first->duration, 7 * 3600);
+  for (Seconds before = first->at; before < 3 * 24 * 3600;) {
+    const std::optional<Fault> next = absences.next();
+    ASSERT_TRUE(next);
+    EXPECT_GE(next->at, before);
+    before = next->at;
+  }
+}
+
+TEST(Absences, WhoIsAlwaysThereHasNone) {
+  World world{.regions = {{.name = "here", .line = {}}}, .ways = {}, .devices = {}};
+  world.devices.assign(2, Device());
+  EXPECT_FALSE(Absences(world, 1, 1).next());
 }
 
 }  // namespace
