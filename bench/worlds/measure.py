@@ -11,6 +11,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import curves  # noqa: E402
 import figures as fig  # noqa: E402
+import rounds  # noqa: E402
 
 AREA = "worlds"
 EXAMPLES = fig.ROOT / "examples" / "worlds"
@@ -69,15 +70,18 @@ def measure_curves(args):
     return curves.measure(lambda *run: simulate(args, *run), args.quick, args.out.with_suffix(".svg"))
 
 
-PARTS = {"global": measure_global, "modelled": measure_modelled, "curves": measure_curves}
+PARTS = {"global": measure_global, "modelled": measure_modelled, "curves": measure_curves, "rounds": rounds.measure}
 
 
 def main():
     parser = fig.arguments(AREA, __doc__)
     parser.add_argument("program", help="mangrove")
     parser.add_argument("--only", choices=PARTS, help="one part")
-    parser.add_argument("--data-dir", help="where MNIST is")
+    parser.add_argument("--data-dir", help="where the data sets are")
+    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
     args = parser.parse_args()
+    if args.only in (None, "rounds") and os.geteuid() != 0:
+        sys.exit("emulated boards need root; --only with another part does without")
     figures = []
     for name, measure in PARTS.items():
         if args.only in (None, name):

@@ -9,11 +9,13 @@ namespace mangrove::sim {
 
 namespace s4u = simgrid::s4u;
 
-SimEndpoint::SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of)
+SimEndpoint::SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of,
+                         Handle handle)
     : rank_(rank),
       mailbox_(rank, std::move(members)),
       post_(std::move(post)),
       size_of_(std::move(size_of)),
+      handle_(std::move(handle)),
       mutex_(s4u::Mutex::create()),
       changed_(s4u::ConditionVariable::create()) {}
 
@@ -26,9 +28,11 @@ void SimEndpoint::send(net::Rank to, net::Tag tag, std::string payload) {
 }
 
 void SimEndpoint::flush() {
+  if (const std::size_t received = std::exchange(unhandled_, 0); received > 0) handle_(received);
   while (!outbox_.empty()) {
     auto [to, message] = std::move(outbox_.front());
     outbox_.pop_front();
+    handle_(size_of_(message));
     post_(to, std::move(message));
   }
 }
@@ -52,7 +56,9 @@ Result<net::Message> SimEndpoint::recv_any(const net::RankSet& from, const std::
       waits_for_ = nullptr;
     }
   }
-  return found ? *std::move(found) : mailbox_.recv(from, tags, Deadline{});
+  if (!found) return mailbox_.recv(from, tags, Deadline{});
+  if (found->ok()) unhandled_ += size_of_(**found);
+  return *std::move(found);
 }
 
 void SimEndpoint::deliver(net::Message message) {

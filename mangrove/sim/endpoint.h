@@ -24,8 +24,11 @@ class SimEndpoint final : public net::Endpoint {
 
   using SizeOf = std::function<std::size_t(const net::Message&)>;
 
-  /// post: brings a message on its way to the endpoint of its rank. size_of: its bytes.
-  SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of);
+  using Handle = std::function<void(std::size_t bytes)>;
+
+  /// post: brings a message on its way to the endpoint of its rank. size_of: its bytes. handle: takes the time that its
+  /// process needs for so many bytes of messages.
+  SimEndpoint(net::Rank rank, std::shared_ptr<const net::Members> members, Post post, SizeOf size_of, Handle handle);
 
   net::Rank rank() const override { return rank_; }
   int size() const override { return mailbox_.size(); }
@@ -54,8 +57,10 @@ class SimEndpoint final : public net::Endpoint {
   net::TrafficMeter meter_;
   const Post post_;
   const SizeOf size_of_;
+  const Handle handle_;
   VirtualClock clock_;
   std::deque<std::pair<net::Rank, net::Message>> outbox_;
+  std::size_t unhandled_ = 0;  // bytes that were received: their time passes when time may
   const net::RankSet* waits_for_ = nullptr;  // while it waits
   simgrid::s4u::MutexPtr mutex_;  // taken by the one who waits only; see Timeline
   simgrid::s4u::ConditionVariablePtr changed_;

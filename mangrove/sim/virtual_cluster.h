@@ -58,6 +58,7 @@ class VirtualCluster {
   void lead(Stay& stay);
   net::RoleContext context_of(Stay& stay);
   void compute(Stay& stay, double flops);
+  void handle(Stay& stay, std::size_t bytes);
   void post(net::Rank from, net::Rank to, net::Message message);
   void arrive(net::Rank to, net::Message message);
 

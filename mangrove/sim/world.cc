@@ -33,6 +33,7 @@ struct Kind {
     keys.add("region", regions, "where they are, e.g. europe, asia");
     keys.add_rate("up", device.up, "of the link, from the device, e.g. 10mbit");
     keys.add_rate("down", device.down, "of the link, to the device, e.g. 50mbit");
+    keys.add_rate("handling", device.handling, "at which its process packs and unpacks messages, e.g. 800mbit");
     add_line(keys, device.line);
     return keys;
   }
@@ -158,6 +159,8 @@ class Reader {
     MG_RETURN_IF_ERROR(check(kind).context(where));
     auto regions = regions_of(kind);
     if (!regions.ok()) return regions.error().context(where + ": key 'region'");
+    if (world_.devices.size() + regions->size() * static_cast<std::size_t>(kind.count) > kMostDevices)
+      return make_error(Code::invalid_argument, fmt::format("{}: at most {} devices", where, kMostDevices));
     std::int64_t number = 0;
     for (const std::size_t region : *regions) {
       kind.device.region = region;
@@ -166,8 +169,6 @@ class Reader {
         world_.devices.push_back(kind.device);
       }
     }
-    if (world_.devices.size() > kMostDevices)
-      return make_error(Code::invalid_argument, fmt::format("{}: at most {} devices", where, kMostDevices));
     return {};
   }
 

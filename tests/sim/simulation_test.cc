@@ -65,6 +65,19 @@ TEST(VirtualSeconds, AreWhatTheWorldSays) {
   EXPECT_NEAR(run["result"]["train_seconds"].get<double>(), compute + wire, 0.02 * (compute + wire));
 }
 
+TEST(VirtualSeconds, CountWhatMessagesTakeInBothProcesses) {
+  const train::TrainJob job = train::small_job(80);
+  World world = boards(1);
+  const json fast = simulated(job, world);
+  for (Device& device : world.devices) device.handling = 1e6;
+  const json slow = simulated(job, world);
+  ASSERT_EQ(slow.value("status", ""), "ok") << slow.value("message", "");
+  // each step: values and a gradient, each packed by one side and unpacked by the other
+  const double handling = 10 * 4 * (4 * (784 * 16 + 16 + 16 * 10 + 10)) / 1e6;
+  const double more = slow["result"]["train_seconds"].get<double>() - fast["result"]["train_seconds"].get<double>();
+  EXPECT_NEAR(more, handling, 0.03 * handling);
+}
+
 TEST(VirtualSeconds, GiveTheJobUpAtTheLimit) {
   World world = boards(2);
   for (Device& device : world.devices) device.flops = 1e6;

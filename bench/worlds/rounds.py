@@ -1,0 +1,87 @@
+"""The simulator beside the testbed: what a round takes on emulated boards, and in a world with the profile of one of them."""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+RATE = "100mbit"
+SHARE = 0.2  # of a core for each board; the coordinator has what eight of them leave
+MODEL, BATCH, ROUNDS = "resnet-20", 32, 16
+LOCAL_STEPS = 4
+STRATEGIES = {  # flags and the samples of each board in a round
+    "parameter_server": (["--strategy", "parameter_server"], BATCH),
+    "federated": (["--strategy", "federated", "--local-steps", LOCAL_STEPS], LOCAL_STEPS * BATCH),
+    "gossip": (["--strategy", "gossip"], BATCH),
+    "all_reduce": (["--strategy", "all_reduce"], BATCH),
+}
+CONFIGURATIONS = [("parameter_server", 2), ("parameter_server", 8), ("federated", 2), ("federated", 8), ("gossip", 4), ("gossip", 8),
+                  ("all_reduce", 4)]
+WITHIN = 10  # percent
+OVERLAPPED = ("all_reduce",)  # the simulator does not overlap its messages with the backward pass
+
+
+def recipe(strategy, boards, rounds):
+    flags, samples = STRATEGIES[strategy]
+    return [*flags, "--batch", BATCH, "--epochs", 1, "--limit", boards * samples * rounds, "--validation", 0]
+
+
+def mbit(bytes_per_s):
+    return f"{bytes_per_s * 8 / 1e6:.0f}mbit"
+
+
+def round_seconds(run):
+    return run["train_seconds"] / run["steps"]
+
+
+def data_of(args):
+    return ["--data-dir", args.data_dir] if args.data_dir else []
+
+
+def measured(args, strategy, boards, rounds):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(f"rate: {RATE}\nboard:\n  count: {boards}\n  cpu: {SHARE}\n  memory: 1GB\n")
+        file.flush()
+        run = fig.train(args.program, MODEL, args.cifar10, "--testbed", file.name, *data_of(args), *recipe(strategy, boards, rounds))
+        return round_seconds(run)
+
+
+def predicted(args, strategy, boards, rounds, profile):
+    with tempfile.TemporaryDirectory() as folder:
+        world, job = pathlib.Path(folder) / "world.yaml", pathlib.Path(folder) / "job.yaml"
+        world.write_text(f"coordinator:\n  up: 10gbit\n  down: 10gbit\n  handling: {mbit(profile['handling'] / SHARE)}\n"
+                         f"board:\n  count: {boards}\n  up: {RATE}\n  down: {RATE}\n  memory: 1GB\n  flops: {profile['flops']:.4g}\n"
+                         f"  handling: {mbit(profile['handling'])}\n")
+        job.write_text(f"train:\n  model: {MODEL}\n  data: {args.cifar10}\n")
+        run = fig.run_json([args.program, "sim", world, job, "--run-dir", pathlib.Path(folder) / "run", "--json", "--quiet",
+                            *data_of(args), *recipe(strategy, boards, rounds)], timeout=3600)
+        return round_seconds(run)
+
+
+def profile_of_board(args, rounds):
+    """From one board's rounds with one step, and with many: what a step takes, and what an exchange takes beyond its wire."""
+    steps = 16
+    once = measured(args, "parameter_server", 1, rounds)
+    STRATEGIES["many"] = (["--strategy", "federated", "--local-steps", steps], steps * BATCH)
+    many = measured(args, "many", 1, max(2, rounds // 4))
+    step = (many - once) / (steps - 1)
+    operators = fig.run_json([args.program, "model", "show", MODEL, "--json"])["operators"]
+    flops = 3 * 2 * sum(operator["multiply_adds"] for operator in operators) * BATCH  # forward, and gradients of inputs and weights
+    message = 4 * sum(operator["parameters"] for operator in operators)
+    wire = 2 * message * 8 / 100e6
+    # both ends pack one message and unpack the other, the coordinator with a whole core
+    return {"flops": flops / step, "handling": 2 * message * (1 + SHARE) / max(1e-3, once - step - wire)}
+
+
+def measure(args):
+    rounds = 4 if args.quick else ROUNDS
+    profile = profile_of_board(args, rounds)
+    figures = [fig.figure("board_flops", [profile["flops"] / 1e9], "GFLOP/s"), fig.figure("board_handling", [profile["handling"] / 1e6], "MB/s")]
+    for strategy, boards in CONFIGURATIONS[:2] if args.quick else CONFIGURATIONS:
+        real, virtual = measured(args, strategy, boards, rounds), predicted(args, strategy, boards, rounds, profile)
+        name = f"round_{strategy}_on_{boards}"
+        figures += [fig.figure(name, [virtual], "s", peer="measured", peer_values=[real]),
+                    fig.figure(f"{name}_off", [100 * abs(virtual / real - 1)], "percent", better="lower",
+                               goal=None if strategy in OVERLAPPED else WITHIN)]
+    return figures
