@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostRows = 64;  // nodes, and events: a simulated world may have thousands
+
 std::string row(const std::string& name, const std::string& value) {
   return fmt::format("  {:<26} {}\n", name, value);
 }
@@ -38,17 +40,26 @@ std::string confusion_rows(const json& r) {
 
 std::string node_rows(const json& r) {
   std::string text = fmt::format("  {:<14} {:>8} {:>10} {:>10} {:>10}\n", "node", "cpu", "memory", "sent", "received");
-  for (const json& n : r.value("nodes", json::array()))
+  std::size_t rows = 0;
+  const json nodes = r.value("nodes", json::array());
+  for (const json& n : nodes) {
+    if (++rows > kMostRows) return text + row("...", fmt::format("and {} more in summary.json", nodes.size() - kMostRows));
     text += fmt::format("  {:<14} {:>6.1f} % {:>10} {:>10} {:>10}\n", n.value("name", "?"), n.value("cpu_percent", 0.0),
                         format_bytes(n.value("rss_bytes", Bytes{0})), format_bytes(n.value("sent_bytes", Bytes{0})),
                         format_bytes(n.value("received_bytes", Bytes{0})));
+  }
   return text;
 }
 
 std::string event_rows(const json& r) {
   std::string text;
-  for (const json& event : r.value("events", json::array()))
-    if (event.value("event", "") != "advice") text += row("event", event.dump());  // that has a row of its own
+  std::size_t rows = 0;
+  const json events = r.value("events", json::array());
+  for (const json& event : events) {
+    if (event.value("event", "") == "advice") continue;  // that has a row of its own
+    if (++rows > kMostRows) return text + row("...", fmt::format("{} events in all: see summary.json", events.size()));
+    text += row("event", event.dump());
+  }
   return text;
 }
 
