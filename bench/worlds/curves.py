@@ -3,10 +3,10 @@ import figures as fig
 
 GOAL = 0.97
 BASE = {"devices": 10, "rate": 10, "delay": 50}
-AXES = {"devices": ("devices", (5, 10, 20, 50, 100)), "rate": ("Mbit/s of each device", (1, 3, 10, 30, 100)),
-        "delay": ("ms, one way", (5, 20, 50, 150, 300))}
-GLOBAL_BATCH = 120  # of a step that all devices make together
-LIMIT, EPOCHS = 12000, 12
+AXES = {"devices": ("devices", (5, 10, 20)), "rate": ("Mbit/s of each device", (1, 3, 10, 100)),
+        "delay": ("ms, one way", (5, 50, 150, 300))}
+GLOBAL_BATCH = 160  # of a step that all devices make together
+LIMIT, EPOCHS = 12000, 5
 TWO_STEP = ["--codec", "two_step(0.01)", "--codec-pull", "two_step(0.05)"]
 
 
