@@ -5,6 +5,7 @@
 #include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cluster/coordinator.h"
+#include "mangrove/data/dataset.h"
 
 namespace mangrove::cli {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
-  std::string state_folder;
+  std::string state_folder, data_dir;
   Overrides overrides;
 
   Keys keys() {
@@ -20,6 +21,9 @@ struct State {
     keys.add("listen", options.listen, "HOST:PORT to listen on; port 0 takes a free one");
     keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
     keys.add("heartbeat_misses", misses, "a node silent for so many intervals is lost", 1, 1'000'000);
+    keys.add("data_dir", data_dir,
+             "folder of the data sets that nodes get from here (data_from: cluster); else $MANGROVE_DATA, else "
+             "~/.cache/mangrove/data");
     keys.add(
         "state", state_folder,
         "folder where jobs are kept, with their last checkpoints: restarted, the coordinator goes on with the job that "
@@ -32,6 +36,7 @@ Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.state_folder = state.state_folder;
+  state.options.data_folder = data::data_folder(state.data_dir);
   set_log_name("coordinator");
   set_log_level(LogLevel::info);
   MG_TRY(const auto coordinator, cluster::Coordinator::start(state.options));
@@ -53,6 +58,8 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove coordinator                             # on port 7070 of every interface\n"
       "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
+      "  mangrove coordinator --data-dir /mnt/usb/data    # nodes without data get it from here: train --data-from "
+      "cluster\n"
       "  mangrove coordinator --state /var/lib/mangrove   # a restart, also after a power cut, goes on with the job\n"
       "Ends on SIGINT or SIGTERM, after a running job has written its checkpoint.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });

@@ -124,6 +124,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   const bool is_shared = settings.memory == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
   job.set_memory(is_shared ? memory_limit() / 10 * 9 / settings.cluster.local : settings.memory);
   job.set_augment(settings.augment);
+  job.set_data_from(settings.data_from);
   job.set_shuffle(settings.shuffle);
   job.set_sample_cache(settings.sample_cache);
   job.set_patience(settings.patience);

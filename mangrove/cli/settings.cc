@@ -81,9 +81,9 @@ Keys TrainSettings::keys() {
       "neighbours", neighbours,
       "of gossip, who averages with whom: ring; random: pairs drawn for every round; graph(0-1,1-2,...): as given");
   keys.add("split", split,
-           "of federated, gossip, which samples are whose: iid: dealt out anew every epoch; dirichlet(A): uneven "
-           "classes, the more "
-           "the lower A; by_label(K): K classes each; by_size(A,B,...): in these proportions");
+           "which samples are whose: iid: dealt out anew every epoch; shards: of data in shards, whole ones; of "
+           "federated, gossip besides: dirichlet(A): uneven classes, the more the lower A; by_label(K): K classes each; "
+           "by_size(A,B,...): in these proportions");
   keys.add("balance", balance,
            "of strategies whose workers wait for each other: equal: each gets as many samples; speed: in proportion to "
            "its measured speed, so that all are done at once");
@@ -123,6 +123,9 @@ Keys TrainSettings::keys() {
            "share of the training samples (or, from 1 on, number) kept for validation after each epoch; 0: none", 0,
            1e9);
   keys.add("augment", augment, "recipe for the training samples, e.g. cifar, or pad-crop:4,flip,normalise");
+  keys.add("data_from", data_from,
+           "where nodes get the samples: own: each has them in its data folder; cluster: of data in shards, what a "
+           "node does not have comes from the coordinator and from other nodes while it trains, and is kept");
   keys.add("shuffle", shuffle,
            "order of the samples of an epoch: all: any; window(N): of data in shards (mangrove data pack), shards in "
            "random order, mixed within so many samples, so that files are read in sequence");

@@ -69,6 +69,7 @@ struct TrainSettings {
   RecipeSettings recipe;
   double validation = 0.05;  // share of the training samples
   std::string augment;
+  std::string data_from = "own";
   std::string shuffle = "all";
   Bytes sample_cache = 64'000'000;  // of each worker
   std::int64_t patience = 0;

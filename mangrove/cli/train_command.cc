@@ -67,6 +67,8 @@ void add_train_command(CLI::App& app, CommandContext& context) {
       "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --json > result.json\n"
       "  mangrove train --data mnist --local 4 --strategy federated --local-steps 16   # boards on slow links\n"
       "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --balance speed   # boards of different speed\n"
+      "  mangrove train --coordinator 192.168.1.10:7070 --data shards:leaves --data-from cluster --split shards "
+      "--shuffle 'window(4096)'\n"
       "  mangrove train --model resnet-20 --data cifar10 --augment cifar --optimizer nesterov --epochs 30\n"
       "The run folder gets model.onnx, best.onnx (of the best validation), report.html, summary.json, metrics.jsonl,\n"
       "job.yaml and checkpoint.safetensors. docs/training.md explains optimizers, schedules and losses.");

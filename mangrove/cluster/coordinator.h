@@ -14,6 +14,7 @@ struct CoordinatorOptions {
   std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;   // a node silent for so many intervals is lost
+  fs::path data_folder;       // where rank 0 finds the data that it gives to workers
   fs::path state_folder;      // of its JobStore; empty: its jobs end with it
   PlayRole play = play_role;  // what a role does
 };

@@ -119,7 +119,7 @@ Status JobRun::lead() {
   std::jthread leader([&] {
     net::RoleContext context{.endpoint = *endpoint,
                              .clock = around_.clock,
-                             .data_folder = {},  // the data is where the nodes are
+                             .data_folder = around_.data_folder,
                              .threads = 1,
                              .stop = stop_.get_token(),
                              .report = [this](Report report) { on_report(std::move(report)); }};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/file.h"
 #include "mangrove/base/report.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/play_role.h"
@@ -23,6 +24,7 @@ struct JobSurroundings {
   net::GrpcTransport& transport;
   Clock& clock;
   std::string own_address{};  // of rank 0
+  fs::path data_folder{};     // the same
   PlayRole play;
 };
 

@@ -74,9 +74,10 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
+  std::vector<std::string> arguments{"coordinator", "--listen", options.host + ":0"};
+  if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
   MG_TRY(std::unique_ptr<ChildProcess> child,
-         ChildProcess::start(options.program, {"coordinator", "--listen", options.host + ":0"}, log_of("coordinator"))
-             .context("coordinator"));
+         ChildProcess::start(options.program, arguments, log_of("coordinator")).context("coordinator"));
   children.push_back(std::move(child));
   MG_TRY(coordinator, await_ready("coordinator", *children.front(), clock.after(kUpWithin)));
   // one after the other: the first is rank 1, and none measures its speed while its neighbours do

@@ -18,6 +18,7 @@ class CachedSamples final : public Dataset {
   std::string title() const override { return dataset_->title(); }
   std::string name(std::uint32_t index) const override { return dataset_->name(index); }
   std::vector<std::uint32_t> run_ends() const override { return dataset_->run_ends(); }
+  std::string file(std::uint32_t index) const override { return dataset_->file(index); }
   std::int32_t label(std::uint32_t index) const override { return dataset_->label(index); }
 
   Status read(std::uint32_t index, std::span<float> out) const override {

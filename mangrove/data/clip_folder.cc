@@ -32,7 +32,11 @@ class Clip {
         return make_error(Code::data_loss, path.string() + ": no frames in it: expected images");
       return clip;
     }
-    MG_TRY(clip.file_, FileBytes::map(path));
+    // a copy: a mapped file that becomes shorter while its frames are decoded would end the process
+    MG_TRY(const FileBytes file, FileBytes::map(path));
+    std::string content(file.bytes().size(), '\0');
+    MG_RETURN_IF_ERROR(file.copy(0, {reinterpret_cast<std::uint8_t*>(content.data()), content.size()}));
+    clip.file_ = FileBytes::of(std::move(content));
     MG_TRY(clip.frames_, find_frames(clip.file_.bytes()).context(path.string()));
     return clip;
   }

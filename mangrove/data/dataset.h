@@ -39,6 +39,8 @@ class Dataset {
   /// Where runs of samples end that lie one behind the other in one file, so that reading a run in its order is
   /// fastest: ascending, the last is size(). Empty: no order is known to be faster than another.
   virtual std::vector<std::uint32_t> run_ends() const { return {}; }
+  /// Path of the file of many samples that it lies in, one of those whose ends run_ends() tells; "": there are no such.
+  virtual std::string file(std::uint32_t) const { return {}; }
   /// Whether read() decodes what it reads, so that a decoded sample is worth its memory.
   virtual bool decodes() const { return false; }
 

@@ -149,6 +149,11 @@ Status ShardFile::parse_index(std::span<const std::uint8_t> index, std::uint64_t
                  " bytes found, " + std::to_string(offset) + " expected");
 }
 
+std::string ShardFile::head() const {
+  const auto head = file_.bytes().first(static_cast<std::size_t>(entries_.front().offset));
+  return {head.begin(), head.end()};
+}
+
 Status ShardFile::read(std::uint32_t index, std::span<float> out) const {
   const Entry& entry = entries_[index];
   std::vector<std::uint8_t> kept(entry.bytes);

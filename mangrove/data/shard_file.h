@@ -69,6 +69,10 @@ class ShardFile {
   /// shard, truncated, corrupt, too long, or one that makes no sense); messages name the file.
   static Result<ShardFile> open(const fs::path& path);
 
+  const std::string& path() const { return path_; }
+  Bytes size() const { return static_cast<Bytes>(file_.bytes().size()); }
+  /// All before the first sample: two shards of the same head and size have the same samples, as far as checksums tell.
+  std::string head() const;
   const ShardHeader& header() const { return header_; }
   std::int32_t label(std::uint32_t index) const { return entries_[index].label; }
   /// 0 <= index < header().samples. errors: data_loss (its checksum or its compression is wrong, or the file cannot be

@@ -31,6 +31,11 @@ Result<std::vector<fs::path>> list_shards(const fs::path& folder, const std::str
   return paths;
 }
 
+Error no_shards(const fs::path& folder) {
+  return make_error(Code::not_found,
+                    folder.string() + ": no shards in it: expected train-00000.shard, as of 'mangrove data pack'");
+}
+
 class Shards final : public Dataset {
  public:
   explicit Shards(std::vector<ShardFile> files) : files_(std::move(files)) {
@@ -48,6 +53,7 @@ class Shards final : public Dataset {
     const auto [file, sample] = place(index);
     return file->name(sample);
   }
+  std::string file(std::uint32_t index) const override { return place(index).first->path(); }
   std::int32_t label(std::uint32_t index) const override {
     const auto [file, sample] = place(index);
     return file->label(sample);
@@ -152,6 +158,13 @@ Result<ShardHeader> header_of(const Dataset& dataset, Split split, const PackOpt
 
 }  // namespace
 
+Result<std::vector<fs::path>> shards_in(const fs::path& folder) {
+  MG_TRY(auto paths, list_shards(folder, ""));
+  if (paths.empty()) return no_shards(folder);
+  std::ranges::sort(paths);
+  return paths;
+}
+
 bool has_shards(const fs::path& folder) {
   const auto paths = list_shards(folder, "");
   return paths.ok() && !paths->empty();
@@ -161,9 +174,7 @@ Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Spli
   const fs::path folder = resolve_path(spec.path, data_folder);
   MG_TRY(auto paths, list_shards(folder, split_name(split) + "-"));
   if (paths.empty() && has_shards(folder)) return std::shared_ptr<const Dataset>();
-  if (paths.empty())
-    return make_error(Code::not_found,
-                      folder.string() + ": no shards in it: expected train-00000.shard, as of 'mangrove data pack'");
+  if (paths.empty()) return no_shards(folder);
   std::ranges::sort(paths, {}, [](const fs::path& path) { return std::pair(path.native().size(), path); });
   std::vector<ShardFile> files;
   for (const fs::path& path : paths) {

@@ -4,12 +4,16 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/units.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
 
 namespace mangrove::data {
+
+/// The shards in a folder, of every split, by name. errors: not_found (no such folder, no shards).
+Result<std::vector<fs::path>> shards_in(const fs::path& folder);
 
 /// Whether the folder holds shards: files that are called NAME.shard.
 bool has_shards(const fs::path& folder);

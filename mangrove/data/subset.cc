@@ -32,6 +32,7 @@ class Subset final : public Dataset {
     return ends;
   }
   std::string name(std::uint32_t index) const override { return dataset_->name(indices_[index]); }
+  std::string file(std::uint32_t index) const override { return dataset_->file(indices_[index]); }
   std::int32_t label(std::uint32_t index) const override { return dataset_->label(indices_[index]); }
   Status read(std::uint32_t index, std::span<float> out) const override { return dataset_->read(indices_[index], out); }
 

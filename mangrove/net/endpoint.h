@@ -18,7 +18,7 @@ constexpr Rank kAnyRank = -1;
 using Tag = std::uint32_t;
 
 /// What the bytes of a message are, mostly: whose traffic it is in the counters.
-enum class Purpose : std::uint8_t { control, parameters, gradients, activations };
+enum class Purpose : std::uint8_t { control, parameters, gradients, activations, data };
 const char* purpose_name(Purpose purpose);  // "control", ...
 
 /// A tag carries its purpose in its highest byte, so that both ends and all counters know it. A bare number is control.
@@ -27,7 +27,7 @@ constexpr Tag make_tag(Purpose purpose, std::uint32_t number) {
 }
 /// Control for a number that nobody has given a meaning.
 constexpr Purpose purpose_of(Tag tag) {
-  return tag >> 24 <= static_cast<Tag>(Purpose::activations) ? static_cast<Purpose>(tag >> 24) : Purpose::control;
+  return tag >> 24 <= static_cast<Tag>(Purpose::data) ? static_cast<Purpose>(tag >> 24) : Purpose::control;
 }
 
 struct Message {

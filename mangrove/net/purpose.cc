@@ -12,6 +12,8 @@ const char* purpose_name(Purpose purpose) {
       return "gradients";
     case Purpose::activations:
       return "activations";
+    case Purpose::data:
+      return "data";
   }
   return "unknown";
 }

@@ -80,6 +80,7 @@ std::vector<std::uint32_t> by_class(std::span<const std::int32_t> labels, Random
 Result<DataSplit> parse_split(const std::string& text) {
   using Kind = DataSplit::Kind;
   if (text.empty() || text == "iid") return DataSplit{};
+  if (text == "shards") return DataSplit{.kind = Kind::shards};
   if (const auto alpha = numbers_in(text, "dirichlet"); alpha && alpha->size() == 1)
     return DataSplit{.kind = Kind::dirichlet, .alpha = alpha->front()};
   if (const auto labels = numbers_in(text, "by_label"); labels && labels->size() == 1) {
@@ -88,8 +89,8 @@ Result<DataSplit> parse_split(const std::string& text) {
   }
   if (const auto sizes = numbers_in(text, "by_size")) return DataSplit{.kind = Kind::by_size, .sizes = *sizes};
   return make_error(Code::invalid_argument,
-                    "split: must be iid, dirichlet(ALPHA), by_label(K) with a whole number, or by_size(A,B,...) with a "
-                    "number for each worker, all above 0, got '" +
+                    "split: must be iid, shards, dirichlet(ALPHA), by_label(K) with a whole number, or "
+                    "by_size(A,B,...) with a number for each worker, all above 0, got '" +
                         text + "'");
 }
 
@@ -122,6 +123,17 @@ std::vector<std::size_t> owners(const DataSplit& split, std::span<const std::int
     while (last < order.size() && labels[order[last]] == labels[order[first]]) ++last;
     deal(std::span(order).subspan(first, last - first), dirichlet_variate(split.alpha, workers, random), owner);
     first = last;
+  }
+  return owner;
+}
+
+std::vector<std::size_t> shard_owners(std::span<const std::uint32_t> run_ends, std::size_t workers) {
+  std::vector<std::size_t> owner;
+  std::vector<std::size_t> samples(workers);  // of each
+  for (const std::uint32_t end : run_ends) {
+    const auto worker = static_cast<std::size_t>(std::min_element(samples.begin(), samples.end()) - samples.begin());
+    samples[worker] += end - owner.size();
+    owner.resize(end, worker);
   }
   return owner;
 }

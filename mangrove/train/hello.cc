@@ -4,6 +4,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
+#include "mangrove/train/data_split.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/reports.h"
 
@@ -30,9 +31,12 @@ std::vector<std::string> class_names(const Hello& hello) {
 Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello) {
   if (hello.train_samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
   MG_TRY(const std::uint32_t window, shuffle_window(job));
-  if (window > 0 && !has_runs(hello))
-    return make_error(Code::invalid_argument, "shuffle: " + job.shuffle() + " is for data in shards, and '" +
-                                                  job.data() + "' is not: pack it with 'mangrove data pack'");
+  MG_TRY(const DataSplit split, parse_split(job.split()));
+  const bool is_split_by_runs = split.kind == DataSplit::Kind::shards;
+  if ((window > 0 || is_split_by_runs) && !has_runs(hello))
+    return make_error(Code::invalid_argument,
+                      (window > 0 ? "shuffle: " + job.shuffle() : "split: " + job.split()) +
+                          " is for data in shards, and '" + job.data() + "' is not: pack it with 'mangrove data pack'");
   const Shape sample({hello.sample_shape().begin(), hello.sample_shape().end()});
   return learn::check_fits(graph, sample, hello.classes_size()).context("data set '" + job.data() + "'");
 }
@@ -43,6 +47,25 @@ std::vector<std::uint32_t> order_of_epoch(const TrainJob& job, const Hello& hell
   if (window == 0) return data::epoch_order(static_cast<std::uint32_t>(hello.train_samples()), job.seed(), number);
   const std::vector<std::uint32_t> ends(hello.run_ends().begin(), hello.run_ends().end());
   return data::run_order(ends, window, job.seed(), number);
+}
+
+Result<std::vector<net::Rank>> owners_of_samples(const TrainJob& job, const Hello& hello, std::size_t workers) {
+  MG_TRY(const DataSplit split, parse_split(job.split()));
+  if (split.kind == DataSplit::Kind::iid) return std::vector<net::Rank>();
+  MG_RETURN_IF_ERROR(check_workers(split, job.split(), workers));
+  std::vector<std::size_t> workers_of;
+  if (split.kind == DataSplit::Kind::shards) {
+    workers_of = shard_owners(std::vector<std::uint32_t>(hello.run_ends().begin(), hello.run_ends().end()), workers);
+  } else if (hello.labels_size() == hello.train_samples()) {
+    workers_of = owners(split, std::vector<std::int32_t>(hello.labels().begin(), hello.labels().end()), workers,
+                        job.seed());
+  } else {
+    return make_error(Code::data_loss, "split: the workers told " + std::to_string(hello.labels_size()) +
+                                           " labels of " + std::to_string(hello.train_samples()) + " samples");
+  }
+  std::vector<net::Rank> ranks;
+  for (const std::size_t worker : workers_of) ranks.push_back(static_cast<net::Rank>(worker) + 1);
+  return ranks;
 }
 
 Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello) {

@@ -12,6 +12,7 @@
 #include "mangrove/train/neighbours.h"
 #include "mangrove/train/push.h"
 #include "mangrove/train/reduction.h"
+#include "mangrove/train/shard_fetcher.h"
 #include "mangrove/train/shared_samples.h"
 
 namespace mangrove::train {
@@ -101,6 +102,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check_balance(job));
   MG_RETURN_IF_ERROR(check_shared_samples(job));
   MG_RETURN_IF_ERROR(shuffle_window(job));
+  MG_RETURN_IF_ERROR(is_from_cluster(job));
   MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(recipe_of(job));
@@ -190,6 +192,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
     add("local_steps", std::to_string(local_steps(job)));
     add("split", job.split().empty() ? "iid" : job.split());
   }
+  if (!steps_locally(job) && job.split() == "shards") add("split", job.split());
   if (job.strategy() == "federated") {
     add("local_epochs", std::to_string(job.local_epochs()));
     add("client_fraction", exact(client_fraction(job)));

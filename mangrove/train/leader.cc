@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "mangrove/graph/onnx.h"
-#include "mangrove/train/data_split.h"
 #include "mangrove/train/hello.h"
 
 namespace mangrove::train {
@@ -100,22 +99,12 @@ EpochWork Leader::work_of_epoch(std::int64_t epoch) const {
 }
 
 Status Leader::find_owners() {
-  MG_TRY(const DataSplit split, parse_split(job_.split()));
-  if (split.kind == DataSplit::Kind::iid) return {};
-  const auto nodes = static_cast<std::size_t>(context_.endpoint.size()) - 1;
-  MG_RETURN_IF_ERROR(check_workers(split, job_.split(), nodes));
-  if (data_.labels_size() != samples_per_epoch_)
-    return make_error(Code::data_loss, "split: the workers told " + std::to_string(data_.labels_size()) +
-                                           " labels of " + std::to_string(samples_per_epoch_) + " samples");
-  const std::vector<std::int32_t> labels(data_.labels().begin(), data_.labels().end());
-  std::vector<net::Rank> ranks;
-  for (const std::size_t worker : owners(split, labels, nodes, job_.seed()))
-    ranks.push_back(static_cast<net::Rank>(worker) + 1);
-  owners_ = std::make_shared<const std::vector<net::Rank>>(std::move(ranks));
+  MG_TRY(auto ranks, owners_of_samples(job_, data_, static_cast<std::size_t>(context_.endpoint.size()) - 1));
+  if (!ranks.empty()) owners_ = std::make_shared<const std::vector<net::Rank>>(std::move(ranks));
   return {};
 }
 
-/// What is left of the samples of workers that are not there is for the others; all nodes hold the whole data set.
+/// What is left of the samples of workers that are not there is for the others; every node can read the whole data set.
 void Leader::disown_lost() {
   const net::RankSet there = workers_.in_use();
   for (net::Rank rank = 1; owners_ != nullptr && rank < context_.endpoint.size(); ++rank) {

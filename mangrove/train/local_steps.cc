@@ -64,6 +64,8 @@ Result<std::optional<learn::BatchStats>> LocalSteps::make_steps(const Work& work
   last_told_ = context_.clock.now();
   for (std::size_t i = 0; i < all.size(); ++i) {
     timer.enter(StepTimer::Phase::load);
+    MG_TRY(const bool are_there, source.wait_for(all[i].samples, work.round(), interruption_));
+    if (!are_there) return std::optional<learn::BatchStats>();
     MG_TRY(const data::Batch batch, source.take(all[i].samples, all[i].epoch));
     timer.enter(StepTimer::Phase::compute);
     if (i + 1 < all.size()) {

@@ -161,6 +161,18 @@ void Reports::codec_chosen(net::Rank rank, const ChosenCodec& chosen) {
                   {"why", chosen.why()}}));
 }
 
+void Reports::shard_refused(net::Rank by, net::Rank source, const std::string& shard, const std::string& reason) {
+  event(dump(Json{
+      {"event", "shard_refused"}, {"node", node(source)}, {"by", node(by)}, {"shard", shard}, {"reason", reason}}));
+}
+
+void Reports::data_is_there(net::Rank rank, std::int64_t from_leader, std::int64_t from_others) {
+  event(dump(Json{{"event", "data_is_there"},
+                  {"node", node(rank)},
+                  {"shards_from_coordinator", from_leader},
+                  {"shards_from_nodes", from_others}}));
+}
+
 void Reports::advice(const Advice& advice) {
   Json json = {{"event", "advice"}};
   json.update(to_json(advice));

@@ -60,6 +60,10 @@ class Reports {
   void balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step);
   /// A worker has chosen the codec of its link.
   void codec_chosen(net::Rank rank, const ChosenCodec& chosen);
+  /// A worker did not get a shard from that rank: it is "lost", "silent", "has it not", or what it gave is "corrupt".
+  void shard_refused(net::Rank by, net::Rank source, const std::string& shard, const std::string& reason);
+  /// A worker has all shards that it is going to need, of which it got so many from the coordinator and from others.
+  void data_is_there(net::Rank rank, std::int64_t from_leader, std::int64_t from_others);
   /// One board alone would be faster.
   void advice(const Advice& advice);
 

@@ -1,11 +1,13 @@
 #include "mangrove/train/source.h"
 
 #include <algorithm>
+#include <set>
 
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/subset.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/data_split.h"
+#include "mangrove/train/hello.h"
 #include "mangrove/train/job_settings.h"
 
 namespace mangrove::train {
@@ -14,18 +16,67 @@ namespace {
 
 constexpr Bytes kSampleOverhead = 64;  // at most, of one in the cache
 
+/// With the statistics of all samples, also where not all are here.
+Result<std::shared_ptr<const data::Augmentation>> make_augmentation(const TrainJob& job, const data::Dataset& train,
+                                                                    const ShardFetcher* fetcher) {
+  if (fetcher == nullptr) return data::Augmentation::create(job.augment(), train);
+  const auto refuse = []() -> Result<std::shared_ptr<const data::Dataset>> {
+    return make_error(Code::invalid_argument,
+                      "it takes from all samples more than can be sent: with data_from own every node has them");
+  };
+  return data::Augmentation::create(fetcher->augmentation(), train.sample_shape(), refuse);
+}
+
+/// The shards that this worker needs for its samples of the first epoch, in the order in which it needs them.
+Result<ShardFetcher::Shards> shards_to_come(const TrainJob& job, const Source& train, const Hello& hello,
+                                            const net::Endpoint& endpoint) {
+  MG_TRY(const std::vector<net::Rank> owners,
+         owners_of_samples(job, hello, static_cast<std::size_t>(endpoint.size()) - 1));
+  Source::Samples samples = order_of_epoch(job, hello, 0);
+  std::erase_if(samples, [&](std::uint32_t i) { return !owners.empty() && owners[i] != endpoint.rank(); });
+  return train.shards_of(samples);
+}
+
 }  // namespace
 
 Source::Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
-               bool reads_ahead)
-    : dataset_(data::first_samples(std::move(dataset), limit)), loader_(dataset_, options), reads_ahead_(reads_ahead) {}
+               bool reads_ahead, ShardFetcher* fetcher)
+    : dataset_(data::first_samples(std::move(dataset), limit)),
+      loader_(dataset_, options),
+      reads_ahead_(reads_ahead),
+      fetcher_(fetcher) {
+  if (fetcher_ == nullptr) return;
+  for (std::uint32_t i = 0; i < dataset_->size(); ++i) shards_.push_back(fetcher_->shard_of(dataset_->file(i)));
+  if (!options.training || !options.augmentation || !options.augmentation->mixes()) return;
+  const std::set<std::uint32_t> all(shards_.begin(), shards_.end());
+  all_.emplace(all.begin(), all.end());
+}
+
+ShardFetcher::Shards Source::shards_of(const Samples& samples) const {
+  if (all_) return *all_;
+  ShardFetcher::Shards shards;
+  std::set<std::uint32_t> seen;
+  for (const std::uint32_t sample : samples)
+    if (seen.insert(shards_[sample]).second) shards.push_back(shards_[sample]);
+  return shards;
+}
+
+Result<bool> Source::wait_for(const Samples& samples, std::uint64_t round,
+                              std::optional<net::Message>& interruption) const {
+  if (fetcher_ == nullptr) return true;
+  MG_TRY(std::optional<net::Message> other_work, fetcher_->wait(shards_of(samples), round));
+  if (!other_work) return true;
+  interruption = std::move(other_work);
+  return false;
+}
 
 bool Source::has(const Samples& samples) const {
   return !samples.empty() && std::all_of(samples.begin(), samples.end(), [&](auto i) { return i < size(); });
 }
 
 Status Source::prepare(const Samples& samples, std::int64_t epoch) {
-  return reads_ahead_ ? request(samples, epoch) : Status();
+  const bool are_there = fetcher_ == nullptr || fetcher_->has(shards_of(samples));
+  return reads_ahead_ && are_there ? request(samples, epoch) : Status();
 }
 
 Status Source::request(const Samples& samples, std::int64_t epoch) {
@@ -50,8 +101,10 @@ Bytes sample_cache(const TrainJob& job, const data::Dataset& train) {
   return cache / sample < train.size() ? cache : sample * train.size();
 }
 
-Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_folder) {
-  const auto open_split = [&](data::Split split) { return data::open_dataset(job.data(), split, data_folder); };
+Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher) {
+  if (fetcher != nullptr) MG_RETURN_IF_ERROR(fetcher->open());
+  const std::string& data = fetcher == nullptr ? job.data() : fetcher->data();
+  const auto open_split = [&](data::Split split) { return data::open_dataset(data, split, data_folder); };
   Splits splits;
   MG_TRY(splits.train, open_split(data::Split::train));
   MG_TRY(splits.test, open_split(data::Split::test));
@@ -62,24 +115,31 @@ Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_
 }
 
 Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, const Splits& splits,
-                                                 const net::RoleContext& context) {
+                                                 const net::RoleContext& context, ShardFetcher* fetcher) {
   auto sources = std::make_unique<Sources>();
   const bool reads_ahead = context.bench == nullptr;
   data::LoaderOptions options{.batch = job.batch(), .workers = context.threads, .seed = job.seed()};
   if (!job.augment().empty()) {
-    MG_TRY(options.augmentation, data::Augmentation::create(job.augment(), *splits.train).context("augment"));
+    MG_TRY(options.augmentation, make_augmentation(job, *splits.train, fetcher).context("augment"));
     sources->augmentation_ = options.augmentation->text();
   }
-  sources->test_.emplace(splits.test, job.limit(), options, reads_ahead);
-  if (splits.validation != nullptr) sources->validation_.emplace(splits.validation, job.limit(), options, reads_ahead);
+  sources->test_.emplace(splits.test, job.limit(), options, reads_ahead, fetcher);
+  if (splits.validation != nullptr)
+    sources->validation_.emplace(splits.validation, job.limit(), options, reads_ahead, fetcher);
   options.training = true;
   options.batch = most_in_batch(job);
   options.cache = sample_cache(job, *splits.train);
-  sources->train_.emplace(splits.train, job.limit(), options, reads_ahead);
+  sources->train_.emplace(splits.train, job.limit(), options, reads_ahead, fetcher);
   MG_TRY(const DataSplit split, parse_split(job.split()));
-  sources->tells_labels_ = split.kind != DataSplit::Kind::iid;
+  const bool is_by_shards = split.kind == DataSplit::Kind::shards;
+  sources->tells_labels_ = split.kind != DataSplit::Kind::iid && !is_by_shards;
   MG_TRY(const std::uint32_t window, shuffle_window(job));
-  sources->tells_runs_ = window > 0;
+  sources->tells_runs_ = window > 0 || is_by_shards;
+  if (fetcher == nullptr) return sources;
+  Hello hello;
+  sources->describe(hello);
+  MG_TRY(const auto shards, shards_to_come(job, sources->train(), hello, context.endpoint));
+  fetcher->prefetch(shards);
   return sources;
 }
 

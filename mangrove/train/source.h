@@ -11,6 +11,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/shard_fetcher.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -20,18 +21,26 @@ class Source {
  public:
   using Samples = std::vector<std::uint32_t>;
 
-  /// limit: as of data::first_samples. reads_ahead: else prepare() does nothing.
+  /// limit: as of data::first_samples. reads_ahead: else prepare() does nothing. fetcher: gets the shards that the
+  /// samples lie in; null: all are there.
   Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
-         bool reads_ahead);
+         bool reads_ahead, ShardFetcher* fetcher);
 
   const data::Dataset& dataset() const { return *dataset_; }
   std::int64_t size() const { return dataset_->size(); }
   /// There are some, and all of them are samples of this split.
   bool has(const Samples& samples) const;
 
-  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken.
+  /// Those that they need, in the order in which they come up first. REQUIRES: there is a fetcher.
+  ShardFetcher::Shards shards_of(const Samples& samples) const;
+  /// Waits until these samples, of work of this round, are there. False: other work has come, and is in `interruption`.
+  /// errors: those of ShardFetcher::wait.
+  Result<bool> wait_for(const Samples& samples, std::uint64_t round, std::optional<net::Message>& interruption) const;
+
+  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken; those that
+  /// are not there yet are left to take().
   Status prepare(const Samples& samples, std::int64_t epoch);
-  /// errors: those of Loader::next.
+  /// REQUIRES wait_for(). errors: those of Loader::next.
   Result<data::Batch> take(const Samples& samples, std::int64_t epoch);
 
  private:
@@ -40,6 +49,9 @@ class Source {
   std::shared_ptr<const data::Dataset> dataset_;
   data::Loader loader_;
   const bool reads_ahead_;
+  ShardFetcher* const fetcher_;
+  std::vector<std::uint32_t> shards_;        // of the samples, where there is a fetcher
+  std::optional<ShardFetcher::Shards> all_;  // where any sample may be mixed with any other
   std::optional<Samples> ahead_;
   std::int64_t ahead_epoch_ = 0;
 };
@@ -55,12 +67,13 @@ class Sources {
   struct Splits {
     Dataset train, validation, test;  // validation: null where the data set has none
   };
-  /// Of the job's data set. errors: those of data::open_dataset.
-  static Result<Splits> open(const TrainJob& job, const fs::path& data_folder);
+  /// Of the job's data set. fetcher: null where it is in the data folder. errors: those of data::open_dataset and
+  /// ShardFetcher::open.
+  static Result<Splits> open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher = nullptr);
   /// Where devices share them, nothing is read ahead: another one's samples come between.
   /// errors: those of data::Augmentation::create.
   static Result<std::unique_ptr<Sources>> create(const TrainJob& job, const Splits& splits,
-                                                 const net::RoleContext& context);
+                                                 const net::RoleContext& context, ShardFetcher* fetcher = nullptr);
 
   Source& train() { return *train_; }
   /// The one that the samples of this work are of.

@@ -11,6 +11,8 @@
 #include "mangrove/train/gossip.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/parameter_server.h"
+#include "mangrove/train/shard_fetcher.h"
+#include "mangrove/train/shard_leader.h"
 
 namespace mangrove::train {
 namespace {
@@ -46,13 +48,14 @@ constexpr std::array kStrategies = {
 
 Status check_split(const TrainJob& job, const Strategy& strategy) {
   MG_TRY(const DataSplit split, parse_split(job.split()));
-  if (strategy.has_own_data || split.kind == DataSplit::Kind::iid) return {};
+  using Kind = DataSplit::Kind;
+  if (strategy.has_own_data || split.kind == Kind::iid || split.kind == Kind::shards) return {};
   return make_error(Code::invalid_argument,
                     "split: '" + job.split() +
                         "' gives each worker samples of its own, but with "
                         "strategy '" +
                         std::string(strategy.name) +
-                        "' all workers share all samples; use strategy federated or gossip, or split iid");
+                        "' all workers share all samples; use strategy federated or gossip, or split iid or shards");
 }
 
 }  // namespace
@@ -68,7 +71,10 @@ Status run_training(const TrainJob& job, net::RoleContext& context) {
     names.emplace_back(strategy.name);
     if (strategy.name != job.strategy()) continue;
     MG_RETURN_IF_ERROR(check_split(job, strategy));
-    return strategy.run(job, context);
+    MG_TRY(const bool from_cluster, is_from_cluster(job));
+    if (!from_cluster || context.endpoint.rank() != 0) return strategy.run(job, context);
+    MG_TRY(const std::unique_ptr<ShardLeader> shards, ShardLeader::create(job, context));
+    return strategy.run(job, shards->context());
   }
   return make_error(Code::not_found,
                     "strategy: unknown training strategy '" + job.strategy() + "'" + suggestion(job.strategy(), names));

@@ -10,11 +10,11 @@
 namespace mangrove::train {
 
 Result<std::shared_ptr<Workbench>> Workbench::of(const TrainJob& job, const Recipe& recipe, const Graph& graph,
-                                                 const net::RoleContext& context) {
+                                                 const net::RoleContext& context, ShardFetcher* fetcher) {
   if (context.bench != nullptr && context.bench->has_value())
     return std::any_cast<std::shared_ptr<Workbench>>(*context.bench);
-  MG_TRY(const Sources::Splits splits, Sources::open(job, context.data_folder));
-  MG_TRY(std::unique_ptr<Sources> data, Sources::create(job, splits, context));
+  MG_TRY(const Sources::Splits splits, Sources::open(job, context.data_folder, fetcher));
+  MG_TRY(std::unique_ptr<Sources> data, Sources::create(job, splits, context, fetcher));
   MG_TRY(std::shared_ptr<Workbench> bench, create(job, recipe, graph, context, std::move(data)));
   if (context.bench != nullptr) *context.bench = bench;
   return bench;

@@ -27,9 +27,9 @@ class Workbench {
   using Values = std::shared_ptr<const std::vector<float>>;  // see Master; null: none
 
   /// This role's: its own, or the one on the context's bench. job: outlives it. graph: the job's model, of which the
-  /// weights are not kept. errors: those of Sources::open and planned_replica.
+  /// weights are not kept. fetcher: see Sources. errors: those of Sources::open and planned_replica.
   static Result<std::shared_ptr<Workbench>> of(const TrainJob& job, const Recipe& recipe, const Graph& graph,
-                                               const net::RoleContext& context);
+                                               const net::RoleContext& context, ShardFetcher* fetcher);
   /// One that reads these samples.
   static Result<std::shared_ptr<Workbench>> create(const TrainJob& job, const Recipe& recipe, const Graph& graph,
                                                    const net::RoleContext& context, std::unique_ptr<Sources> data);

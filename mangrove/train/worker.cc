@@ -28,7 +28,8 @@ constexpr Seconds kWait = 5;  // for work; then it is waited for again, as long 
 
 class Worker {
  public:
-  Worker(const TrainJob& job, net::RoleContext& context) : job_(job), context_(context), timer_(context) {}
+  Worker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
+      : job_(job), context_(context), fetcher_(fetcher), timer_(context) {}
   Status run();
 
  private:
@@ -54,6 +55,7 @@ class Worker {
 
   const TrainJob& job_;
   net::RoleContext& context_;
+  ShardFetcher* const fetcher_;  // null: the data is in the data folder
   StepTimer timer_;
   Status failure_;                            // why this worker cannot take part
   std::optional<net::Message> interruption_;  // the work that ended another
@@ -88,7 +90,7 @@ void tell_exchanged(const Exchanged& exchanged, Answer& answer) {
 Status Worker::prepare() {
   MG_TRY(const Graph graph, parse_onnx(job_.model()).context("model"));  // its weights come again, with the work
   MG_TRY(recipe_, recipe_of(job_));
-  MG_TRY(bench_, Workbench::of(job_, recipe_, graph, context_));
+  MG_TRY(bench_, Workbench::of(job_, recipe_, graph, context_, fetcher_));
   if (reduces()) {
     MG_TRY(reducer_, Reducer::create(graph, job_, recipe_, context_, interruption_));
     sums_.resize(bench_->flat().size());
@@ -203,7 +205,10 @@ bool Worker::fits_local_steps(const Work& work, std::string_view body) const {
 Status Worker::train(const Work& work, std::string_view body) {
   Source& samples = bench_->data().train();
   timer_.enter(Phase::load);
-  MG_TRY(const data::Batch batch, samples.take({work.samples().begin(), work.samples().end()}, work.epoch()));
+  const Source::Samples wanted(work.samples().begin(), work.samples().end());
+  MG_TRY(const bool are_there, samples.wait_for(wanted, work.round(), interruption_));
+  if (!are_there) return {};
+  MG_TRY(const data::Batch batch, samples.take(wanted, work.epoch()));
   timer_.enter(Phase::compute);
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (samples.has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
@@ -328,6 +333,8 @@ Status Worker::evaluate(const Work& work) {
     return Source::Samples(samples.begin() + static_cast<std::ptrdiff_t>(first),
                            samples.begin() + static_cast<std::ptrdiff_t>(last));
   };
+  MG_TRY(const bool are_there, bench_->data().of(work).wait_for(samples, work.round(), interruption_));
+  if (!are_there) return {};
   Answer result;
   for (std::size_t first = 0; first < samples.size();) {
     Source& source = bench_->data().of(work);
@@ -362,7 +369,11 @@ void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> v
 }  // namespace
 
 Status run_worker(const TrainJob& job, net::RoleContext& context) {
-  return Worker(job, context).run();
+  MG_TRY(const bool from_cluster, is_from_cluster(job));
+  // simulated devices that share a bench read from one data folder
+  if (!from_cluster || context.bench != nullptr) return Worker(job, context, nullptr).run();
+  ShardFetcher fetcher(job, context);
+  return Worker(job, fetcher.context(), &fetcher).run();
 }
 
 }  // namespace mangrove::train

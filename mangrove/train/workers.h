@@ -108,6 +108,7 @@ class Workers {
     Waiting waiting;                  // what it has told last of the reduction; rank 0: nothing
     Instant waiting_since;            // without a part
     std::int64_t done = 0;            // samples, as it has told so far
+    std::int64_t fetched = 0;         // bytes of data that it waits for, the same
     Deadline deadline;                // of its answer
     std::optional<Instant> answered;  // the last time, until it is given work
     Instant next_ping;                // while silent or starting
@@ -122,6 +123,7 @@ class Workers {
   News take_answer(net::Rank rank, std::string payload);
   void take_waiting(net::Rank rank, const Waiting& waiting);
   void take_done(net::Rank rank, std::int64_t done);
+  void take_fetched(net::Rank rank, std::int64_t fetched);
   bool fits(const Answer& answer, const Worker& worker) const;
   Status take_body(Answered& answered);
   void admit(net::Rank rank);

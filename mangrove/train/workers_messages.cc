@@ -90,6 +90,14 @@ void Workers::take_done(net::Rank rank, std::int64_t done) {
   worker.deadline = context_.clock.after(timeout_);
 }
 
+/// The same of the data.
+void Workers::take_fetched(net::Rank rank, std::int64_t fetched) {
+  Worker& worker = workers_.at(rank);
+  if (fetched <= worker.fetched) return;
+  worker.fetched = fetched;
+  worker.deadline = context_.clock.after(timeout_);
+}
+
 /// Decodes it where it must be.
 Status Workers::take_body(Answered& answered) {
   Worker& worker = workers_.at(answered.rank);
@@ -138,6 +146,10 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   }
   if (answered.answer.done() > 0) {
     take_done(rank, answered.answer.done());
+    return {};
+  }
+  if (answered.answer.fetched() > 0) {
+    take_fetched(rank, answered.answer.fetched());
     return {};
   }
   const Status taken = is_answer ? take_body(answered) : make_error(Code::data_loss, "not to what was asked");

@@ -1,0 +1,49 @@
+#include "mangrove/data/shard_folder.h"
+
+#include <algorithm>
+
+#include "mangrove/data/sha256.h"
+#include "mangrove/data/shard_file.h"
+#include "mangrove/data/shards.h"
+
+namespace mangrove::data {
+
+Result<std::string> read_part(const FileBytes& file, Bytes offset, Bytes count) {
+  const auto size = static_cast<Bytes>(file.bytes().size());
+  if (offset < 0 || offset >= size || count <= 0)
+    return make_error(Code::out_of_range,
+                      "byte " + std::to_string(offset) + " of a file of " + std::to_string(size) + " bytes");
+  std::string part(static_cast<std::size_t>(std::min(count, size - offset)), '\0');
+  MG_RETURN_IF_ERROR(
+      file.copy(static_cast<std::size_t>(offset), {reinterpret_cast<std::uint8_t*>(part.data()), part.size()}));
+  return part;
+}
+
+Result<ShardFolder> ShardFolder::open(const fs::path& folder) {
+  MG_TRY(const std::vector<fs::path> paths, shards_in(folder));
+  ShardFolder shards;
+  for (const fs::path& path : paths) {
+    MG_TRY(const ShardFile file, ShardFile::open(path));
+    shards.outlines_.push_back({path.filename().string(), file.size(), file.head()});
+    MG_TRY(FileBytes bytes, FileBytes::map(path));
+    shards.files_.push_back(std::move(bytes));
+  }
+  shards.sums_.resize(shards.files_.size());
+  return shards;
+}
+
+Result<std::string> ShardFolder::read(std::uint32_t shard, Bytes offset, Bytes count) const {
+  if (shard >= files_.size()) return make_error(Code::not_found, "there is no shard " + std::to_string(shard));
+  return read_part(files_[shard], offset, count);
+}
+
+Result<std::string> ShardFolder::sha256(std::uint32_t shard) {
+  std::string& sum = sums_[shard];
+  if (sum.empty()) {
+    MG_TRY(const std::string content, read(shard, 0, outlines_[shard].size));
+    sum = data::sha256({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()});
+  }
+  return sum;
+}
+
+}  // namespace mangrove::data
