@@ -16,7 +16,11 @@ using nlohmann::json;
 
 constexpr std::int64_t kSamples = 60;
 constexpr std::size_t kDevices = 4;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kSeeds = 19;  // of each form of a strategy
+#else
+constexpr std::uint64_t kSeeds = 200;
+#endif
 constexpr Seconds kWindow = 8;        // an undisturbed job takes about as long
 
 /// As slow as lets some faults hit every part of a job.
@@ -76,7 +80,7 @@ TEST_P(RandomFaults, LoseNoSampleAndEndTheJobInGoodOrder) {
     // the workers classified with their own copies, and the leader reported its own
     EXPECT_NEAR(result["test_loss"].get<double>(), test_loss(parameters), 1e-4);
   }
-  EXPECT_GE(done, static_cast<int>(kSeeds) - 4);
+  EXPECT_GE(done, static_cast<int>(kSeeds) * 3 / 4);
   EXPECT_GE(disturbed, static_cast<int>(kSeeds) / 2) << "of most, a worker must be lost";
 }
 
