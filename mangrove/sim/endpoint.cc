@@ -40,18 +40,18 @@ void SimEndpoint::flush() {
 Result<net::Message> SimEndpoint::recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
                                            Deadline deadline) {
   Found found = mailbox_.poll(from, tags);
-  if (!found && deadline - clock_.now() > kPrecision) {
+  if (!found && deadline - clock_.now() > 0) {
     flush();
     const std::unique_lock<s4u::Mutex> lock(*mutex_);
     // others ran meanwhile
     for (found = mailbox_.poll(from, tags); !found; found = mailbox_.poll(from, tags)) {
       const Seconds left = deadline - clock_.now();
-      if (left <= kPrecision) break;
+      if (left <= 0) break;
       waits_for_ = &from;
       if (std::isinf(left)) {
         changed_->wait(lock);
       } else {
-        changed_->wait_for(lock, left);
+        changed_->wait_for(lock, left + kPrecision);  // who waits until then must find that it is past
       }
       waits_for_ = nullptr;
     }
