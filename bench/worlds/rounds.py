@@ -9,12 +9,13 @@ import figures as fig  # noqa: E402
 RATE = "100mbit"
 SHARE = 0.2  # of a core for each board; the coordinator has what eight of them leave
 MODEL, BATCH, ROUNDS = "resnet-20", 32, 16
-LOCAL_STEPS = 4
+LOCAL_STEPS, MANY = 4, 16
 STRATEGIES = {  # flags and the samples of each board in a round
     "parameter_server": (["--strategy", "parameter_server"], BATCH),
     "federated": (["--strategy", "federated", "--local-steps", LOCAL_STEPS], LOCAL_STEPS * BATCH),
-    "gossip": (["--strategy", "gossip"], BATCH),
+    "gossip": (["--strategy", "gossip", "--local-steps", LOCAL_STEPS], LOCAL_STEPS * BATCH),
     "all_reduce": (["--strategy", "all_reduce"], BATCH),
+    "many_steps": (["--strategy", "federated", "--local-steps", MANY], MANY * BATCH),
 }
 CONFIGURATIONS = [("parameter_server", 2), ("parameter_server", 8), ("federated", 2), ("federated", 8), ("gossip", 4), ("gossip", 8),
                   ("all_reduce", 4)]
@@ -59,27 +60,31 @@ def predicted(args, strategy, boards, rounds, profile):
         return round_seconds(run)
 
 
-def profile_of_board(args, rounds):
-    """From one board's rounds with one step, and with many: what a step takes, and what an exchange takes beyond its wire."""
-    steps = 16
-    once = measured(args, "parameter_server", 1, rounds)
-    STRATEGIES["many"] = (["--strategy", "federated", "--local-steps", steps], steps * BATCH)
-    many = measured(args, "many", 1, max(2, rounds // 4))
-    step = (many - once) / (steps - 1)
+def profiles(args, rounds):
+    """Of a board, by how many boards there are. What an exchange takes beyond its wire comes from one board's rounds with one step and
+    with many; what a step takes, from rounds with many steps of as many boards as there are: emulated ones slow each other down, as
+    they share the caches of this machine's cores."""
     operators = fig.run_json([args.program, "model", "show", MODEL, "--json"])["operators"]
     flops = 3 * 2 * sum(operator["multiply_adds"] for operator in operators) * BATCH  # forward, and gradients of inputs and weights
     message = 4 * sum(operator["parameters"] for operator in operators)
-    wire = 2 * message * 8 / 100e6
+    counts = sorted({boards for _, boards in CONFIGURATIONS})
+    many = {boards: measured(args, "many_steps", boards, max(2, rounds // 4)) for boards in [1, *counts]}
+    once = measured(args, "parameter_server", 1, rounds)
+    exchange = once - (many[1] - once) / (MANY - 1)
     # both ends pack one message and unpack the other, the coordinator with a whole core
-    return {"flops": flops / step, "handling": 2 * message * (1 + SHARE) / max(1e-3, once - step - wire)}
+    handling = 2 * message * (1 + SHARE) / max(1e-3, exchange - 2 * message * 8 / 100e6)
+    return {boards: {"flops": flops * MANY / (many[boards] - exchange), "handling": handling} for boards in counts}
 
 
 def measure(args):
     rounds = 4 if args.quick else ROUNDS
-    profile = profile_of_board(args, rounds)
-    figures = [fig.figure("board_flops", [profile["flops"] / 1e9], "GFLOP/s"), fig.figure("board_handling", [profile["handling"] / 1e6], "MB/s")]
+    figures = []
+    boards_profiles = profiles(args, rounds)
+    for boards, profile in boards_profiles.items():
+        figures += [fig.figure(f"board_of_{boards}_flops", [profile["flops"] / 1e9], "GFLOP/s"),
+                    fig.figure(f"board_of_{boards}_handling", [profile["handling"] / 1e6], "MB/s")]
     for strategy, boards in CONFIGURATIONS[:2] if args.quick else CONFIGURATIONS:
-        real, virtual = measured(args, strategy, boards, rounds), predicted(args, strategy, boards, rounds, profile)
+        real, virtual = measured(args, strategy, boards, rounds), predicted(args, strategy, boards, rounds, boards_profiles[boards])
         name = f"round_{strategy}_on_{boards}"
         figures += [fig.figure(name, [virtual], "s", peer="measured", peer_values=[real]),
                     fig.figure(f"{name}_off", [100 * abs(virtual / real - 1)], "percent", better="lower",
