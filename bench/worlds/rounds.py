@@ -7,8 +7,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
 
 RATE = "100mbit"
-SHARE = 0.2  # of a core for each board; the coordinator has what eight of them leave
-MODEL, BATCH, ROUNDS = "resnet-20", 32, 16
+SHARE = 0.1  # of a core for each board: eight leave a core to the coordinator and the links
+MODEL, BATCH, ROUNDS = "resnet-20", 32, 10
 LOCAL_STEPS, MANY = 4, 16
 STRATEGIES = {  # flags and the samples of each board in a round
     "parameter_server": (["--strategy", "parameter_server"], BATCH),
