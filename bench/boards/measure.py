@@ -23,10 +23,11 @@ PARAMETER_SERVER = ["--strategy", "parameter_server"]
 
 def apart(boards, images):
     """For networks that send much and compute little, both LeNets: each board makes many small steps of its own between two
-    averages, and momentum from average to average (DiLoCo) makes up for how few averages there are."""
+    averages, in a byte a number, and momentum from average to average (DiLoCo) makes up for how few averages there are."""
     batch = 16
     steps = max(1, round(images / boards / batch / AVERAGES_PER_EPOCH))
-    return ["--strategy", "federated", "--local-steps", steps, "--batch", batch, "--learning-rate", 0.03, "--outer-momentum", 0.7]
+    return ["--strategy", "federated", "--local-steps", steps, "--batch", batch, "--learning-rate", 0.03, "--outer-momentum", 0.7,
+            "--codec", "int8", "--codec-pull", "int8"]
 
 
 def on_boards(args, boards, model, data, *more, testbed=TEN):
