@@ -32,7 +32,7 @@ def train(program, model, data, *more):
     with tempfile.TemporaryDirectory() as folder:
         run = pathlib.Path(folder) / "run"
         command = [program, "train", "--model", model, "--data", data, "--run-dir", run, "--json", "--quiet", *more]
-        result = run_json(command, timeout=3600)
+        result = run_json(command, timeout=7200)
         lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
         return {**result, "validations": [line for line in lines if line.get("kind") == "epoch"]}
 
