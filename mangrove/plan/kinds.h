@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mangrove/plan/problem.h"
+
+namespace mangrove::plan {
+
+/// Devices that may be swapped for each other: alike in all but their names, with like ways to all others. Groups in
+/// the order of their first devices.
+std::vector<std::vector<std::size_t>> interchangeable(const Problem& problem);
+
+/// How many devices of each kind are in use, as one number: 0 is none.
+class Counts {
+ public:
+  explicit Counts(const std::vector<std::vector<std::size_t>>& kinds);
+
+  std::size_t states() const { return states_; }
+  std::size_t kinds() const { return sizes_.size(); }
+  std::size_t size(std::size_t kind) const { return sizes_[kind]; }
+  std::size_t of(std::size_t state, std::size_t kind) const { return counts_[state * kinds() + kind]; }
+  std::size_t total(std::size_t state) const;
+  /// What one more device of a kind adds to the number.
+  std::size_t stride(std::size_t kind) const { return strides_[kind]; }
+
+  /// Whether there are more states than `most`: then there is no Counts of them.
+  static bool exceeds(const std::vector<std::vector<std::size_t>>& kinds, std::size_t most);
+
+ private:
+  std::vector<std::size_t> sizes_, strides_;
+  std::size_t states_ = 1;
+  std::vector<std::uint16_t> counts_;  // of each state and kind
+};
+
+}  // namespace mangrove::plan

@@ -1,0 +1,63 @@
+#include "mangrove/plan/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mangrove::plan {
+namespace {
+
+// What a device file may say; beyond, sums and quotients are no longer numbers.
+constexpr Seconds kLongest = 1e9;
+constexpr BytesPerSecond kSlowest = 1e-3;
+constexpr Bytes kMostMemory = 1'000 * kMostBytes;
+
+bool is_amount(double number) {
+  return std::isfinite(number) && number >= 0;
+}
+
+bool is_time(Seconds seconds) {
+  return is_amount(seconds) && seconds <= kLongest;
+}
+
+/// 0: not limited.
+bool is_rate(BytesPerSecond rate) {
+  return is_amount(rate) && (rate == 0 || rate >= kSlowest);
+}
+
+bool is_memory(Bytes bytes) {
+  return bytes >= 0 && bytes <= kMostMemory;
+}
+
+Status check_device(const Device& device, std::size_t layers, Objective objective) {
+  if (device.seconds.size() != layers)
+    return make_error(Code::invalid_argument,
+                      fmt::format("times of {} layers, the network has {}", device.seconds.size(), layers));
+  if (!std::ranges::all_of(device.seconds, is_time))
+    return make_error(Code::invalid_argument, "a layer's time is negative, above 1e9 s or not a number");
+  const bool good = is_memory(device.memory) && is_memory(device.reserved) && is_rate(device.rate) &&
+                    is_time(device.delay) && is_rate(device.handling) && is_amount(device.watts);
+  if (!good) return make_error(Code::invalid_argument, "a figure is negative, beyond all bounds or not a number");
+  if (objective == Objective::energy && device.watts == 0)
+    return make_error(Code::invalid_argument, "no watts: energy cannot be planned without");
+  return {};
+}
+
+}  // namespace
+
+Status check(const Problem& problem) {
+  MG_RETURN_IF_ERROR(check(problem.network));
+  if (problem.devices.empty()) return make_error(Code::invalid_argument, "no device to plan for");
+  for (const Device& device : problem.devices)
+    MG_RETURN_IF_ERROR(
+        check_device(device, problem.network.layers.size(), problem.objective).context("device '" + device.name + "'"));
+  if (problem.training && problem.objective != Objective::throughput)
+    return make_error(Code::invalid_argument, "training is planned for throughput only");
+  for (const auto& [pair, way] : problem.ways)
+    if (pair.first >= pair.second || pair.second >= problem.devices.size() || !is_rate(way.rate) || !is_time(way.delay))
+      return make_error(Code::invalid_argument, "a way must be between two devices, its figures in bounds");
+  return {};
+}
+
+}  // namespace mangrove::plan

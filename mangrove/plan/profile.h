@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/units.h"
+
+namespace mangrove::plan {
+
+/// What one operator of a network takes on a device, for one micro-batch.
+struct OperatorProfile {
+  std::string name;  // of its node
+  std::string kind;  // "Conv"
+  double flops = 0;  // forward; a multiply-add counts 2
+  Bytes moved = 0;   // forward: read and written
+  Seconds forward = 0;
+  Seconds backward = 0;  // 0 in a profile of inference
+};
+
+/// The operators of a network, measured on a device.
+struct Profile {
+  std::string model, device, backend;
+  std::int64_t batch = 1;
+  std::int64_t threads = 1;
+  bool training = false;
+  Bytes process = 0;  // memory of the process beside the network's
+  std::vector<OperatorProfile> operators;
+
+  /// Null where there is none of that name.
+  const OperatorProfile* find(const std::string& name) const;
+};
+
+/// A profile as YAML: a section `profile`, and one `operator NAME` for each. docs/planning.md shows one.
+std::string to_yaml(const Profile& profile);
+
+/// errors: not_found; invalid_argument (unknown key, with the nearest known one; a value that does not fit; no section
+/// `profile`; no operator; names file and line).
+Result<Profile> load_profile(const fs::path& path);
+
+}  // namespace mangrove::plan

@@ -1,0 +1,102 @@
+#include "mangrove/plan/graph_layers.h"
+
+#include <gtest/gtest.h>
+
+#include "mangrove/plan/measure.h"
+#include "mangrove/plan/operator_times.h"
+
+namespace mangrove::plan {
+namespace {
+
+Tensor zeros(const Shape& shape) {
+  return Tensor(DType::f32, shape);
+}
+
+/// x [N, 4]: fc (`width` outputs) with relu, then left and right, each with as many, and their sum.
+Graph fork(std::int64_t width = 8) {
+  GraphParts parts;
+  parts.name = "fork";
+  parts.inputs = {{"x", {DType::f32, Shape({kBatch, 4})}}};
+  parts.outputs = {"sum"};
+  parts.initializers = {{"w", zeros({4, width})}, {"v", zeros({width, width})}};
+  parts.nodes = {{"fc", "MatMul", {}, {"x", "w"}, {"h"}},
+                 {"relu", "Relu", {}, {"h"}, {"a"}},
+                 {"left", "MatMul", {}, {"a", "v"}, {"l"}},
+                 {"right", "Relu", {}, {"a"}, {"r"}},
+                 {"add", "Add", {}, {"l", "r"}, {"sum"}}};
+  return Graph::create(std::move(parts)).value();
+}
+
+TEST(GraphLayers, HoldAnActivationWithItsMaker) {
+  const GraphLayers made = layers_of(fork(), 2, false);
+  ASSERT_EQ(made.network.layers.size(), 4u);
+  EXPECT_EQ(made.nodes[0], (std::vector<std::size_t>{0, 1}));  // fc and relu
+  EXPECT_EQ(made.network.layers[0].parameters, 4 * 4 * 8);
+  EXPECT_EQ(made.network.layers[1].parameters, 4 * 8 * 8);
+  EXPECT_EQ(made.network.layers[2].name, "right");  // its input is read by another one too
+  ASSERT_TRUE(check(made.network).ok());
+  const auto& flows = made.network.flows;
+  ASSERT_EQ(flows.size(), 5u);  // x, a, l, r, sum; h never leaves its layer
+  EXPECT_EQ(flows[0].bytes, 4 * 2 * 4);
+  EXPECT_EQ(flows[1].from, 0u);
+  EXPECT_EQ(flows[1].to, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(flows[1].bytes, 4 * 2 * 8);
+  EXPECT_TRUE(flows[4].is_result);
+  EXPECT_EQ(made.network.layers[0].activations, 4 * 2 * (4 + 8));
+  EXPECT_EQ(made.network.layers[2].activations, 3 * 4 * 2 * 8);                        // a, l and r are alive
+  EXPECT_EQ(layers_of(fork(), 2, true).network.layers[0].activations, 2 * 4 * 2 * 8);  // h and a are kept
+}
+
+TEST(LayerTimes, AreMeasuredElsePredicted) {
+  const Graph graph = fork();
+  Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
+  for (std::size_t i = 0; i < profile.operators.size(); ++i)
+    profile.operators[i].forward = 1e-3 * static_cast<double>(1 + i);
+  const auto measured = layer_times(graph, layers_of(graph, 2, false), profile, false);
+  ASSERT_TRUE(measured.ok());
+  EXPECT_EQ(measured->seconds, (std::vector<Seconds>{3e-3, 3e-3, 4e-3, 5e-3}));
+  EXPECT_EQ(measured->predicted, 0u);
+  profile.operators.erase(profile.operators.begin() + 2);
+  EXPECT_EQ(layer_times(graph, layers_of(graph, 2, false), profile, false)->predicted, 1u);
+  const auto training = layer_times(graph, layers_of(graph, 2, true), profile, true);
+  ASSERT_FALSE(training.ok());
+  EXPECT_NE(training.error().message.find("backward"), std::string::npos);
+}
+
+TEST(LayerTimes, GrowWithTheMicroBatchAsTheCostModelSays) {
+  const Graph graph = fork();
+  Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
+  for (OperatorProfile& one : profile.operators) one.forward = 1e-9 * one.flops;
+  const auto times = layer_times(graph, layers_of(graph, 8, false), profile, false);
+  ASSERT_TRUE(times.ok());
+  const std::vector<OperatorProfile> at_8 = operators_of(graph, 8);
+  EXPECT_NEAR(times->seconds[1], 1e-9 * at_8[2].flops, 1e-12);
+}
+
+TEST(LayerTimes, AreNotThoseOfAnotherNetworksOperatorsOfTheSameNames) {
+  Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(fork(8), 2)};
+  for (OperatorProfile& one : profile.operators) one.forward = 1e-9 * one.flops;
+  const Graph wider = fork(16);
+  const auto times = layer_times(wider, layers_of(wider, 2, false), profile, false);
+  ASSERT_TRUE(times.ok());
+  EXPECT_NEAR(times->seconds[1], 1e-9 * 2 * 2 * 16 * 16, 1e-12);  // a quarter of it was measured
+}
+
+TEST(MeasureProfile, TimesEveryOperatorForwardAndBackward) {
+  const Graph graph = fork();
+  const SteadyClock clock;
+  const auto forward = measure_profile(graph, {.batch = 4, .seconds = 0}, clock);
+  ASSERT_TRUE(forward.ok()) << forward.error().message;
+  ASSERT_EQ(forward->operators.size(), graph.nodes().size());
+  EXPECT_FALSE(forward->training);
+  EXPECT_GT(forward->find("left")->forward, 0);
+  EXPECT_EQ(forward->find("left")->backward, 0);
+  EXPECT_EQ(forward->find("left")->flops, 2.0 * 4 * 8 * 8);
+  const auto training = measure_profile(graph, {.batch = 4, .training = true, .seconds = 0}, clock);
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  EXPECT_GT(training->find("left")->forward, 0);
+  EXPECT_GT(training->find("left")->backward, 0);
+}
+
+}  // namespace
+}  // namespace mangrove::plan

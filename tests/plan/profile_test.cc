@@ -1,0 +1,60 @@
+#include "mangrove/plan/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::plan {
+namespace {
+
+using mangrove::testing::TemporaryFolder;
+
+TEST(ProfileFile, IsReadBackAsItWasWritten) {
+  const TemporaryFolder folder;
+  Profile profile{"net", "pi-1", "portable", 8, 4, true, 35'000'000, {}};
+  profile.operators = {{"conv: 1", "Conv", 1.5e9, 4096, 0.00125, 0.0031}, {"/fc/Gemm", "Gemm", 2e6, 80, 1.2e-05, 0}};
+  ASSERT_TRUE(write_file_atomically(folder / "p.yaml", to_yaml(profile)).ok());
+  const auto read = load_profile(folder / "p.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(to_yaml(*read), to_yaml(profile));
+  EXPECT_EQ(read->batch, 8);
+  EXPECT_TRUE(read->training);
+  EXPECT_EQ(read->process, 35'000'000);
+  ASSERT_NE(read->find("conv: 1"), nullptr);
+  EXPECT_EQ(read->find("conv: 1")->flops, 1.5e9);
+  EXPECT_EQ(read->find("/fc/Gemm")->forward, 1.2e-05);
+  EXPECT_EQ(read->find("fc"), nullptr);
+}
+
+struct BadFile {
+  const char* name;
+  const char* text;
+  const char* says;
+};
+
+class BadProfile : public ::testing::TestWithParam<BadFile> {};
+
+TEST_P(BadProfile, IsRefusedWithFileAndLine) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file_atomically(folder / "p.yaml", GetParam().text).ok());
+  const auto read = load_profile(folder / "p.yaml");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.code(), Code::invalid_argument);
+  EXPECT_NE(read.error().message.find(GetParam().says), std::string::npos) << read.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    File, BadProfile,
+    ::testing::Values(BadFile{"key", "profile:\n  batch: 1\noperator a:\n  foward: 1ms\n",
+                              "p.yaml:4: unknown key 'foward'; did you mean 'forward'?"},
+                      BadFile{"value", "profile:\n  batch: 0\n", "p.yaml:2: key 'batch'"},
+                      BadFile{"negative", "profile:\noperator a:\n  forward: -1ms\n", "p.yaml:3: key 'forward'"},
+                      BadFile{"section", "profile:\nconv1:\n  forward: 1ms\n", "p.yaml:2: unknown section 'conv1'"},
+                      BadFile{"no_head", "operator a:\n  forward: 1ms\n", "no section 'profile'"},
+                      BadFile{"no_operator", "profile:\n  batch: 1\n", "no section 'operator NAME'"},
+                      BadFile{"common", "bach: 1\nprofile:\noperator a:\n", "p.yaml:1: unknown key 'bach'"},
+                      BadFile{"no_yaml", "profile: [\n", "p.yaml:"}),
+    [](const auto& suite) { return std::string(suite.param.name); });
+
+}  // namespace
+}  // namespace mangrove::plan
