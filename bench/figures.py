@@ -21,6 +21,21 @@ def arguments(area, description):
     return parser
 
 
+def part_arguments(area, description, parts):
+    """The same for every area whose measurements are in parts, name -> function of the arguments that gives figures."""
+    parser = arguments(area, description)
+    parser.add_argument("program", help="mangrove")
+    parser.add_argument("--only", choices=parts, help="one part")
+    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
+    return parser
+
+
+def publish_parts(area, args, parts):
+    """Measures all of them, or the one that is asked for."""
+    figures = [figure for name, measure in parts.items() if args.only in (None, name) for figure in measure(args)]
+    publish(area, args.quick, figures, args.out)
+
+
 def run_json(command, timeout=600):
     """The last line that the command prints, parsed. Its failure is ours."""
     done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, timeout=timeout)

@@ -194,18 +194,10 @@ IN_QUICK = ("lenet", "seeds", "mlp", "resnet-32", "memory", "accuracy", "scaling
 
 
 def main():
-    parser = fig.arguments(AREA, __doc__)
-    parser.add_argument("program", help="mangrove")
-    parser.add_argument("--only", choices=PARTS, help="one part of the study")
-    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
-    args = parser.parse_args()
+    args = fig.part_arguments(AREA, __doc__, PARTS).parse_args()
     if args.only not in LIMITLESS and os.geteuid() != 0:
         sys.exit("emulated boards need root; --only " + " and --only ".join(LIMITLESS) + " do without")
-    figures = []
-    for name, measure in PARTS.items():
-        if args.only == name or (args.only is None and (not args.quick or name in IN_QUICK)):
-            figures += measure(args)
-    fig.publish(AREA, args.quick, figures, args.out)
+    fig.publish_parts(AREA, args, {name: PARTS[name] for name in PARTS if args.only or not args.quick or name in IN_QUICK})
 
 
 main()

@@ -33,9 +33,10 @@ def compared(name, dense, coded, most_lost, goal):
 
 
 def measure_sparse(args):
-    """ResNet-20 on CIFAR-10, four workers that leave 99.9 % of the elements for later; the server sends what four of them sent."""
+    """ResNet-20 on CIFAR-10, four workers that leave 99.9 % of the elements for later; the server sends what four of them sent.
+    An element goes out about once in 1,000 steps, so the steps are many and small."""
     epochs, images = (1, 5000) if args.quick else (args.epochs, 50000)
-    recipe = ["--local", 4, "--batch", 16, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--augment", "cifar",
+    recipe = ["--local", 4, "--batch", 8, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--augment", "cifar",
               "--learning-rate", 0.05, "--weight-decay", 1e-4, "--warmup-steps", 200, "--validation", 0]
     dense = fig.train(args.program, "resnet-20", args.cifar10, *recipe)
     coded = fig.train(args.program, "resnet-20", args.cifar10, *recipe, "--codec", "two_step(0.001)", "--codec-pull", "two_step(0.004)")
@@ -46,7 +47,7 @@ def measure_local(args):
     """LeNet on MNIST, four workers: local steps with an outer optimizer, alone and with two_step."""
     epochs, images = (1, 12000) if args.quick else (10, 60000)
     recipe = ["--local", 4, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--validation", 0, "--batch", 16]
-    steps = round(images / 4 / 16 / 2)  # two rounds an epoch
+    steps = round(images / 4 / 16 / 4)  # four rounds an epoch
     local = ["--strategy", "federated", "--local-steps", steps, "--learning-rate", 0.03, "--outer-momentum", 0.7]
     dense = fig.train(args.program, "lenet", "mnist", *recipe)
     figures = compared("lenet_local", dense, fig.train(args.program, "lenet", "mnist", *recipe, *local), 0.5, 100)
@@ -54,13 +55,13 @@ def measure_local(args):
     return figures + compared("lenet_local_two_step", dense, both, 0.5, 1000)
 
 
+# What a difference of values may be encoded with.
+PULLABLE = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
+
+
 def pull_of(codec):
     """A codec that may go from the server to workers goes in both directions; of others the values come as int8."""
     return [] if codec in ("none", "auto") else ["--codec-pull", codec if codec in PULLABLE else "int8"]
-
-
-# What a difference of values may be encoded with.
-PULLABLE = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
 
 
 def over_links(args, rate, codec, model, data, *more):
@@ -136,19 +137,12 @@ PARTS = {"sparse": measure_sparse, "local": measure_local, "lenet-links": measur
 
 
 def main():
-    parser = fig.arguments(AREA, __doc__)
-    parser.add_argument("program", help="mangrove")
-    parser.add_argument("--only", choices=PARTS, help="one part")
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
     parser.add_argument("--epochs", type=int, default=20, help="of the part `sparse`, with and without a codec")
-    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
     args = parser.parse_args()
     if (args.only is None or args.only.endswith("links")) and os.geteuid() != 0:
         sys.exit("emulated links need root; --only sparse and --only local do without")
-    figures = []
-    for name, measure in PARTS.items():
-        if args.only in (None, name):
-            figures += measure(args)
-    fig.publish(AREA, args.quick, figures, args.out)
+    fig.publish_parts(AREA, args, PARTS)
 
 
 main()

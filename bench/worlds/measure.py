@@ -70,23 +70,20 @@ def measure_curves(args):
     return curves.measure(lambda *run: simulate(args, *run), args.quick, args.out.with_suffix(".svg"))
 
 
-PARTS = {"global": measure_global, "modelled": measure_modelled, "curves": measure_curves, "rounds": rounds.measure}
+def measure_rounds(args):
+    return rounds.measure(args, lambda *run: simulate(args, *run))
+
+
+PARTS = {"global": measure_global, "modelled": measure_modelled, "curves": measure_curves, "rounds": measure_rounds}
 
 
 def main():
-    parser = fig.arguments(AREA, __doc__)
-    parser.add_argument("program", help="mangrove")
-    parser.add_argument("--only", choices=PARTS, help="one part")
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
     parser.add_argument("--data-dir", help="where the data sets are")
-    parser.add_argument("--cifar10", default="cifar10", help="the data set's name, e.g. cifar10-lossless")
     args = parser.parse_args()
     if args.only in (None, "rounds") and os.geteuid() != 0:
         sys.exit("emulated boards need root; --only with another part does without")
-    figures = []
-    for name, measure in PARTS.items():
-        if args.only in (None, name):
-            figures += measure(args)
-    fig.publish(AREA, args.quick, figures, args.out)
+    fig.publish_parts(AREA, args, PARTS)
 
 
 main()

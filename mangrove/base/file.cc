@@ -9,7 +9,6 @@
 #include <cstring>
 
 namespace mangrove {
-namespace {
 
 Error os_error(const fs::path& path, const char* what, int number) {
   Code code = Code::internal;
@@ -45,6 +44,8 @@ Error os_error(const fs::path& path, const char* what, int number) {
   }
   return make_error(code, path.string() + ": cannot " + what + ": " + std::strerror(number));
 }
+
+namespace {
 
 /// Closes on every way out; close errors are reported by the caller where they matter.
 struct Descriptor {

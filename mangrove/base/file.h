@@ -12,6 +12,9 @@ namespace mangrove {
 
 namespace fs = std::filesystem;
 
+/// What errno says of a path, "PATH: cannot WHAT: REASON", with the code that fits.
+Error os_error(const fs::path& path, const char* what, int number);
+
 /// A file open for reading; closed in the end.
 class InputFile {
  public:

@@ -66,7 +66,8 @@ std::string known_data_table(const json& known) {
   table +=
       "options of all of them: ,validation=0.1 and ,test=0.2 carve these splits from the training samples (a share, or "
       "a\n"
-      "number of samples), ,split-seed=1 chooses them, ,balance=yes repeats training samples of small classes\n";
+      "number of samples), ,split-seed=1 chooses them, ,balance=yes repeats training samples of small classes,\n"
+      ",balance=N makes N of each class\n";
   table += "transformations, for --augment, separated by commas:\n";
   for (const json& row : known["transformations"])
     table += fmt::format("  {:<40} {}\n", text(row, "usage"), text(row, "summary"));

@@ -10,9 +10,10 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
 #include "mangrove/cli/model_source.h"
-#include "mangrove/cli/progress.h"
+#include "mangrove/cli/report_keeper.h"
 #include "mangrove/cli/report_page.h"
 #include "mangrove/cli/rewriting.h"
+#include "mangrove/cli/transfer.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/engine/optimize.h"
@@ -21,7 +22,6 @@
 #include "mangrove/learn/schedule.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
-#include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
 namespace {
@@ -42,20 +42,6 @@ Status check_strategy(const std::string& name, const Table& table) {
 Result<Graph> read_model(const std::string& path, const std::string& input_shape) {
   if (path.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   return load_model(path, input_shape);
-}
-
-/// A model of the zoo for this data set, or an ONNX file.
-Result<std::string> build_or_read_model(const TrainSettings& settings, const data::Dataset& dataset) {
-  if (is_model_file(settings.model)) {
-    MG_TRY(const Graph graph, read_model(settings.model, settings.input_shape));
-    return encode_onnx(graph);
-  }
-  zoo::ModelOptions options;
-  options.sample_shape = dataset.sample_shape();
-  options.classes = dataset.classes();
-  options.seed = static_cast<std::uint64_t>(settings.seed);
-  MG_TRY(const Graph graph, zoo::build_model(settings.model, options));
-  return encode_onnx(graph);
 }
 
 Status set_recipe(const RecipeSettings& settings, train::TrainJob& job) {
@@ -98,9 +84,11 @@ Result<std::string> with_validation(const std::string& data, double validation, 
 
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
+  MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   train::TrainJob job;
-  MG_TRY(*job.mutable_model(), build_or_read_model(settings, *dataset));
+  MG_TRY(const Graph network, initial_network(settings, *dataset));
+  job.set_model(encode_onnx(network));
   job.set_data(data);
   job.set_strategy(settings.strategy);
   job.set_consistency(settings.consistency);
@@ -129,6 +117,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_sample_cache(settings.sample_cache);
   job.set_patience(settings.patience);
   MG_RETURN_IF_ERROR(set_recipe(settings.recipe, job));
+  if (job.optimizer().empty()) job.set_optimizer(settings.init_from.empty() ? "momentum" : "adam");
   job.set_seed(static_cast<std::uint64_t>(settings.seed));
   job.set_limit(settings.limit);
   job.set_backend(settings.backend);
@@ -157,63 +146,15 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   return job;
 }
 
-/// Keeps what a job reports: on the screen, in the run folder, and the result for the caller.
-class ReportKeeper {
- public:
-  explicit ReportKeeper(JobContext& context) : context_(context), display_(!context.output.quiet) {}
-
-  void take(const Report& report) {
-    display_.show(report);
-    if (!problem_.ok()) return;
-    if (report.kind == "epoch" && !report.attachment.empty())
-      problem_ = context_.folder.write("best.onnx", report.attachment);
-    if (report.kind == "checkpoint") {
-      problem_ = write_file_atomically(context_.folder.checkpoint_path(), report.attachment);
-    } else if (report.kind == "result") {
-      result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-      if (!report.attachment.empty()) problem_ = context_.folder.write("model.onnx", report.attachment);
-    } else {
-      const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-      if (!body.is_object()) return;
-      if (report.kind == "nodes") {
-        for (const json& sample : body.value("samples", json::array())) add_metrics("sample", sample);
-      } else {
-        add_metrics(report.kind, body);
-      }
-    }
-  }
-
-  Result<json> finish(const Status& ended) {
-    display_.finish();
-    if (!ended.ok()) return ended.error();
-    MG_RETURN_IF_ERROR(std::move(problem_));
-    if (!result_.is_object()) return make_error(Code::internal, "the job ended without a result");
-    result_["run_dir"] = context_.folder.path().string();
-    return result_;
-  }
-
- private:
-  void add_metrics(const std::string& kind, const json& body) {
-    json line = {{"kind", kind}};
-    line.update(body);
-    const Status added = context_.folder.add_metrics(to_text(line));
-    if (problem_.ok()) problem_ = added;
-  }
-
-  JobContext& context_;
-  ProgressDisplay display_;
-  Status problem_;  // the first file that could not be written
-  json result_;
-};
-
-Result<json> play_job(const cluster::Job& job, const JobPlayer& player, JobContext& context) {
-  ReportKeeper keeper(context);
-  const Status ended = player(job, [&](Report report) { keeper.take(report); });
+Result<json> play_job(const cluster::Job& job, const JobPlayer& player, JobContext& context,
+                      const RunPhase& phase = {}) {
+  ReportKeeper keeper(context, phase);
+  const Status ended = player(job, [&](Report report) { keeper.take(std::move(report)); });
   return keeper.finish(ended);
 }
 
 Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, const DataSettings& data,
-                     JobContext& context) {
+                     JobContext& context, const RunPhase& phase = {}) {
   const fs::path folder = data::data_folder(data.data_dir);
   MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
   job.set_nodes(
@@ -222,29 +163,29 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
   const auto on_cluster = [&](const cluster::Job& whole, const Reporter& report) {
     return client->run(whole, report, context.stop);
   };
-  return play_job(job, on_cluster, context);
+  return play_job(job, on_cluster, context, phase);
 }
 
 }  // namespace
 
 Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobPlayer& player) {
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
-  cluster::Job job;
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const std::string split, with_validation(data, settings.validation, folder));
-  MG_TRY(*job.mutable_train(), make_job(settings, split, folder));
-  if (!settings.resume.empty()) {
-    MG_TRY(*job.mutable_train()->mutable_resume_from(), read_file(context.folder.checkpoint_path()).context("resume"));
-    context.folder.append_metrics();
-  }
-  Result<json> ran =
-      player ? play_job(job, player, context) : run_job(std::move(job), settings.cluster, settings.data, context);
+  MG_TRY(train::TrainJob whole, make_job(settings, split, folder));
+  const auto play = [&](const train::TrainJob& part, const RunPhase& phase) {
+    cluster::Job job;
+    *job.mutable_train() = part;
+    return player ? play_job(job, player, context, phase)
+                  : run_job(std::move(job), settings.cluster, settings.data, context, phase);
+  };
+  Result<json> ran = run_phases(settings, std::move(whole), context.folder, play);
   if (!ran.ok()) {
     std::ignore = write_report(context.folder);  // why the run failed says more
     return ran.error();
   }
   json result = std::move(*ran);
-  result["model"] = settings.model;
+  result["model"] = settings.network();
   result["data"] = data;
   result["report"] = (context.folder.path() / "report.html").string();
   result["model_file"] = (context.folder.path() / "model.onnx").string();

@@ -6,20 +6,10 @@
 
 #include "mangrove/base/report.h"
 #include "mangrove/base/result.h"
-#include "mangrove/cli/cluster_session.h"
-#include "mangrove/cli/run_folder.h"
-#include "mangrove/cli/settings.h"
+#include "mangrove/cli/job_context.h"
 #include "mangrove/cluster/cluster.pb.h"
 
 namespace mangrove::cli {
-
-/// Where jobs of one command run, what they leave and what they show.
-struct JobContext {
-  ClusterSession& session;
-  RunFolder& folder;
-  OutputOptions output;
-  std::stop_token stop;
-};
 
 /// Plays a job to its end; what it reports goes to the function. errors: those of the job.
 using JobPlayer = std::function<Status(const cluster::Job& job, const Reporter& report)>;

@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
   cli::add_predict_command(app, context);
   cli::add_quantize_command(app, context);
   cli::add_infer_command(app, context);
+  cli::add_profile_command(app, context);
+  cli::add_plan_command(app, context);
   cli::add_coordinator_command(app, context);
   cli::add_node_command(app, context);
   cli::add_nodes_command(app, context);

@@ -73,6 +73,15 @@ std::string figure(const std::string& name, const std::string& value) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escaped(name), escaped(value));
 }
 
+/// Of the first phase of transfer learning.
+std::string head_figures(const json& head) {
+  const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(head, key).value_or(0)); };
+  return figure("new head alone: test accuracy", percent("accuracy")) +
+         figure("new head alone: macro F1", percent("macro_f1")) +
+         figure("new head alone: epochs", fmt::format("{} in {}", head.value("epochs", std::int64_t{0}),
+                                                      format_seconds(number(head, "train_seconds").value_or(0))));
+}
+
 std::string train_figures(const json& result) {
   const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
   std::string html = "<dl>";
@@ -80,6 +89,7 @@ std::string train_figures(const json& result) {
     html += figure("test accuracy", percent("accuracy")) +
             figure("test loss", fmt::format("{:.4f}", number(result, "test_loss").value_or(0))) +
             figure("macro F1", percent("macro_f1"));
+  if (const auto head = result.find("head"); head != result.end() && head->is_object()) html += head_figures(*head);
   if (number(result, "best_epoch"))
     html += figure("best validation", fmt::format("{} (epoch {})", percent("best_validation_accuracy"),
                                                   result["best_epoch"].get<std::int64_t>()));
@@ -88,6 +98,31 @@ std::string train_figures(const json& result) {
           figure("training time", format_seconds(number(result, "train_seconds").value_or(0))) +
           figure("images/s", fmt::format("{:.0f}", number(result, "images_per_s").value_or(0)));
   return html + "</dl>";
+}
+
+/// Rows: true classes; columns: predicted ones.
+std::string confusion_table(const char* title, const json& result) {
+  const auto names = result.value("classes", std::vector<std::string>());
+  const json rows = result.value("confusion", json::array());
+  constexpr std::size_t kMostClasses = 40;  // that a page has room for
+  if (names.empty() || names.size() > kMostClasses || rows.size() != names.size()) return {};
+  std::string html = fmt::format("<h2>{}</h2>\n", title) + "<table><tr><th>true \\ predicted</th>";
+  for (std::size_t i = 0; i < names.size(); ++i) html += fmt::format("<th>{}</th>", i);
+  html += "</tr>\n";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    html += fmt::format("<tr><td>{} {}</td>", i, escaped(names[i]));
+    for (const json& count : rows[i]) html += fmt::format("<td>{}</td>", count.dump());
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string confusion_tables(const json& results) {
+  if (!results.is_object() || !results.contains("train")) return {};
+  const json& train = results["train"];
+  std::string html = confusion_table("Confusion matrix", train);
+  if (train.contains("head")) html += confusion_table("Confusion matrix of the new head alone", train["head"]);
+  return html;
 }
 
 std::string infer_figures(const json& result) {
@@ -126,7 +161,8 @@ std::string report_page(const std::string& title, const std::vector<json>& metri
   return "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width\"><title>" +
          escaped(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n" +
-         figures(results) + training_charts(metrics) + node_sections(node_histories(metrics)) + "</body></html>\n";
+         figures(results) + training_charts(metrics) + confusion_tables(results) +
+         node_sections(node_histories(metrics)) + "</body></html>\n";
 }
 
 }  // namespace mangrove::cli

@@ -46,14 +46,15 @@ Status RunFolder::add_metrics(const std::string& json_line) {
 
 Status RunFolder::begin(const std::string& job_yaml) const {
   std::error_code not_there;
-  fs::remove(checkpoint_path(), not_there);
-  fs::remove(path_ / "summary.json", not_there);
+  for (const fs::path& old :
+       {head_result_path(), checkpoint_path(kHeadPrefix), checkpoint_path(), path_ / "summary.json"})
+    fs::remove(old, not_there);
   return write_file_atomically(job_path(), job_yaml);
 }
 
 Error RunFolder::with_resume_hint(Error error) const {
   std::error_code unreadable;
-  if (fs::exists(checkpoint_path(), unreadable)) {
+  if (fs::exists(checkpoint_path(), unreadable) || fs::exists(checkpoint_path(kHeadPrefix), unreadable)) {
     error.message += "; go on with: mangrove train --resume " + path_.string();
   }
   return error;

@@ -9,14 +9,18 @@
 namespace mangrove::cli {
 
 /// Where a run leaves its files: model.onnx, best.onnx, report.html, summary.json, metrics.jsonl,
-/// checkpoint.safetensors, job.yaml and logs/.
+/// checkpoint.safetensors, job.yaml and logs/. The phase of a run that trains only the head of a network leaves its own
+/// beside them, with a prefix.
 class RunFolder {
  public:
   /// `path` empty: runs/<command>-<UTC time>. Makes the folder. errors: permission_denied, already_exists (a file).
   static Result<RunFolder> create(const std::string& path, const std::string& command);
 
   const fs::path& path() const { return path_; }
-  fs::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
+  static constexpr const char* kHeadPrefix = "head-";
+  fs::path checkpoint_path(const std::string& prefix = {}) const { return path_ / (prefix + "checkpoint.safetensors"); }
+  /// There once that phase is over.
+  fs::path head_result_path() const { return path_ / (std::string(kHeadPrefix) + "result.json"); }
   fs::path job_path() const { return path_ / "job.yaml"; }
   fs::path logs() const { return path_ / "logs"; }
 

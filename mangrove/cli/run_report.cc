@@ -60,7 +60,7 @@ Result<std::string> title_of(const fs::path& folder, const json& results) {
   TrainSettings settings;
   MG_TRY(const SectionFile file, SectionFile::load(job, {"job file", {"train"}, "train"}));
   MG_RETURN_IF_ERROR(file.apply(file.sections().front(), settings.keys()));
-  return settings.model + " on " + settings.data.data;
+  return settings.network() + " on " + settings.data.data;
 }
 
 }  // namespace

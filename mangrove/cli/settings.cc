@@ -37,7 +37,8 @@ void DataSettings::declare(Keys& keys) {
 }
 
 void RecipeSettings::declare(Keys& keys) {
-  keys.add("optimizer", optimizer, "of the weights: " + names_of(learn::optimizers()));
+  keys.add("optimizer", optimizer,
+           "of the weights: " + names_of(learn::optimizers()) + "; default: momentum, with init_from adam");
   keys.add("learning_rate", learning_rate,
            "at the top of the schedule; 0: 0.05 for each worker, at most 0.3 (adam and its like: 0.001)");
   keys.add("momentum", momentum, "of momentum, nesterov, lars", 0, 0.9999);
@@ -67,6 +68,15 @@ Keys TrainSettings::keys() {
   Keys keys;
   keys.add("model", model, "a model of the zoo (`mangrove model list` shows them), or an ONNX file");
   keys.add("input_shape", input_shape, kInputShapeHelp);
+  keys.add("init_from", init_from,
+           "in place of model, a network that has learnt: what lies behind its last global average pooling is replaced "
+           "by a new head for the classes of the data");
+  keys.add("freeze", freeze,
+           "of init_from, what is not trained at first: none; backbone: all but the new head; or the name of a node, "
+           "with all that it needs");
+  keys.add("head_epochs", head_epochs, "with freeze: how many of the epochs are so; in the rest, everything is trained",
+           1, kMany);
+  keys.add("fine_tune_rate", fine_tune_rate, "with freeze: learning rate once all is trained", 1e-12);
   data.declare(keys);
   cluster.declare(keys);
   keys.add("strategy", strategy, "how the nodes train together: parameter_server, all_reduce, federated, gossip");
@@ -80,10 +90,11 @@ Keys TrainSettings::keys() {
   keys.add(
       "neighbours", neighbours,
       "of gossip, who averages with whom: ring; random: pairs drawn for every round; graph(0-1,1-2,...): as given");
-  keys.add("split", split,
-           "which samples are whose: iid: dealt out anew every epoch; shards: of data in shards, whole ones; of "
-           "federated, gossip besides: dirichlet(A): uneven classes, the more the lower A; by_label(K): K classes each; "
-           "by_size(A,B,...): in these proportions");
+  keys.add(
+      "split", split,
+      "which samples are whose: iid: dealt out anew every epoch; shards: of data in shards, whole ones; of "
+      "federated, gossip besides: dirichlet(A): uneven classes, the more the lower A; by_label(K): K classes each; "
+      "by_size(A,B,...): in these proportions");
   keys.add("balance", balance,
            "of strategies whose workers wait for each other: equal: each gets as many samples; speed: in proportion to "
            "its measured speed, so that all are done at once");

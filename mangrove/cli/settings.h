@@ -29,7 +29,7 @@ struct DataSettings {
 
 /// How a network learns; see docs/training.md.
 struct RecipeSettings {
-  std::string optimizer = "momentum";
+  std::string optimizer;     // "": momentum, or adam where a network is fine-tuned
   double learning_rate = 0;  // 0: the optimizer's own
   double momentum = 0.9, beta1 = 0.9, beta2 = 0.999, alpha = 0.99, epsilon = 1e-8, trust = 1e-3;
   double weight_decay = 5e-4;
@@ -51,6 +51,10 @@ struct TrainSettings {
   ClusterSettings cluster;
   std::string model = "lenet";  // of the zoo, or an ONNX file
   std::string input_shape;      // of an ONNX file, see load_model
+  std::string init_from;        // in place of `model`: one that gets a new head
+  std::string freeze = "none";  // "backbone", or a node's name
+  std::int64_t head_epochs = 5;
+  double fine_tune_rate = 1e-5;
   std::string strategy = "parameter_server";
   std::string consistency = "sync";
   std::string topology = "ring";
@@ -81,6 +85,9 @@ struct TrainSettings {
   std::string run_dir;
   std::string resume;  // a run folder
   Keys keys();
+
+  /// What the run begins with.
+  const std::string& network() const { return init_from.empty() ? model : init_from; }
 };
 
 struct InferSettings {

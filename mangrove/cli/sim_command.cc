@@ -29,7 +29,8 @@ struct State {
 
   Keys sim_keys() {
     Keys keys;
-    keys.add("compute", compute, "real, or modelled: only the time is simulated, nothing is learnt; for 10,000 devices");
+    keys.add("compute", compute,
+             "real, or modelled: only the time is simulated, nothing is learnt; for 10,000 devices");
     keys.add_seconds("fault_window", fault_window, "faults of --fault-seed begin within so much virtual time");
     keys.add_seconds("time_limit", time_limit, "virtual time after which the job is given up; 0: none");
     return keys;
@@ -59,7 +60,11 @@ Status read_job(State& state) {
   state.train.cluster = {};
   if (!state.train.resume.empty())
     return make_error(Code::invalid_argument, state.job_file + ": key 'resume': a simulated run cannot go on");
-  return apply_overrides(state.overrides, state.train.keys());
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.train.keys()));
+  if (state.train.freeze != "none")
+    return make_error(Code::invalid_argument,
+                      "freeze: the time that a frozen part takes is not simulated: leave it out");
+  return {};
 }
 
 Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& world) {

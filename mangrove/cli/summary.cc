@@ -43,7 +43,8 @@ std::string node_rows(const json& r) {
   std::size_t rows = 0;
   const json nodes = r.value("nodes", json::array());
   for (const json& n : nodes) {
-    if (++rows > kMostRows) return text + row("...", fmt::format("and {} more in summary.json", nodes.size() - kMostRows));
+    if (++rows > kMostRows)
+      return text + row("...", fmt::format("and {} more in summary.json", nodes.size() - kMostRows));
     text += fmt::format("  {:<14} {:>6.1f} % {:>10} {:>10} {:>10}\n", n.value("name", "?"), n.value("cpu_percent", 0.0),
                         format_bytes(n.value("rss_bytes", Bytes{0})), format_bytes(n.value("sent_bytes", Bytes{0})),
                         format_bytes(n.value("received_bytes", Bytes{0})));
@@ -63,11 +64,19 @@ std::string event_rows(const json& r) {
   return text;
 }
 
+/// What the first phase of transfer learning came to.
+std::string head_row(const json& head) {
+  return row("the new head alone",
+             fmt::format("{} after {} epoch(s), {}", percent(head.value("accuracy", 0.0)), head.value("epochs", 0),
+                         format_seconds(head.value("train_seconds", 0.0))));
+}
+
 std::string train_table(const json& r) {
   std::string text =
       fmt::format("Training: {} on {}, {} workers x {} samples, {} epoch(s)\n", r.value("model", "?"),
                   r.value("data", "?"), r.value("workers", 0), r.value("batch", 0), r.value("epochs", 0));
   text += accuracy_rows(r);
+  if (r.contains("head")) text += head_row(r["head"]);
   if (r.contains("best_epoch"))
     text += row("best validation",
                 fmt::format("{} after epoch {} (best.onnx)", percent(r.value("best_validation_accuracy", 0.0)),

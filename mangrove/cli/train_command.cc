@@ -70,8 +70,10 @@ void add_train_command(CLI::App& app, CommandContext& context) {
       "  mangrove train --coordinator 192.168.1.10:7070 --data shards:leaves --data-from cluster --split shards "
       "--shuffle 'window(4096)'\n"
       "  mangrove train --model resnet-20 --data cifar10 --augment cifar --optimizer nesterov --epochs 30\n"
+      "  mangrove train --init-from mobilenetv2.onnx --freeze backbone --data folder:leaves,size=96 --epochs 10\n"
       "The run folder gets model.onnx, best.onnx (of the best validation), report.html, summary.json, metrics.jsonl,\n"
-      "job.yaml and checkpoint.safetensors. docs/training.md explains optimizers, schedules and losses.");
+      "job.yaml and checkpoint.safetensors. docs/training.md explains optimizers, schedules and losses,\n"
+      "docs/transfer-learning.md how a network is taken further.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

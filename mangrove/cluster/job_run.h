@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/mutex.h"
 #include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
 #include "mangrove/base/report.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/play_role.h"

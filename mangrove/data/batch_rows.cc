@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "mangrove/base/random.h"
 #include "mangrove/data/augment/augmentation.h"
 
 namespace mangrove::data {
@@ -18,17 +17,13 @@ Shape batch_shape(std::int64_t rows, const Shape& sample) {
 constexpr std::uint64_t kSampleStream = 0x61756767;
 constexpr std::uint64_t kMixStream = 1, kPartnerStream = 2;  // of a sample
 
-Random random_of(const LoaderOptions& options, std::uint64_t epoch, std::uint32_t index) {
-  return Random(options.seed).fork(kSampleStream).fork(epoch).fork(index);
-}
-
 /// The samples that the rows are mixed with, and by how much: mix_labels and mix_weight are set.
 std::vector<std::uint32_t> choose_partners(const Dataset& dataset, const LoaderOptions& options,
                                            std::span<const std::uint32_t> indices, std::uint64_t epoch,
                                            std::size_t first, Batch& batch) {
   std::vector<std::uint32_t> partners;
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    Random random = random_of(options, epoch, indices[i]).fork(kMixStream);
+    Random random = random_of_sample(options.seed, epoch, indices[i]).fork(kMixStream);
     partners.push_back(static_cast<std::uint32_t>(random.below(dataset.size())));
     batch.mix_weight[first + i] = options.augmentation->mix_weight(random);
     batch.mix_labels[first + i] = dataset.label(partners.back());
@@ -49,6 +44,10 @@ std::optional<RowProblem> read_block(const Dataset& dataset, const LoaderOptions
 }
 
 }  // namespace
+
+Random random_of_sample(std::uint64_t seed, std::uint64_t epoch, std::uint32_t index) {
+  return Random(seed).fork(kSampleStream).fork(epoch).fork(index);
+}
 
 Result<Batch> empty_batch(const Dataset& dataset, const LoaderOptions& options,
                           std::span<const std::uint32_t> indices) {
@@ -78,7 +77,7 @@ std::optional<RowProblem> fill_rows(const Dataset& dataset, const LoaderOptions&
   const auto stride = static_cast<std::size_t>(dataset.sample_shape().elements());
   const std::span<float> rows = batch.images.as<float>().subspan(first * stride, indices.size() * stride);
   std::vector<Random> randoms;
-  for (const std::uint32_t index : indices) randoms.push_back(random_of(options, epoch, index));
+  for (const std::uint32_t index : indices) randoms.push_back(random_of_sample(options.seed, epoch, index));
   std::vector<Random> partner_randoms;
   for (const Random& random : randoms) partner_randoms.push_back(random.fork(kPartnerStream));
   if (auto problem = read_block(dataset, options, indices, randoms, rows))

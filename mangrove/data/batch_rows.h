@@ -4,12 +4,16 @@
 #include <optional>
 #include <span>
 
+#include "mangrove/base/random.h"
 #include "mangrove/data/loader.h"
 
 namespace mangrove::data {
 
 /// Rows that are prepared together. What does not depend on it: the content of a row.
 constexpr std::size_t kRowBlock = 16;
+
+/// What is random about a sample in an epoch.
+Random random_of_sample(std::uint64_t seed, std::uint64_t epoch, std::uint32_t index);
 
 /// A batch for these samples without its content. errors: invalid_argument (more samples than rows), out_of_range (no
 /// such sample).

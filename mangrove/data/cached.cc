@@ -2,31 +2,24 @@
 
 #include "mangrove/base/mutex.h"
 #include "mangrove/data/sample_bytes.h"
+#include "mangrove/data/wrapped.h"
 
 namespace mangrove::data {
 namespace {
 
-class CachedSamples final : public Dataset {
+class CachedSamples final : public WrappedDataset {
  public:
   CachedSamples(std::shared_ptr<const Dataset> dataset, Bytes room)
-      : dataset_(std::move(dataset)), kept_(dataset_->size()), room_(room) {}
+      : WrappedDataset(std::move(dataset)), kept_(inner().size()), room_(room) {}
 
-  std::uint32_t size() const override { return dataset_->size(); }
-  Shape sample_shape() const override { return dataset_->sample_shape(); }
-  const std::vector<std::string>& class_names() const override { return dataset_->class_names(); }
-  const CoarseLabels* coarse() const override { return dataset_->coarse(); }
-  std::string title() const override { return dataset_->title(); }
-  std::string name(std::uint32_t index) const override { return dataset_->name(index); }
-  std::vector<std::uint32_t> run_ends() const override { return dataset_->run_ends(); }
-  std::string file(std::uint32_t index) const override { return dataset_->file(index); }
-  std::int32_t label(std::uint32_t index) const override { return dataset_->label(index); }
+  bool decodes() const override { return false; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
     if (const std::string* packed = find(index)) {
       unpack_sample({reinterpret_cast<const std::uint8_t*>(packed->data()), packed->size()}, out);
       return {};
     }
-    MG_RETURN_IF_ERROR(dataset_->read(index, out));
+    MG_RETURN_IF_ERROR(inner().read(index, out));
     keep(index, out);
     return {};
   }
@@ -49,7 +42,6 @@ class CachedSamples final : public Dataset {
     kept_[index] = std::move(packed);
   }
 
-  std::shared_ptr<const Dataset> dataset_;
   mutable Mutex mutex_;
   mutable std::vector<std::string> kept_ MG_GUARDED_BY(mutex_);  // empty: not kept
   mutable Bytes room_ MG_GUARDED_BY(mutex_);

@@ -79,7 +79,8 @@ Result<bool> is_present(std::string_view spec, const fs::path& folder);
 ///   validation=N, test=N  where there is no such split: carved from the training samples, a share if below 1, else
 ///                         a number of samples; the same share of each class (of a CSV: of each recording's time)
 ///   split-seed=N          which samples are carved; 1
-///   balance=yes           training: samples of smaller classes are repeated until all are as large as the largest
+///   balance=yes|N         training: samples of smaller classes are repeated until all are as large as the largest, or
+///                         have N; of larger ones only N are used
 /// errors: not_found (unknown name, with the nearest known one; no such split; or files missing: names them and says
 /// how to get them), invalid_argument (not a spec, unknown option), data_loss (corrupt or truncated file; names it,
 /// what was found and what was expected).

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/data/cifar.h"
@@ -15,6 +16,7 @@
 #include "mangrove/data/glyphs.h"
 #include "mangrove/data/idx_dataset.h"
 #include "mangrove/data/image_folder.h"
+#include "mangrove/data/leaves.h"
 #include "mangrove/data/mnist.h"
 #include "mangrove/data/shards.h"
 #include "mangrove/data/spec.h"
@@ -43,6 +45,11 @@ Opened by_name(const DatasetSpec&, Split split, const fs::path& folder) {
 Opened open_glyphs(Split split, const fs::path&) {
   if (split == Split::validation) return std::shared_ptr<const Dataset>();
   return make_glyphs(split);
+}
+
+Opened open_leaves(Split split, const fs::path&) {
+  if (split == Split::validation) return std::shared_ptr<const Dataset>();
+  return make_leaves(split);
 }
 
 Opened open_idx_folder(const DatasetSpec& spec, Split split, const fs::path& folder) {
@@ -116,6 +123,14 @@ constexpr Entry kDatasets[] = {
      "",
      nullptr,
      ""},
+    {{"leaves", "leaves",
+      "leaves with marks of diseases, drawn by the program itself: 2,000 + 500 colour images of 64x64, 10 classes; no "
+      "files",
+      false},
+     &by_name<open_leaves>,
+     "",
+     nullptr,
+     ""},
     {{"mnist", "mnist", "handwritten digits: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
      &by_name<open_mnist>,
      "mnist",
@@ -127,6 +142,7 @@ constexpr Entry kDatasets[] = {
      nullptr,
      ""},
 };
+constexpr std::int64_t kMostPerClass = 1'000'000;
 constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance"};
 
 struct Found {
@@ -168,7 +184,7 @@ Result<Found> find(std::string_view text) {
 struct CommonOptions {
   double validation, test;  // 0: not given; a share below 1, or a number of samples
   std::uint64_t seed;
-  bool balance;
+  std::optional<std::size_t> balance;  // samples of each class; 0: as many as the largest has
 };
 
 Result<CommonOptions> common_options(const DatasetSpec& spec) {
@@ -178,9 +194,14 @@ Result<CommonOptions> common_options(const DatasetSpec& spec) {
   MG_TRY(const std::int64_t seed, spec.whole_number("split-seed", 1, 0, std::int64_t{1} << 62));
   options.seed = static_cast<std::uint64_t>(seed);
   const std::string balance = spec.option("balance").value_or("no");
-  options.balance = balance == "yes";
-  if (balance != "yes" && balance != "no")
-    return make_error(Code::invalid_argument, "option 'balance': '" + balance + "' is not yes or no");
+  if (balance == "yes") options.balance = std::size_t{0};
+  if (balance == "yes" || balance == "no") return options;
+  const auto per_class = spec.whole_number("balance", 0, 1, kMostPerClass);
+  if (!per_class.ok())
+    return make_error(
+        Code::invalid_argument,
+        "option 'balance': '" + balance + "' is not yes, no or a number from 1 to " + std::to_string(kMostPerClass));
+  options.balance = static_cast<std::size_t>(*per_class);
   return options;
 }
 
@@ -274,7 +295,7 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
     return make_error(Code::not_found, "data '" + std::string(spec) + "' has no " + split_name(split) +
                                            " split; carve one from its training samples with '" + std::string(spec) +
                                            (split == Split::test ? ",test=0.2'" : ",validation=0.1'"));
-  if (options.balance && split == Split::train) dataset = oversample(std::move(dataset), options.seed);
+  if (options.balance && split == Split::train) dataset = balanced(std::move(dataset), *options.balance, options.seed);
   return dataset;
 }
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -20,18 +19,6 @@ namespace {
 
 constexpr std::string_view kPartial = "partial-";
 constexpr std::size_t kNameDigits = 16;  // of the SHA-256 that names a data set
-
-Error file_error(const fs::path& path, int number) {
-  Code code = Code::data_loss;
-  if (number == ENOENT || number == ENOTDIR) code = Code::not_found;
-  if (number == EACCES || number == EPERM || number == EROFS) code = Code::permission_denied;
-  if (number == ENOSPC || number == EDQUOT || number == EMFILE || number == ENFILE) code = Code::resource_exhausted;
-  return make_error(code, path.string() + ": " + std::strerror(number));
-}
-
-std::string sum_of(std::string_view text) {
-  return sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
 
 /// They come from another device: a name must not lead out of the folder.
 Status check(const std::vector<ShardOutline>& outlines) {
@@ -50,12 +37,14 @@ Status check(const std::vector<ShardOutline>& outlines) {
 std::string name_of(const std::vector<ShardOutline>& outlines) {
   std::string all;
   for (const ShardOutline& outline : outlines) all += outline.name + '\n' + outline.head;
-  return sum_of(all).substr(0, kNameDigits);
+  return sha256(all).substr(0, kNameDigits);
 }
 
-bool is_there(const fs::path& path, const ShardOutline& outline) {
+/// Nothing: this shard is not there.
+std::optional<FileBytes> find_shard(const fs::path& path, const ShardOutline& outline) {
   const Result<ShardFile> file = ShardFile::open(path);
-  return file.ok() && file->size() == outline.size && file->head() == outline.head;
+  if (!file.ok() || file->size() != outline.size || file->head() != outline.head) return std::nullopt;
+  return file->bytes();
 }
 
 /// A folder that this process has for itself as long as this lives: so what a killed process has left can be told from
@@ -65,11 +54,11 @@ class FolderLock {
   /// errors: unavailable (another has it, and `waits` is false); those of opening the folder.
   static Result<FolderLock> take(const fs::path& folder, bool waits) {
     FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (lock.descriptor_ < 0) return file_error(folder, errno);
+    if (lock.descriptor_ < 0) return os_error(folder, "open", errno);
     while (::flock(lock.descriptor_, LOCK_EX | (waits ? 0 : LOCK_NB)) != 0) {
       if (errno == EINTR) continue;
       if (errno == EWOULDBLOCK) return make_error(Code::unavailable, folder.string() + ": another process has it");
-      return file_error(folder, errno);
+      return os_error(folder, "lock", errno);
     }
     return lock;
   }
@@ -97,23 +86,26 @@ class OutputFile {
   }
 
   Status write(Bytes offset, std::string_view part) const {
-    if (file_ < 0) return file_error(path_, problem_);
+    if (file_ < 0) return os_error(path_, "open", problem_);
     while (!part.empty()) {
       const ::ssize_t count = ::pwrite(file_, part.data(), part.size(), static_cast<::off_t>(offset));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return file_error(path_, errno);
+      if (count < 0) return os_error(path_, "write", errno);
       part.remove_prefix(static_cast<std::size_t>(count));
       offset += count;
     }
     return {};
   }
-  Status resize(Bytes size) const { return ended(file_ < 0 ? -1 : ::ftruncate(file_, static_cast<::off_t>(size))); }
-  Status sync() const { return ended(file_ < 0 ? -1 : ::fdatasync(file_)); }
+  Status resize(Bytes size) const {
+    if (file_ < 0) return os_error(path_, "open", problem_);
+    return ::ftruncate(file_, static_cast<::off_t>(size)) == 0 ? Status() : Status(os_error(path_, "resize", errno));
+  }
+  Status sync() const {
+    if (file_ < 0) return os_error(path_, "open", problem_);
+    return ::fdatasync(file_) == 0 ? Status() : Status(os_error(path_, "sync", errno));
+  }
 
  private:
-  Status ended(int result) const {
-    return result == 0 ? Status() : Status(file_error(path_, file_ < 0 ? problem_ : errno));
-  }
   const fs::path path_;
   const int file_;
   const int problem_;
@@ -141,12 +133,13 @@ Result<ShardCache> ShardCache::open(std::vector<ShardOutline> outlines, const fs
   shards.outlines_ = std::move(outlines);
   std::vector<fs::path> paths;  // "": missing
   for (const ShardOutline& outline : shards.outlines_) {
-    paths.emplace_back();
-    for (const fs::path& folder : {fs::current_path() / own, shards.cache_})
-      if (paths.back().empty() && is_there(folder / outline.name, outline)) paths.back() = folder / outline.name;
-    shards.files_.emplace_back();
-    if (paths.back().empty()) continue;
-    MG_TRY(shards.files_.back(), FileBytes::map(paths.back()));
+    fs::path& path = paths.emplace_back();
+    std::optional<FileBytes>& file = shards.files_.emplace_back();
+    for (const fs::path& folder : {fs::current_path() / own, shards.cache_}) {
+      if (file) break;
+      file = find_shard(folder / outline.name, outline);
+      if (file) path = folder / outline.name;
+    }
   }
   const auto is_beside = [&](const fs::path& path) { return path.parent_path() == paths.front().parent_path(); };
   shards.folder_ = paths.front().parent_path();
@@ -156,7 +149,7 @@ Result<ShardCache> ShardCache::open(std::vector<ShardOutline> outlines, const fs
     if (paths[i].empty()) MG_RETURN_IF_ERROR(shards.add_missing(shards.outlines_[i]));
     std::error_code problem;
     if (!paths[i].empty()) fs::create_symlink(paths[i], shards.folder_ / shards.outlines_[i].name, problem);
-    if (problem) return file_error(shards.folder_, problem.value());
+    if (problem) return os_error(shards.folder_, "link into it", problem.value());
   }
   return shards;
 }
@@ -172,7 +165,7 @@ Status ShardCache::make_partial_folder() {
     if (FolderLock::take(entry->path(), /*waits=*/false).ok()) fs::remove_all(entry->path(), ignored);
   }
   std::string pattern = (cache_ / (std::string(kPartial) + "XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr) return file_error(cache_, errno);
+  if (::mkdtemp(pattern.data()) == nullptr) return os_error(cache_, "make a folder in it", errno);
   folder_ = pattern;
   MG_TRY(FolderLock lock, FolderLock::take(folder_, /*waits=*/true));
   partial_ = std::make_shared<PartialFolder>(folder_, std::move(lock));
@@ -199,13 +192,13 @@ Status ShardCache::finish(std::uint32_t shard, const std::string& sha256) {
   const fs::path path = folder_ / outlines_[shard].name, kept = cache_ / outlines_[shard].name;
   MG_TRY(const FileBytes written, FileBytes::map(path));
   MG_TRY(const std::string content, read_part(written, 0, outlines_[shard].size));
-  if (sum_of(content) != sha256 || !content.starts_with(outlines_[shard].head))
+  if (data::sha256(content) != sha256 || !content.starts_with(outlines_[shard].head))
     return make_error(Code::data_loss, "it does not have its SHA-256");
   MG_RETURN_IF_ERROR(OutputFile(path, O_WRONLY).sync());
   std::error_code problem;
   fs::rename(path, kept, problem);
   if (!problem) fs::create_symlink(kept, path, problem);
-  if (problem) return file_error(kept, problem.value());
+  if (problem) return os_error(kept, "keep the shard", problem.value());
   files_[shard] = written;
   return {};
 }

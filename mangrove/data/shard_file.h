@@ -70,6 +70,8 @@ class ShardFile {
   static Result<ShardFile> open(const fs::path& path);
 
   const std::string& path() const { return path_; }
+  /// Of the whole file.
+  const FileBytes& bytes() const { return file_; }
   Bytes size() const { return static_cast<Bytes>(file_.bytes().size()); }
   /// All before the first sample: two shards of the same head and size have the same samples, as far as checksums tell.
   std::string head() const;

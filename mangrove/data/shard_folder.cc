@@ -25,8 +25,7 @@ Result<ShardFolder> ShardFolder::open(const fs::path& folder) {
   for (const fs::path& path : paths) {
     MG_TRY(const ShardFile file, ShardFile::open(path));
     shards.outlines_.push_back({path.filename().string(), file.size(), file.head()});
-    MG_TRY(FileBytes bytes, FileBytes::map(path));
-    shards.files_.push_back(std::move(bytes));
+    shards.files_.push_back(file.bytes());
   }
   shards.sums_.resize(shards.files_.size());
   return shards;
@@ -41,7 +40,7 @@ Result<std::string> ShardFolder::sha256(std::uint32_t shard) {
   std::string& sum = sums_[shard];
   if (sum.empty()) {
     MG_TRY(const std::string content, read(shard, 0, outlines_[shard].size));
-    sum = data::sha256({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()});
+    sum = data::sha256(content);
   }
   return sum;
 }

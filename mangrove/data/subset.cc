@@ -61,19 +61,22 @@ std::shared_ptr<const Dataset> first_samples(std::shared_ptr<const Dataset> data
   return subset(std::move(dataset), std::move(indices));
 }
 
-std::shared_ptr<const Dataset> oversample(std::shared_ptr<const Dataset> dataset, std::uint64_t seed) {
-  std::vector<std::uint32_t> indices(dataset->size());
-  std::iota(indices.begin(), indices.end(), 0u);
+std::shared_ptr<const Dataset> balanced(std::shared_ptr<const Dataset> dataset, std::size_t per_class,
+                                        std::uint64_t seed) {
   auto by_class = indices_by_class(*dataset);
-  std::size_t most = 0;
-  for (const auto& members : by_class) most = std::max(most, members.size());
+  if (per_class == 0)
+    for (const auto& members : by_class) per_class = std::max(per_class, members.size());
+  std::vector<std::uint32_t> indices, repeats;
   for (std::size_t c = 0; c < by_class.size(); ++c) {
     auto& members = by_class[c];
     if (members.empty()) continue;
     Random random = Random(seed).fork(c);
     random.shuffle(std::span(members));
-    for (std::size_t i = members.size(); i < most; ++i) indices.push_back(members[i % members.size()]);
+    for (std::size_t i = 0; i < per_class; ++i)
+      (i < members.size() ? indices : repeats).push_back(members[i % members.size()]);
   }
+  std::ranges::sort(indices);
+  indices.insert(indices.end(), repeats.begin(), repeats.end());
   return subset(std::move(dataset), std::move(indices));
 }
 

@@ -15,10 +15,12 @@ std::shared_ptr<const Dataset> subset(std::shared_ptr<const Dataset> dataset, st
 /// The first `limit` samples; all of them where limit is 0, or more than there are.
 std::shared_ptr<const Dataset> first_samples(std::shared_ptr<const Dataset> dataset, std::int64_t limit);
 
-/// Every sample once, then samples of the smaller classes again until each class has as many as the largest: repeats of
-/// a sample have an index of their own, so that random augmentation makes different images of them. Which are repeated
-/// once more than others depends on the seed only.
-std::shared_ptr<const Dataset> oversample(std::shared_ptr<const Dataset> dataset, std::uint64_t seed);
+/// As many samples of each class: `per_class`, or with 0 as many as the largest has. First those that are there, in
+/// their order (of a class that has more, some of them), then samples of smaller classes again: repeats of a sample
+/// have an index of their own, so that random augmentation makes different images of them. Which are left out, or
+/// repeated once more than others, depends on the seed only.
+std::shared_ptr<const Dataset> balanced(std::shared_ptr<const Dataset> dataset, std::size_t per_class,
+                                        std::uint64_t seed);
 
 /// Samples carved from a training split that comes without the others. All in ascending order.
 struct CarvedSplits {

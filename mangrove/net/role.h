@@ -43,8 +43,9 @@ struct RoleContext {
   /// Memory of this device's process before it plays the role, where it cannot be measured: simulated devices share a
   /// process.
   std::optional<Bytes> resident = {};
-  /// Of simulated devices: where roles of devices that are alike leave for each other what none of them has to keep, one
-  /// thing for all of them. One role runs at a time, others only while it waits or in computing(). Null: it is alone.
+  /// Of simulated devices: where roles of devices that are alike leave for each other what none of them has to keep,
+  /// one thing for all of them. One role runs at a time, others only while it waits or in computing(). Null: it is
+  /// alone.
   std::any* bench = nullptr;
 };
 

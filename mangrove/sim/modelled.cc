@@ -64,8 +64,9 @@ Graph stand_in(std::int64_t classes) {
 }
 
 Error not_modelled(const std::string& key) {
-  return make_error(Code::invalid_argument, key + ": goes by what is learnt or measured, and with --compute modelled "
-                                                  "nothing is; leave it out, or use --compute real");
+  return make_error(Code::invalid_argument, key +
+                                                ": goes by what is learnt or measured, and with --compute modelled "
+                                                "nothing is; leave it out, or use --compute real");
 }
 
 Status check(const cluster::Job& job) {
@@ -109,8 +110,8 @@ struct Sizes {
     if (tag == train::kAnswerTag) return answers_are_pushed ? push : floats;
     if (tag != train::kWorkTag) return push;
     train::Work work;
-    const bool is_training = work.ParseFromArray(header.data(), static_cast<int>(header.size())) &&
-                             work.kind() == train::Work::TRAIN;
+    const bool is_training =
+        work.ParseFromArray(header.data(), static_cast<int>(header.size())) && work.kind() == train::Work::TRAIN;
     return is_training ? pull : floats;
   }
 };
@@ -135,10 +136,9 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
 void report_times(const Reporter& report, Report whole) {
   if (whole.kind == "checkpoint") return;
   json body = json::parse(whole.json, nullptr, /*allow_exceptions=*/false);
-  for (const char* key :
-       {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch", "best_accuracy",
-        "best_validation_accuracy", "best_validation_loss", "validation_loss", "validation_accuracy", "exchange",
-        "memory"})
+  for (const char* key : {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch",
+                          "best_accuracy", "best_validation_accuracy", "best_validation_loss", "validation_loss",
+                          "validation_accuracy", "exchange", "memory"})
     body.erase(key);
   if (whole.kind == "event" && body.value("event", "") == "memory_plan") return;
   if (whole.kind == "result") body["compute"] = "modelled";
@@ -160,10 +160,8 @@ Result<cluster::Job> model(const cluster::Job& job, SimulationOptions& options) 
   settings.clear_codec();
   settings.clear_codec_pull();
   settings.clear_augment();
-  const double flops =
-      static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
-  options.play = [played = options.play, samples, flops](const cluster::Job& its,
-                                                         net::RoleContext& context) -> Status {
+  const double flops = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
+  options.play = [played = options.play, samples, flops](const cluster::Job& its, net::RoleContext& context) -> Status {
     context.computing = [charge = context.computing, flops](double of_stand_in) { charge(of_stand_in * flops); };
     context.report = [report = context.report](Report whole) { report_times(report, std::move(whole)); };
     if (context.endpoint.rank() > 0 && !context.bench->has_value()) {

@@ -76,8 +76,7 @@ VirtualCluster::Stay& VirtualCluster::enter(std::size_t device) {
   const auto rank = static_cast<net::Rank>(stays_.size());
   auto endpoint = std::make_unique<SimEndpoint>(
       rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); },
-      options_.size_of,
-      [this, rank](std::size_t bytes) { handle(*stays_[static_cast<std::size_t>(rank)], bytes); });
+      options_.size_of, [this, rank](std::size_t bytes) { handle(*stays_[static_cast<std::size_t>(rank)], bytes); });
   stays_.push_back(std::make_unique<Stay>());
   stays_.back()->device = device;
   stays_.back()->rank = rank;
@@ -145,7 +144,8 @@ void VirtualCluster::handle(Stay& stay, std::size_t bytes) {
   const Device& device = world_.devices[stay.device];
   if (!stay.is_alive || device.handling <= 0) return;
   const Instant began = clock_.now();
-  s4u::this_actor::execute(static_cast<double>(bytes) / device.handling * device.flops);  // a straggler is slow in this too
+  s4u::this_actor::execute(static_cast<double>(bytes) / device.handling *
+                           device.flops);  // a straggler is slow in this too
   stay.computed += clock_.now() - began;
 }
 

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 6> kCandidates = {"none",    "fp16",     
 constexpr std::string_view kFirst = "one_bit";
 constexpr int kSkipped = 1;            // steps with a codec after the first one: memory is touched for the first time
 constexpr std::size_t kMeasured = 5;   // steps
+// steps after which all others, for whom everyone waits, have measured floats too
+constexpr int kOthersMeasure = 2 + kSkipped + static_cast<int>(kMeasured);
 constexpr double kLeastGain = 0.03;    // of a step; less is within what two measurements differ by
 constexpr double kHopeless = 4;        // steps with small messages that an exchange of floats takes, not to be tried
 constexpr double kPlainlySlower = 2;   // than steps with small messages: one step shows it
@@ -38,18 +40,16 @@ double PlainExchange::bytes_per_s() const {
 }
 
 CodecChoice choose_codec(std::span<const CodecTrial> trials, const PlainExchange& plain) {
-  const double rate = plain.bytes_per_s();
-  const auto both_ways = [&](std::size_t bytes) { return 2 * static_cast<double>(bytes) / rate; };
   const auto exchange = [&](const CodecTrial& trial) {
-    return both_ways(trial.bytes) + 2 * trial.encode + static_cast<double>(plain.workers + 3) * trial.decode;
+    return plain.both_ways(trial.bytes) + 2 * trial.encode + static_cast<double>(plain.workers + 3) * trial.decode;
   };
-  CodecChoice choice{.codec = "none", .plain = both_ways(plain.float_bytes)};
+  CodecChoice choice{.codec = "none", .plain = plain.both_ways(plain.float_bytes)};
   choice.exchange = choice.plain;
-  choice.bytes_per_s = plain.wire > 0 ? rate : 0;
+  choice.bytes_per_s = plain.wire > 0 ? plain.bytes_per_s() : 0;
   const auto best = std::min_element(trials.begin(), trials.end(), [&](const CodecTrial& a, const CodecTrial& b) {
     return exchange(a) < exchange(b);
   });
-  const std::string link = plain.wire > 0 ? fmt::format("the link moves {:.3g} MB/s", rate / 1e6)
+  const std::string link = plain.wire > 0 ? fmt::format("the link moves {:.3g} MB/s", plain.bytes_per_s() / 1e6)
                                           : std::string("the link takes no time that could be measured");
   if (best == trials.end() || exchange(*best) > choice.plain - kLeastGain * plain.step) {
     choice.why = fmt::format("{}: an exchange of floats takes {} of a step of {}", link, milliseconds(choice.plain),
@@ -88,11 +88,15 @@ std::optional<CodecChoice> CodecChooser::next(std::span<const float> update, Sec
   if (phase_ == Phase::small) return after_small(update, *measured);
   if (phase_ == Phase::trying) return judge(*measured);
   if (measured->step < best_.step) best_ = *measured;
-  return decide(update, {.step = measured->step,
-                         .wire = measured->wire,
-                         .wire_bytes = measured->wire_bytes,
-                         .float_bytes = update.size_bytes(),
-                         .workers = workers_});
+  return decide(update, plain_exchange(update, *measured));
+}
+
+PlainExchange CodecChooser::plain_exchange(std::span<const float> update, const Measured& by) const {
+  return {.step = by.step,
+          .wire = by.wire,
+          .wire_bytes = by.wire_bytes,
+          .float_bytes = update.size_bytes(),
+          .workers = workers_};
 }
 
 void CodecChooser::begin(Phase phase, const std::string& codec) {
@@ -121,16 +125,13 @@ std::optional<CodecChooser::Measured> CodecChooser::measure(Seconds wire, std::s
 /// Small messages make a link seem slower than it is: what they wait for on their way counts as if it were for bytes.
 std::optional<CodecChoice> CodecChooser::after_small(std::span<const float> update, const Measured& small) {
   best_ = small;
-  PlainExchange plain{.wire = small.wire,
-                      .wire_bytes = small.wire_bytes,
-                      .float_bytes = update.size_bytes(),
-                      .workers = workers_};
-  const Seconds exchange = 2 * static_cast<double>(plain.float_bytes) / plain.bytes_per_s();
+  PlainExchange plain = plain_exchange(update, small);
+  const Seconds exchange = plain.both_ways(plain.float_bytes);
   if (exchange < kHopeless * small.step) {
     begin(Phase::plain, "none");
     return std::nullopt;
   }
-  plain.step = small.step - small.wire + exchange;
+  plain.step += exchange - small.wire;
   return decide(update, plain);
 }
 
@@ -151,7 +152,7 @@ std::vector<CodecTrial> CodecChooser::try_all(std::span<const float> update) {
 CodecChoice CodecChooser::decide(std::span<const float> update, const PlainExchange& plain) {
   choice_ = choose_codec(try_all(update), plain);
   begin(choice_.codec == best_.codec ? Phase::settled : Phase::trying, choice_.codec);
-  skip_ += 2 + kSkipped + static_cast<int>(kMeasured);  // others, for whom everyone waits, may still measure floats
+  skip_ += kOthersMeasure;
   return choice_;
 }
 

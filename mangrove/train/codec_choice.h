@@ -22,18 +22,20 @@ struct CodecTrial {
 /// What an exchange of updates and values as they are takes a worker and its server.
 struct PlainExchange {
   Seconds step = 0;             // from one answer to the next
-  Seconds wire = 0;             // of an exchange that was measured, in whatever codec: messages on their way, both directions
+  Seconds wire = 0;             // of an exchange that was measured, in whatever codec; both directions
   std::size_t wire_bytes = 0;   // that they had
   std::size_t float_bytes = 0;  // of an update
   std::size_t workers = 1;      // whose updates the server decodes one after the other
 
   /// Infinite where the wire took no time that could be measured.
   double bytes_per_s() const;
+  /// That the wire takes for messages of so many bytes, one in each direction.
+  Seconds both_ways(std::size_t bytes) const { return 2 * static_cast<double>(bytes) / bytes_per_s(); }
 };
 
 struct CodecChoice {
   std::string codec;         // "none": floats as they are
-  Seconds exchange = 0;      // predicted
+  Seconds exchange = 0;      // predicted; where it goes back, what was measured on the wire
   Seconds plain = 0;         // the same with floats as they are
   double bytes_per_s = 0;    // of the link; 0: too fast to be measured
   std::string why = {};      // for a person, with these numbers
@@ -45,11 +47,10 @@ struct CodecChoice {
 /// of a step.
 CodecChoice choose_codec(std::span<const CodecTrial> trials, const PlainExchange& plain);
 
-/// A worker's side of `codec: auto`. It measures the link in small messages; where these leave it open, also in floats as
-/// they are, which on a slow link would take as long as many small ones. Then it tries all candidates on an update of its
-/// own, takes the one that should be fastest, and goes back for good to the fastest that was measured before if the steps
-/// that follow take over three hundredths longer.
-/// threads: one at a time.
+/// A worker's side of `codec: auto`. It measures the link in small messages; where these leave it open, also in floats
+/// as they are, which on a slow link would take as long as many small ones. Then it tries all candidates on an update
+/// of its own, takes the one that should be fastest, and goes back for good to the fastest that was measured before if
+/// the steps that follow take over three hundredths longer. threads: one at a time.
 class CodecChooser {
  public:
   /// "none" first; all fit both directions.
@@ -79,6 +80,7 @@ class CodecChooser {
   std::optional<Measured> measure(Seconds wire, std::size_t wire_bytes);
   std::optional<CodecChoice> after_small(std::span<const float> update, const Measured& small);
   std::vector<CodecTrial> try_all(std::span<const float> update);
+  PlainExchange plain_exchange(std::span<const float> update, const Measured& by) const;
   CodecChoice decide(std::span<const float> update, const PlainExchange& plain);
   std::optional<CodecChoice> judge(const Measured& chosen);
 

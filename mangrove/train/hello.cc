@@ -34,9 +34,9 @@ Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello) {
   MG_TRY(const DataSplit split, parse_split(job.split()));
   const bool is_split_by_runs = split.kind == DataSplit::Kind::shards;
   if ((window > 0 || is_split_by_runs) && !has_runs(hello))
-    return make_error(Code::invalid_argument,
-                      (window > 0 ? "shuffle: " + job.shuffle() : "split: " + job.split()) +
-                          " is for data in shards, and '" + job.data() + "' is not: pack it with 'mangrove data pack'");
+    return make_error(Code::invalid_argument, (window > 0 ? "shuffle: " + job.shuffle() : "split: " + job.split()) +
+                                                  " is for data in shards, and '" + job.data() +
+                                                  "' is not: pack it with 'mangrove data pack'");
   const Shape sample({hello.sample_shape().begin(), hello.sample_shape().end()});
   return learn::check_fits(graph, sample, hello.classes_size()).context("data set '" + job.data() + "'");
 }
@@ -57,8 +57,8 @@ Result<std::vector<net::Rank>> owners_of_samples(const TrainJob& job, const Hell
   if (split.kind == DataSplit::Kind::shards) {
     workers_of = shard_owners(std::vector<std::uint32_t>(hello.run_ends().begin(), hello.run_ends().end()), workers);
   } else if (hello.labels_size() == hello.train_samples()) {
-    workers_of = owners(split, std::vector<std::int32_t>(hello.labels().begin(), hello.labels().end()), workers,
-                        job.seed());
+    workers_of =
+        owners(split, std::vector<std::int32_t>(hello.labels().begin(), hello.labels().end()), workers, job.seed());
   } else {
     return make_error(Code::data_loss, "split: the workers told " + std::to_string(hello.labels_size()) +
                                            " labels of " + std::to_string(hello.train_samples()) + " samples");

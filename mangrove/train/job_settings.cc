@@ -5,10 +5,12 @@
 #include <cmath>
 #include <map>
 
+#include "mangrove/data/sha256.h"
 #include "mangrove/train/argument.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/consistency.h"
 #include "mangrove/train/data_split.h"
+#include "mangrove/train/frozen.h"
 #include "mangrove/train/neighbours.h"
 #include "mangrove/train/push.h"
 #include "mangrove/train/reduction.h"
@@ -69,6 +71,10 @@ std::string value_of(const std::map<std::string, std::string>& settings, const s
   return found == settings.end() ? "not there" : "'" + found->second + "'";
 }
 
+std::string fingerprint(const std::string& bytes) {
+  return data::sha256({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
 Status check_local_training(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("local_steps", job.local_steps(),
                            job.local_steps() >= 0 && job.local_steps() <= kMostLocalSteps, "from 0 to 1000000"));
@@ -105,6 +111,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(is_from_cluster(job));
   MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check_codecs(job));
+  MG_RETURN_IF_ERROR(check_frozen(job));
   MG_RETURN_IF_ERROR(recipe_of(job));
   return {};
 }
@@ -150,6 +157,7 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   if (job.balance() == "speed") add("balance", job.balance());
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");
+  if (has_frozen_part(job)) add("frozen", fingerprint(job.frozen()));
   add("data", job.data());
   add("augment", job.augment());
   add("train_samples", std::to_string(train_samples));

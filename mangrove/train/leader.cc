@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/train/frozen.h"
 #include "mangrove/train/hello.h"
 
 namespace mangrove::train {
@@ -324,7 +325,7 @@ Result<Evaluation> Leader::evaluate(bool validation) {
 
 /// As ONNX.
 std::string Leader::model() {
-  return encode_onnx(labelled(master_->model(), job_, data_));
+  return encode_onnx(labelled(whole_network(job_, master_->model()), job_, data_));
 }
 
 }  // namespace mangrove::train

@@ -35,8 +35,8 @@ class LocalSteps final : private Workbench::Tenant {
 
   /// Makes the steps of this work: each on a batch of its samples, in their order; in a second pass and later ones in a
   /// random order. Tells the leader now and then how far it is, and the timer when it loads and when it computes.
-  /// Nothing: the leader has other work. errors: those of Optimizer::create, the loader and the bench; cancelled, unavailable (the
-  /// leader is gone).
+  /// Nothing: the leader has other work. errors: those of Optimizer::create, the loader and the bench; cancelled,
+  /// unavailable (the leader is gone).
   Result<std::optional<learn::BatchStats>> run(const Work& work, Workbench& bench, StepTimer& timer);
 
  private:

@@ -5,7 +5,6 @@
 #include "mangrove/train/balance.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/push.h"
-#include "mangrove/train/source.h"
 
 namespace mangrove::train {
 namespace {
@@ -33,14 +32,12 @@ Bytes vectors_held(const TrainJob& job) {
 /// the optimizer remembers) and the state, in a message and out of it; where it makes steps of its own, values and what
 /// the optimizer remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours and comes from
 /// them.
-learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, const data::Dataset& train, int workers) {
+learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sources& data, int workers) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
-  const Bytes batch = most_in_batch(job) * train.sample_shape().elements() * kFloat;
+  const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
   const Bytes held = (vectors_held(job) + vectors_of_codecs(job, workers)) * weights;
-  return {.limit = job.memory(),
-          .reserved = kConnection + held + 5 * batch + sample_cache(job, train),
-          .released = weights};
+  return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch + data.cached(), .released = weights};
 }
 
 /// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
@@ -57,9 +54,9 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 }  // namespace
 
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
-                                                        learn::ReplicaOptions options, const data::Dataset& train,
+                                                        learn::ReplicaOptions options, Sources& data,
                                                         const net::RoleContext& context) {
-  options.memory = memory_budget(graph, job, train, context.endpoint.size() - 1);
+  options.memory = memory_budget(graph, job, data, context.endpoint.size() - 1);
   options.memory->resident = context.resident;
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {

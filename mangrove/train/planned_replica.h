@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "mangrove/data/dataset.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/source.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -15,7 +15,7 @@ namespace mangrove::train {
 /// shares are made of, if it fits the memory; or else the one that trains fastest. errors: those of
 /// learn::Replica::create and of learn::parse_checkpoint.
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
-                                                        learn::ReplicaOptions options, const data::Dataset& train,
+                                                        learn::ReplicaOptions options, Sources& data,
                                                         const net::RoleContext& context);
 
 /// As the leader is told of it.

@@ -30,7 +30,7 @@ class ShardEndpoint : public net::Endpoint {
                .step_done = context.step_done,
                .computing = context.computing,
                .resident = context.resident,
-                                  .bench = context.bench} {}
+               .bench = context.bench} {}
 
   /// The role's, with this endpoint.
   net::RoleContext& context() { return outer_; }

@@ -4,9 +4,11 @@
 #include <set>
 
 #include "mangrove/data/augment/augmentation.h"
+#include "mangrove/data/prepared.h"
 #include "mangrove/data/subset.h"
 #include "mangrove/train/balance.h"
 #include "mangrove/train/data_split.h"
+#include "mangrove/train/frozen.h"
 #include "mangrove/train/hello.h"
 #include "mangrove/train/job_settings.h"
 
@@ -25,6 +27,26 @@ Result<std::shared_ptr<const data::Augmentation>> make_augmentation(const TrainJ
                       "it takes from all samples more than can be sent: with data_from own every node has them");
   };
   return data::Augmentation::create(fetcher->augmentation(), train.sample_shape(), refuse);
+}
+
+/// The splits with what the job's frozen part makes of each sample in its place. What is random about a training sample
+/// is drawn once, so that it is the same in every epoch.
+Result<Sources::Splits> features_of_splits(const TrainJob& job, const Sources::Splits& splits,
+                                           const std::shared_ptr<const data::Augmentation>& augmentation, int threads) {
+  if (augmentation != nullptr && augmentation->mixes())
+    return make_error(Code::invalid_argument,
+                      "augment: mixup is not for a network with a frozen part, which sees each sample by itself");
+  MG_TRY(const auto frozen, make_frozen_part(job, threads));
+  const auto features = [&](Sources::Dataset dataset, bool training) -> Result<Sources::Dataset> {
+    if (dataset == nullptr) return dataset;
+    if (augmentation != nullptr) dataset = data::prepared(std::move(dataset), augmentation, training, job.seed());
+    return learn::features_of(std::move(dataset), frozen);
+  };
+  Sources::Splits changed;
+  MG_TRY(changed.train, features(splits.train, /*training=*/true));
+  MG_TRY(changed.validation, features(splits.validation, /*training=*/false));
+  MG_TRY(changed.test, features(splits.test, /*training=*/false));
+  return changed;
 }
 
 /// The shards that this worker needs for its samples of the first epoch, in the order in which it needs them.
@@ -94,11 +116,14 @@ Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
   return loader_.next();
 }
 
-Bytes sample_cache(const TrainJob& job, const data::Dataset& train) {
-  if (!train.decodes()) return 0;
-  const Bytes cache = job.memory() > 0 ? std::min(job.sample_cache(), job.memory() / 8) : job.sample_cache();
-  const Bytes sample = train.sample_shape().elements() * static_cast<Bytes>(sizeof(float)) + kSampleOverhead;
-  return cache / sample < train.size() ? cache : sample * train.size();
+Bytes sample_cache(const TrainJob& job) {
+  return job.memory() > 0 ? std::min(job.sample_cache(), job.memory() / 8) : job.sample_cache();
+}
+
+Bytes share_of_cache(Bytes cache, const data::Dataset& dataset) {
+  if (!dataset.decodes()) return 0;
+  const Bytes sample = dataset.sample_shape().elements() * static_cast<Bytes>(sizeof(float)) + kSampleOverhead;
+  return cache / sample < dataset.size() ? cache : sample * dataset.size();
 }
 
 Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher) {
@@ -114,8 +139,8 @@ Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_
   return splits;
 }
 
-Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, const Splits& splits,
-                                                 const net::RoleContext& context, ShardFetcher* fetcher) {
+Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, Splits splits, const net::RoleContext& context,
+                                                 ShardFetcher* fetcher) {
   auto sources = std::make_unique<Sources>();
   const bool reads_ahead = context.bench == nullptr;
   data::LoaderOptions options{.batch = job.batch(), .workers = context.threads, .seed = job.seed()};
@@ -123,12 +148,21 @@ Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, const Spli
     MG_TRY(options.augmentation, make_augmentation(job, *splits.train, fetcher).context("augment"));
     sources->augmentation_ = options.augmentation->text();
   }
+  if (has_frozen_part(job)) {
+    MG_TRY(splits, features_of_splits(job, splits, options.augmentation, context.threads));
+    options.augmentation = nullptr;  // what comes out of the frozen part stays as it is
+  }
   sources->test_.emplace(splits.test, job.limit(), options, reads_ahead, fetcher);
-  if (splits.validation != nullptr)
+  const Bytes of_train = share_of_cache(sample_cache(job), *splits.train);
+  sources->cached_ = of_train;
+  if (splits.validation != nullptr) {
+    options.cache = share_of_cache(sample_cache(job) - of_train, *splits.validation);
+    sources->cached_ += options.cache;
     sources->validation_.emplace(splits.validation, job.limit(), options, reads_ahead, fetcher);
+  }
   options.training = true;
   options.batch = most_in_batch(job);
-  options.cache = sample_cache(job, *splits.train);
+  options.cache = of_train;
   sources->train_.emplace(splits.train, job.limit(), options, reads_ahead, fetcher);
   MG_TRY(const DataSplit split, parse_split(job.split()));
   const bool is_by_shards = split.kind == DataSplit::Kind::shards;

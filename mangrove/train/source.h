@@ -56,9 +56,10 @@ class Source {
   std::int64_t ahead_epoch_ = 0;
 };
 
-/// Memory that a worker has for decoded training samples: the job's sample_cache, and of the job's `memory` at most an
-/// eighth; no more than all of them take; none where nothing is decoded.
-Bytes sample_cache(const TrainJob& job, const data::Dataset& train);
+/// Memory that a worker has for decoded samples: the job's sample_cache, and of the job's `memory` at most an eighth.
+Bytes sample_cache(const TrainJob& job);
+/// Of so much, what is for samples of this data set: no more than all of them take; none where nothing is decoded.
+Bytes share_of_cache(Bytes cache, const data::Dataset& dataset);
 
 /// The splits of a job's data set, as a worker reads them. threads: one at a time.
 class Sources {
@@ -70,20 +71,25 @@ class Sources {
   /// Of the job's data set. fetcher: null where it is in the data folder. errors: those of data::open_dataset and
   /// ShardFetcher::open.
   static Result<Splits> open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher = nullptr);
-  /// Where devices share them, nothing is read ahead: another one's samples come between.
-  /// errors: those of data::Augmentation::create.
-  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, const Splits& splits,
-                                                 const net::RoleContext& context, ShardFetcher* fetcher = nullptr);
+  /// Of a job with a frozen part, these are its features. Decoded samples are kept in memory, those for training first,
+  /// then those for validation. Where devices share them, nothing is read ahead: another one's samples come between.
+  /// errors: those of data::Augmentation::create and make_frozen_part; invalid_argument (a recipe that mixes samples,
+  /// with a frozen part).
+  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, Splits splits, const net::RoleContext& context,
+                                                 ShardFetcher* fetcher = nullptr);
 
   Source& train() { return *train_; }
   /// The one that the samples of this work are of.
   Source& of(const Work& work);
+  /// Memory that decoded samples take up in the end.
+  Bytes cached() const { return cached_; }
   /// Tells what there is.
   void describe(Hello& hello) const;
 
  private:
   std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
   std::string augmentation_;                         // see Hello
+  Bytes cached_ = 0;
   bool tells_labels_ = false, tells_runs_ = false;
 };
 

@@ -23,8 +23,7 @@ Result<std::shared_ptr<Workbench>> Workbench::of(const TrainJob& job, const Reci
 Result<std::shared_ptr<Workbench>> Workbench::create(const TrainJob& job, const Recipe& recipe, const Graph& graph,
                                                      const net::RoleContext& context, std::unique_ptr<Sources> data) {
   std::shared_ptr<Workbench> bench(new Workbench(job, recipe, graph, context, std::move(data)));
-  MG_TRY(bench->replica_, planned_replica(graph, job, bench->options(Mode::training),
-                                          bench->data_->train().dataset(), context));
+  MG_TRY(bench->replica_, planned_replica(graph, job, bench->options(Mode::training), *bench->data_, context));
   bench->plan_ = bench->replica_->plan();
   bench->sample_flops_ = bench->replica_->flops(1);
   bench->flat_.resize(bench->parameters_ + static_cast<std::size_t>(bench->replica_->state_elements()));

@@ -62,8 +62,8 @@ class Workbench {
   /// What this tenant has in the replica is of no more use.
   void forget(const Tenant& tenant);
 
-  /// A replica for inference with these values. There is no other meanwhile: what is compiled for inference may have its
-  /// weights folded, so it is made for them. errors: those of Replica::create.
+  /// A replica for inference with these values. There is no other meanwhile: what is compiled for inference may have
+  /// its weights folded, so it is made for them. errors: those of Replica::create.
   Result<learn::Replica*> inference(const Values& values);
   /// The same values as others have them, if they are those of the last inference.
   Values shared(std::vector<float> values) const;

@@ -122,8 +122,7 @@ class Workers {
   void take_hello(net::Rank rank, const std::string& payload);
   News take_answer(net::Rank rank, std::string payload);
   void take_waiting(net::Rank rank, const Waiting& waiting);
-  void take_done(net::Rank rank, std::int64_t done);
-  void take_fetched(net::Rank rank, std::int64_t fetched);
+  void take_progress(Worker& worker, std::int64_t& so_far, std::int64_t now);
   bool fits(const Answer& answer, const Worker& worker) const;
   Status take_body(Answered& answered);
   void admit(net::Rank rank);

@@ -83,18 +83,9 @@ void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
 }
 
 /// Only who gets on may take longer.
-void Workers::take_done(net::Rank rank, std::int64_t done) {
-  Worker& worker = workers_.at(rank);
-  if (done <= worker.done || done > worker.samples) return;
-  worker.done = done;
-  worker.deadline = context_.clock.after(timeout_);
-}
-
-/// The same of the data.
-void Workers::take_fetched(net::Rank rank, std::int64_t fetched) {
-  Worker& worker = workers_.at(rank);
-  if (fetched <= worker.fetched) return;
-  worker.fetched = fetched;
+void Workers::take_progress(Worker& worker, std::int64_t& so_far, std::int64_t now) {
+  if (now <= so_far) return;
+  so_far = now;
   worker.deadline = context_.clock.after(timeout_);
 }
 
@@ -145,11 +136,11 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
     return {};
   }
   if (answered.answer.done() > 0) {
-    take_done(rank, answered.answer.done());
+    if (answered.answer.done() <= worker.samples) take_progress(worker, worker.done, answered.answer.done());
     return {};
   }
   if (answered.answer.fetched() > 0) {
-    take_fetched(rank, answered.answer.fetched());
+    take_progress(worker, worker.fetched, answered.answer.fetched());
     return {};
   }
   const Status taken = is_answer ? take_body(answered) : make_error(Code::data_loss, "not to what was asked");

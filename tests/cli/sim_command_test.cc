@@ -57,6 +57,8 @@ TEST(SimCommand, SaysWhatIsWrongWithItsFiles) {
   };
   const std::string job = "train:\n  data: glyphs\n";
   EXPECT_NE(error_of("pi:\n  cpu: 1\n", job, "").find("world.yaml:2: unknown key 'cpu'"), std::string::npos);
+  EXPECT_NE(error_of("pi:\n", job + "  freeze: backbone\n", "").find("freeze: the time that a frozen part takes"),
+            std::string::npos);
   EXPECT_NE(error_of("pi:\n", "infer:\n  stages: 2\n", "").find("no section 'train'"), std::string::npos);
   EXPECT_NE(error_of("pi:\n", job, "a:\n  devices: pi-2\n").find("faults.yaml:1: key 'devices'"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "runs"));

@@ -99,7 +99,10 @@ TEST_F(ImageFolderTest, BalanceRepeatsSmallClassesInTrainingOnly) {
   write(folder_ / "test" / "one" / "0.png", png(2, 2, 0, 0, 0));
   EXPECT_EQ((*open(Split::train, ",balance=yes"))->size(), 12u);
   EXPECT_EQ((*open(Split::test, ",balance=yes"))->size(), 1u);
-  expect_refused(open(Split::train, ",balance=1"), Code::invalid_argument, "'1' is not yes or no");
+  EXPECT_EQ((*open(Split::train, ",balance=9"))->size(), 18u);
+  for (const char* bad : {"0", "-3", "some", "2.5"})
+    expect_refused(open(Split::train, std::string(",balance=") + bad), Code::invalid_argument,
+                   "is not yes, no or a number from 1 to 1000000");
 }
 
 TEST_F(ImageFolderTest, SaysWhatIsWrong) {

@@ -57,15 +57,15 @@ TEST(FirstSamples, LimitsOnlyWhatIsLarger) {
   EXPECT_EQ(first_samples(all, 10), all);
 }
 
-TEST(Oversample, MakesClassesEqualAndKeepsEverySampleOnceInItsPlace) {
+TEST(Balanced, MakesClassesEqualAndKeepsEverySampleOnceInItsPlace) {
   const auto all = std::make_shared<Classes>(std::vector{5u, 105u, 128u});
-  const auto balanced = oversample(all, 1);
-  EXPECT_EQ(class_sizes(*balanced), (std::map<std::int32_t, std::uint32_t>{{0, 100}, {1, 100}, {2, 100}}));
+  const auto equal = balanced(all, 0, 1);
+  EXPECT_EQ(class_sizes(*equal), (std::map<std::int32_t, std::uint32_t>{{0, 100}, {1, 100}, {2, 100}}));
   std::map<float, int> times;
-  for (std::uint32_t i = 0; i < balanced->size(); ++i) {
-    ++times[value(*balanced, i)];
+  for (std::uint32_t i = 0; i < equal->size(); ++i) {
+    ++times[value(*equal, i)];
     if (i < all->size()) {
-      EXPECT_EQ(value(*balanced, i), static_cast<float>(i));
+      EXPECT_EQ(value(*equal, i), static_cast<float>(i));
     }
   }
   for (const auto& [sample, count] : times) {
@@ -73,6 +73,24 @@ TEST(Oversample, MakesClassesEqualAndKeepsEverySampleOnceInItsPlace) {
     EXPECT_GE(count, expected) << sample;
     EXPECT_LE(count, expected + (sample >= 105 ? 1 : 0)) << sample;
   }
+}
+
+TEST(Balanced, GivesEachClassTheNumberAskedFor) {
+  const auto all = std::make_shared<Classes>(std::vector{5u, 105u, 128u});
+  const auto equal = balanced(all, 30, 1);
+  EXPECT_EQ(class_sizes(*equal), (std::map<std::int32_t, std::uint32_t>{{0, 30}, {1, 30}, {2, 30}}));
+  std::map<float, int> times;
+  for (std::uint32_t i = 0; i < equal->size(); ++i) ++times[value(*equal, i)];
+  EXPECT_EQ(times.size(), 5u + 30 + 23);
+  for (const auto& [sample, count] : times) {
+    EXPECT_GE(count, sample < 5 ? 6 : 1) << sample;
+    EXPECT_LE(count, sample < 5 ? 6 : sample < 105 ? 1 : 2) << sample;
+  }
+  EXPECT_EQ(value(*balanced(all, 30, 1), 40), value(*equal, 40));
+  const auto other = balanced(all, 30, 2);
+  int same = 0;
+  for (std::uint32_t i = 0; i < equal->size(); ++i) same += value(*equal, i) == value(*other, i);
+  EXPECT_LT(same, 60) << "which are taken depends on the seed";
 }
 
 TEST(Carve, SplitsEveryClassBySeedWithoutOverlap) {

@@ -80,8 +80,8 @@ TEST_P(RandomFaults, LoseNoSampleAndEndTheJobInGoodOrder) {
     // the workers classified with their own copies, and the leader reported its own
     EXPECT_NEAR(result["test_loss"].get<double>(), test_loss(parameters), 1e-4);
   }
-  EXPECT_GE(done, static_cast<int>(kSeeds) * 3 / 4);
-  EXPECT_GE(disturbed, static_cast<int>(kSeeds) / 3) << "of many, a worker must be lost";
+  EXPECT_GE(done, static_cast<int>(kSeeds) * 15 / 19);
+  EXPECT_GE(disturbed, static_cast<int>(kSeeds) * 9 / 19) << "of most, a worker must be lost";
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, RandomFaults, testing::ValuesIn(train::every_strategy()), train::name_of);

@@ -45,7 +45,8 @@ TEST_P(Modelled, TakesAsLongAsTheRealComputation) {
     EXPECT_NEAR(got[key].get<double>(), seconds, GetParam().most_apart * seconds) << key;
   }
   EXPECT_EQ(got["compute"], "modelled");
-  for (const char* key : {"accuracy", "test_loss", "loss", "confusion", "exchange"}) EXPECT_FALSE(got.contains(key)) << key;
+  for (const char* key : {"accuracy", "test_loss", "loss", "confusion", "exchange"})
+    EXPECT_FALSE(got.contains(key)) << key;
   EXPECT_FALSE(modelled.contains("parameters")) << "there is no model";
 }
 

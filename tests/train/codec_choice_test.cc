@@ -120,7 +120,8 @@ TEST(CodecChooser, GoesBackToWhatWasFastest) {
   ASSERT_EQ(slow_link.choices.size(), 2u);
   EXPECT_EQ(slow_link.choices[1].codec, CodecChooser::first());
   EXPECT_EQ(slow_link.codecs.back(), CodecChooser::first());
-  EXPECT_NE(slow_link.choices[1].why.find("with two_step(0.01) a step took 3.1e+03 ms in place of 128 ms"), std::string::npos)
+  EXPECT_NE(slow_link.choices[1].why.find("with two_step(0.01) a step took 3.1e+03 ms in place of 128 ms"),
+            std::string::npos)
       << slow_link.choices[1].why;
   const Course fast_link = choose_in({.bytes_per_s = 1e9, .rest = 0.1, .slow_codec = "none"});
   EXPECT_EQ(fast_link.codecs.back(), CodecChooser::first());

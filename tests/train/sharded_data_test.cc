@@ -75,14 +75,14 @@ TEST_F(ShardedData, TheCacheIsWithinTheJobsMemory) {
   const auto shards = *data::open_dataset(job().data(), data::Split::train, "/");
   TrainJob cached = job();
   cached.set_sample_cache(100'000);
-  EXPECT_EQ(sample_cache(cached, *shards), 100'000);
+  EXPECT_EQ(sample_cache(cached), 100'000);
   cached.set_memory(400'000);
-  EXPECT_EQ(sample_cache(cached, *shards), 50'000) << "an eighth";
-  cached.set_memory(0);
-  cached.set_sample_cache(1'000'000'000'000);
-  EXPECT_LT(sample_cache(cached, *shards), 1'000'000) << "all samples";
-  EXPECT_GT(sample_cache(cached, *shards), kSamples * 784 * 4);
-  EXPECT_EQ(sample_cache(cached, *data::make_glyphs(data::Split::train)), 0) << "nothing is decoded";
+  EXPECT_EQ(sample_cache(cached), 50'000) << "an eighth";
+  EXPECT_EQ(share_of_cache(50'000, *shards), 50'000);
+  const Bytes all = share_of_cache(1'000'000'000'000, *shards);
+  EXPECT_LT(all, 1'000'000) << "all samples";
+  EXPECT_GT(all, kSamples * 784 * 4);
+  EXPECT_EQ(share_of_cache(50'000, *data::make_glyphs(data::Split::train)), 0) << "nothing is decoded";
 }
 
 }  // namespace
