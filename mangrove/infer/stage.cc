@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/engine/load_parameters.h"
-#include "mangrove/infer/cut.h"
+#include "mangrove/graph/cut.h"
 
 namespace mangrove::infer {
 

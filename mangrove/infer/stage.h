@@ -27,8 +27,8 @@ class Stage {
                                                const StageOptions& options);
 
   /// Runs on `count` <= micro_batch samples. `received` holds the values at the cut before the stage, one after the
-  /// other (see cut.h). Returns those at the cut after it, in the same way; they are valid until the next call. errors:
-  /// data_loss (another number of elements than the cut has).
+  /// other (see graph/cut.h). Returns those at the cut after it, in the same way; they are valid until the next call.
+  /// errors: data_loss (another number of elements than the cut has).
   Result<std::span<const float>> run(std::int64_t count, std::span<const float> received);
 
   /// f32 elements that run() wants for `count` samples.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/graph/cut.h"
 #include "mangrove/graph/operator.h"
-#include "mangrove/infer/cut.h"
 
 namespace mangrove::infer {
 namespace {

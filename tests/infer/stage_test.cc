@@ -5,7 +5,7 @@
 #include "tests/infer/inference_job.h"
 
 #include "mangrove/base/random.h"
-#include "mangrove/infer/cut.h"
+#include "mangrove/graph/cut.h"
 #include "mangrove/infer/stage_plan.h"
 
 namespace mangrove::infer {

@@ -1,9 +1,9 @@
-#include "mangrove/infer/cut.h"
+#include "mangrove/graph/cut.h"
 
 #include <algorithm>
 #include <set>
 
-namespace mangrove::infer {
+namespace mangrove {
 
 std::vector<std::string> values_at_cut(const Graph& graph, std::size_t position) {
   const std::vector<Node>& nodes = graph.nodes();
@@ -30,4 +30,4 @@ std::int64_t elements_at_cut(const Graph& graph, std::size_t position, std::int6
   return elements;
 }
 
-}  // namespace mangrove::infer
+}  // namespace mangrove

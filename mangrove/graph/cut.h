@@ -6,7 +6,7 @@
 
 #include "mangrove/graph/graph.h"
 
-namespace mangrove::infer {
+namespace mangrove {
 
 /// The values that cross a cut before operator `position` (0 .. number of operators): made before it, as graph inputs
 /// or by operators, and used after it or by whoever wants the graph's outputs. In a fixed order; one value in a chain.
@@ -18,4 +18,4 @@ std::int64_t elements_of(const ValueInfo& info, std::int64_t count);
 /// Of all values at a cut.
 std::int64_t elements_at_cut(const Graph& graph, std::size_t position, std::int64_t count);
 
-}  // namespace mangrove::infer
+}  // namespace mangrove
