@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds, and runs every test: optimised, under AddressSanitizer and UndefinedBehaviorSanitizer, and
-# the concurrent modules under ThreadSanitizer.
+# Installs what is needed, builds, and runs every test, optimised; then those of most modules under AddressSanitizer and
+# UndefinedBehaviorSanitizer, and those of the concurrent ones under ThreadSanitizer.
 #
 #   ./test.sh            # all of it
 #   ./test.sh release    # only that one of: release asan tsan
@@ -19,13 +19,19 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
 }
 
 run_release() { build_and_test release ""; }
-run_asan() {
+
+sanitized() {  # PRESET MODULE...: what compiles and runs many times slower is tested where a sanitizer finds most
+  local preset=$1
+  shift
+  build_and_test "$preset" "${*/%/_test}" -L "^($(IFS='|' && echo "$*"))$"
+}
+run_asan() {  # the modules that keep memory of their own or read what others wrote
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1
-  build_and_test asan ""
+  sanitized asan base tensor graph engine data learn codec net plan train infer compress cluster
 }
 run_tsan() {  # the modules with threads
   export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1"
-  build_and_test tsan "base_test data_test net_test train_test infer_test cluster_test testbed_test" -L '^(base|data|net|train|infer|cluster|testbed)$'
+  sanitized tsan base data net train infer cluster
 }
 
 for preset in "${@:-release asan tsan}"; do

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/base/sanitizer.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/process.h"
 #include "tests/cli/separate_processes.h"
@@ -26,9 +27,7 @@ constexpr int kSamples = 20'000;  // a job still runs when a node has been lost 
 
 struct Restart : SeparateProcesses {
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "whole jobs in real time take minutes; kept_job_test has the same under a sanitizer";
-#endif
+    MG_SKIP_IF_SANITIZED("whole jobs in real time take minutes; kept_job_test has the same under a sanitizer");
     start_coordinator("127.0.0.1:0", {"--state", folder / "state"});
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/base/sanitizer.h"
 #include "tests/sim/simulated_job.h"
 
 #include "mangrove/data/subset.h"
@@ -16,11 +17,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kSamples = 60;
 constexpr std::size_t kDevices = 4;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeeds = 19;  // of each form of a strategy
-#else
-constexpr std::uint64_t kSeeds = 200;
-#endif
+constexpr std::uint64_t kSeeds = kSanitized ? 19 : 200;  // of each form of a strategy
 constexpr Seconds kWindow = 8;        // an undisturbed job takes about as long
 
 /// As slow as lets some faults hit every part of a job.

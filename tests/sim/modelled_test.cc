@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tests/base/sanitizer.h"
 #include "tests/sim/simulated_job.h"
 
 #include "mangrove/base/process_memory.h"
@@ -101,9 +102,7 @@ TEST(ModelledJob, NamesWhatItCannotModel) {
 
 // What only lives within a step is there once for all devices.
 TEST(ManyDevices, EachTakesLittleMoreMemoryThanWhatItKeeps) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take memory of their own";
-#endif
+  MG_SKIP_IF_SANITIZED("sanitizers take memory of their own");
   train::TrainJob job = train::small_job(400);
   job.set_model(encode_onnx(train::convolutional_graph(10)));
   job.set_strategy("federated");

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/base/sanitizer.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/train/training_job.h"
 
@@ -49,9 +50,7 @@ void write_digits(data::Split split, std::size_t count, const fs::path& prefix) 
 class Accuracy : public ::testing::TestWithParam<StrategyCase> {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "what is learnt does not depend on a sanitizer, and takes long with one";
-#endif
+    MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer, and takes long with one");
     write_digits(data::Split::train, kTrain, folder_ / "train");
     write_digits(data::Split::test, kTest, folder_ / "t10k");
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/graph/onnx.h"
@@ -32,6 +33,7 @@ TrainJob job_with(const std::string& topology) {
 
 // The parameter server itself is compared with one device.
 TEST(AllReduce, ComputesWhatAParameterServerDoes) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const Graph& graph : {small_graph(), normalized_graph()}) {
     for (const auto& [workers, topology] : std::vector<std::pair<int, std::string>>{
              {1, "ring"}, {2, "ring"}, {3, "ring"}, {5, "ring"}, {5, "tree"}, {5, "two_level(2)"}}) {
@@ -53,6 +55,7 @@ TEST(AllReduce, ComputesWhatAParameterServerDoes) {
 }
 
 TEST(AllReduce, EveryOptimizerComputesWhatAParameterServerDoes) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const learn::OptimizerRow& row : learn::optimizers()) {
     TrainJob job = small_job(10 * 30);
     job.set_batch(10);

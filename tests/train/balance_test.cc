@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/paced_worker.h"
 
 #include "mangrove/base/mutex.h"
@@ -224,12 +225,12 @@ TEST_P(PacedWorkers, MayBeLostAtAnyMessage) {
   job.set_epochs(2);
   for (const net::Rank victim : {1, 3}) {
     int k = 0;
-    for (;; ++k) {
+    for (;; k += kMessageStride) {
       RoleWorld world(4);
       set_paces(world);
       world.die({.rank = victim, .at_send = k});
       const RoleWorld::Outcome outcome = train(job, world);
-      if (k == 8 || outcome.sent[static_cast<std::size_t>(victim)] <= k) break;
+      if (k >= 8 || outcome.sent[static_cast<std::size_t>(victim)] <= k) break;
       expect_complete(outcome, job, "rank " + std::to_string(victim) + " dead at message " + std::to_string(k));
     }
     EXPECT_GE(k, 3);
@@ -336,7 +337,7 @@ TEST(BalancedSteps, AQuorumDoesWithoutAWorkerLostAtAnyMessage) {
   const std::vector<Seconds> per_sample = {0.01, 0.01, 0.04};
   for (const net::Rank victim : {1, 3}) {
     int k = 0;
-    for (;; ++k) {
+    for (;; k += kMessageStride) {
       RoleWorld world(4);
       world.use_virtual_time();
       world.cancel_at_end();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/base/random.h"
@@ -160,6 +161,7 @@ TEST(AutoCodec, EachWorkerTellsWhatItChoseAndWhy) {
 }
 
 TEST(AutoCodec, LearnsAsWellAsNone) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   TrainJob job = small_job(1000);
   job.set_epochs(8);
   job.set_learning_rate(0.05f);

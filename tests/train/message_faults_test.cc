@@ -2,6 +2,7 @@
 // every sample counts exactly once.
 #include <gtest/gtest.h>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
 namespace mangrove::train {
@@ -17,7 +18,7 @@ struct EveryStrategy : testing::TestWithParam<StrategyCase> {
 
   /// Runs the job once for each message that it sends; returns how many those are.
   int disturb_each_message(Fate fate) const {
-    for (int k = 0;; ++k) {
+    for (int k = 0;; k += kMessageStride) {
       RoleWorld world(kWorkers + 1);
       world.use_virtual_time();
       world.cancel_at_end();  // the message may be the one that ends a worker's role
@@ -29,7 +30,7 @@ struct EveryStrategy : testing::TestWithParam<StrategyCase> {
     }
   }
   int delay_each_message(Seconds by) const {
-    for (int k = 0;; ++k) {
+    for (int k = 0;; k += kMessageStride) {
       RoleWorld world(kWorkers + 1);
       world.use_virtual_time();
       world.cancel_at_end();
@@ -60,7 +61,7 @@ TEST_P(EveryStrategy, CompletesWithAnyMessageLate) {
 TEST_P(EveryStrategy, CompletesWithoutAWorkerThatDiesAtAnyMessage) {
   for (const bool after : {false, true}) {
     int k = 0;
-    for (;; ++k) {
+    for (;; k += kMessageStride) {
       RoleWorld world(kWorkers + 1);
       world.use_virtual_time();
       world.die({.rank = 2, .at_send = k, .after = after});

@@ -2,13 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
+#include "mangrove/base/random.h"
 #include "mangrove/codec/codec.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
-#include "mangrove/base/random.h"
 #include "mangrove/train/reducer.h"
 #include "mangrove/train/shares_of_sums.h"
 #include "mangrove/train/tags.h"
@@ -29,6 +30,7 @@ const char* const kTopologies[] = {"ring", "tree", "two_level(2)", "servers(2)"}
 
 // Copies that are not the same bits on all workers would drift apart; the leader's are tested.
 TEST(AllReduceCodecs, FineOnesTrainAsNoneDoes) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const Graph& graph : {small_graph(), normalized_graph()}) {
     for (const char* topology : kTopologies) {
       for (const int workers : {1, 2, 5}) {
@@ -50,6 +52,7 @@ TEST(AllReduceCodecs, FineOnesTrainAsNoneDoes) {
 }
 
 TEST(AllReduceCodecs, CoarseOnesLearn) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   TrainJob job = peer_job("all_reduce", "none");
   job.set_limit(1000);
   job.set_epochs(10);
@@ -136,6 +139,7 @@ class Reductions {
 
 // Else copies would drift apart.
 TEST(AllReduceCodecs, AllWorkersAndTheLeaderHaveTheSameBits) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const char* topology : kTopologies) {
     for (const char* codec : {"int8", "one_bit", "two_step(0.05)", "qsgd"}) {
       for (const int ranks : {1, 2, 3, 5, 8}) {
@@ -166,6 +170,7 @@ TEST(AllReduceCodecs, BytesAreTold) {
 }
 
 TEST(GossipCodecs, LearnAsNoneDoes) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const auto& [neighbours, codecs] : {std::pair<const char*, std::vector<const char*>>{"ring", {"int8", "one_bit", "top_k(0.1)"}},
                                            {"random", {"two_step(0.1)"}}}) {
     TrainJob job = peer_job("gossip", "none");

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/codec/codec.h"
@@ -32,6 +33,7 @@ TEST(PushPull, NoneIsBitEqualToNoCodec) {
 
 // Codecs that keep all elements, most of them rounded.
 TEST(PushPull, FineCodecsTrainAsNoneDoes) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const Graph& graph : {small_graph(), normalized_graph()}) {
     for (const char* consistency : {"sync", "async"}) {
       for (const char* strategy : {"parameter_server", "federated"}) {
@@ -60,6 +62,7 @@ TEST(PushPull, FineCodecsTrainAsNoneDoes) {
 }
 
 TEST(PushPull, EveryCodecThatFitsLearns) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   TrainJob job = small_job(1000);
   job.set_epochs(8);
   job.set_learning_rate(0.05f);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "tests/base/sanitizer.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/train/training_job.h"
 
@@ -240,7 +241,7 @@ TEST_F(ShardTransfer, CompletesWhateverBecomesOfAnyMessageAboutShards) {
   const TrainJob job = small(20);
   for (const Fate fate : {Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken}) {
     int k = 0;
-    for (bool reached = true; reached; ++k) {
+    for (bool reached = true; reached; k += kMessageStride) {
       for (const net::Rank rank : {1, 2}) forget(rank);
       RoleWorld world(3);
       int number = 0;

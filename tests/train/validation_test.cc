@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/base/sanitizer.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/base/process_memory.h"
@@ -47,6 +48,7 @@ TEST(States, WorkersOfABatchEqualMicroBatchesOfOne) {
 }
 
 TEST(Resume, IsBitEqualWithEveryOptimizerStatesAverageAndPlateau) {
+  MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const learn::OptimizerRow& row : learn::optimizers()) {
     TrainJob job = validated_job();
     job.set_epochs(2);
@@ -167,9 +169,7 @@ Graph wide_graph() {
 }
 
 TEST(MemoryBudget, HoldsWithValidation) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer holds memory of its own, which counts to the process";
-#endif
+  MG_SKIP_IF_SANITIZED("a sanitizer holds memory of its own, which counts to the process");
   TrainJob job = small_job(256);
   job.set_model(encode_onnx(wide_graph()));
   job.set_data("glyphs,validation=600");

@@ -1,0 +1,22 @@
+#pragma once
+
+namespace mangrove {
+
+/// Whether this program runs under AddressSanitizer or ThreadSanitizer, which make everything many times slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// Tests that run a job once for each of its messages go on by so many: a sanitizer finds what it can find in some of
+/// those runs, and what they compute is tested without it.
+constexpr int kMessageStride = kSanitized ? 7 : 1;
+
+}  // namespace mangrove
+
+/// At the start of a test, or of SetUp.
+#define MG_SKIP_IF_SANITIZED(why)                             \
+  do {                                                        \
+    if (mangrove::kSanitized) GTEST_SKIP() << (why); \
+  } while (false)
