@@ -19,6 +19,8 @@
 #include <string>
 #include <string_view>
 
+#include "mangrove/base/control_group.h"
+
 namespace mangrove {
 namespace {
 
@@ -51,14 +53,6 @@ std::optional<Bytes> limit_in(const fs::path& file) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || value <= 0 || value >= kNone) return {};
   return value;
-}
-
-// The least limit of the group at `path` and those above it.
-Bytes least_limit(const fs::path& mount, const fs::path& path, const char* file, Bytes least) {
-  for (fs::path group = path.relative_path();; group = group.parent_path()) {
-    if (const auto limit = limit_in(mount / group / file)) least = std::min(least, *limit);
-    if (group.empty()) return least;
-  }
 }
 
 // The pages that lie in this memory as a whole.
@@ -100,17 +94,9 @@ void release_zeros(std::span<std::byte> memory) {
 Bytes memory_limit(const fs::path& root) {
   Bytes least = kilobytes_after(text_of(root / "proc/meminfo"), "MemTotal:");
   if (least == 0) return 0;
-  std::istringstream groups(text_of(root / "proc/self/cgroup"));
-  for (std::string line; std::getline(groups, line);) {  // "0::/path" in version 2, "9:memory:/path" in version 1
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    if (controllers.empty()) {
-      least = least_limit(root / "sys/fs/cgroup", path, "memory.max", least);
-    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      least = least_limit(root / "sys/fs/cgroup/memory", path, "memory.limit_in_bytes", least);
-    }
-  }
+  for (const OwnControlGroup& group : control_groups("memory", root))
+    if (const auto limit = limit_in(group.folder / (group.version == 2 ? "memory.max" : "memory.limit_in_bytes")))
+      least = std::min(least, *limit);
   return least;
 }
 

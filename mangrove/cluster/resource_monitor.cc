@@ -1,7 +1,6 @@
 #include "mangrove/cluster/resource_monitor.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 
 namespace mangrove::cluster {
@@ -16,12 +16,6 @@ namespace {
 
 constexpr Seconds kShortest = 0.05;  // a share of less time than this is mostly noise
 constexpr int kMostCores = 4096;     // more is no list of cores
-
-Seconds process_cpu_time() {
-  timespec spent{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-  return static_cast<double>(spent.tv_sec) + static_cast<double>(spent.tv_nsec) * 1e-9;
-}
 
 std::optional<int> core_number(const std::string& text) {
   int number = 0;

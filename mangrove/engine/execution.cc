@@ -13,6 +13,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/clock.h"
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/engine/memory_plan.h"
 
@@ -52,6 +53,16 @@ struct Execution::Region {
 
 namespace {
 
+Seconds wall_time() {
+  return SteadyClock().now() - Instant();
+}
+
+/// What to time steps with: of one thread, what it computes itself, so that what others take of the core meanwhile, or
+/// a quota keeps from it, is not counted.
+auto timer(int threads) {
+  return threads == 1 ? &thread_cpu_time : &wall_time;
+}
+
 /// Bound steps in groups, each run on one slice of the batch after another (mostly one step, in one slice).
 struct Pass {
   struct Group {
@@ -71,17 +82,17 @@ struct Pass {
   }
 
   /// The same, with the time of each step.
-  std::vector<Seconds> run_timed() const {
-    const SteadyClock clock;
+  /// now: the time of the calling thread.
+  std::vector<Seconds> run_timed(Seconds (*now)()) const {
     std::vector<Seconds> times;
     for (const Group& group : groups) {
       const std::size_t first = times.size();
       times.resize(first + group.steps.size(), 0);
       for (int slice = 0; slice < group.slices; ++slice) {
         for (std::size_t i = 0; i < group.steps.size(); ++i) {
-          const Instant start = clock.now();
+          const Seconds start = now();
           group.steps[i](slice);
-          times[first + i] += clock.now() - start;
+          times[first + i] += now() - start;
         }
       }
     }
@@ -366,7 +377,7 @@ std::vector<NodeTime> Execution::profile_forward(int repeats) {
   std::map<std::string, std::vector<Seconds>> times;  // by node, of each repeat
   for (int repeat = 0; repeat < repeats; ++repeat) {
     program_->backend().prepare_thread(threads_);
-    const std::vector<Seconds> of_steps = impl_->forward.run_timed();
+    const std::vector<Seconds> of_steps = impl_->forward.run_timed(timer(threads_));
     for (std::size_t i = 0; i < of_steps.size(); ++i) {
       auto& of_node = times[program_->forward_steps()[i].step.node];
       of_node.resize(static_cast<std::size_t>(repeat) + 1, 0);
@@ -383,8 +394,8 @@ std::vector<StepTime> Execution::profile_steps(int repeats) {
   std::vector<std::vector<Seconds>> forward, backward;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     program_->backend().prepare_thread(threads_);
-    append(forward, impl_->forward.run_timed());
-    append(backward, impl_->backward.run_timed());
+    append(forward, impl_->forward.run_timed(timer(threads_)));
+    append(backward, impl_->backward.run_timed(timer(threads_)));
   }
   std::vector<StepTime> medians;
   const auto add = [&](const std::vector<Program::PlacedStep>& steps, std::vector<std::vector<Seconds>>& times) {

@@ -85,9 +85,11 @@ class Execution {
   void from_plain(const std::string& name, std::span<const float> plain, std::span<float> laid_out);
 
   /// Runs forward `repeats` times and returns the median time of each node, in node order (a fused activation counts
-  /// with the node before it, and has 0; reorders count with the node that wanted them).
+  /// with the node before it, and has 0; reorders count with the node that wanted them). Of one thread it is the time
+  /// that it computes, without that of others on its core and without waiting for a CPU quota.
   std::vector<NodeTime> profile_forward(int repeats);
-  /// Runs forward, in training also backward, `repeats` times and returns the median time of each step, in their order.
+  /// Runs forward, in training also backward, `repeats` times and returns the median time of each step, in their
+  /// order, measured likewise.
   std::vector<StepTime> profile_steps(int repeats);
 
  private:

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/units.h"
+
+namespace mangrove {
+
+/// How many cores' worth of time this process may use: those that it may run on, and at most the quotas of its control
+/// groups (v1 and v2, of every level above it): 0.18 with a quota of 18 ms in 100. `root`: where /proc and /sys are,
+/// for tests.
+double cpu_limit(const fs::path& root = "/");
+
+/// That the calling thread, or all threads of this process, have computed. Time that others got is not in it.
+Seconds thread_cpu_time();
+Seconds process_cpu_time();
+
+}  // namespace mangrove

@@ -1,0 +1,62 @@
+#include "mangrove/base/process_cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "tests/base/temporary_folder.h"
+
+#include "mangrove/base/clock.h"
+
+namespace mangrove {
+namespace {
+
+using testing::TemporaryFolder;
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+TEST(CpuLimit, IsWhatTheMachineHasWithoutQuotas) {
+  const TemporaryFolder empty;
+  EXPECT_GE(cpu_limit(empty.path()), 1);
+  EXPECT_LE(cpu_limit(empty.path()), std::max(1u, std::thread::hardware_concurrency()));
+}
+
+TEST(CpuLimit, IsTheLeastQuotaOfTheGroupAndThoseAboveIt) {
+  const TemporaryFolder root;
+  write(root / "proc/self/cgroup", "0::/boards/pi-1\n");
+  write(root / "sys/fs/cgroup/boards/pi-1/cpu.max", "max 100000\n");
+  write(root / "sys/fs/cgroup/boards/cpu.max", "3600 20000\n");
+  EXPECT_DOUBLE_EQ(cpu_limit(root.path()), 0.18);
+  write(root / "sys/fs/cgroup/boards/pi-1/cpu.max", "10000 100000\n");
+  EXPECT_DOUBLE_EQ(cpu_limit(root.path()), 0.1);
+}
+
+TEST(CpuLimit, KnowsVersionOne) {
+  const TemporaryFolder root;
+  write(root / "proc/self/cgroup", "3:cpu,cpuacct:/pi-1\n");
+  write(root / "sys/fs/cgroup/cpu/pi-1/cpu.cfs_quota_us", "25000\n");
+  write(root / "sys/fs/cgroup/cpu/pi-1/cpu.cfs_period_us", "100000\n");
+  write(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  write(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_DOUBLE_EQ(cpu_limit(root.path()), 0.25);
+}
+
+TEST(CpuTime, PassesWhileAThreadComputesAndNotWhileItSleeps) {
+  const Seconds thread = thread_cpu_time(), process = process_cpu_time();
+  double sum = 0;
+  while (thread_cpu_time() - thread < 0.01) sum += 1;
+  EXPECT_GE(process_cpu_time() - process, 0.01);
+  const Seconds before = thread_cpu_time();
+  SteadyClock clock;
+  clock.sleep_until(clock.after(0.05));
+  EXPECT_LT(thread_cpu_time() - before, 0.05);
+  EXPECT_GT(sum, 0);
+}
+
+}  // namespace
+}  // namespace mangrove
