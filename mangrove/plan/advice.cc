@@ -52,8 +52,8 @@ Result<Advice> advise(const Problem& problem, const Plan& plan) {
   Advice advice;
   const bool is_single = plan.devices() == 1;
   if (!is_single || problem.devices.size() > 1) {
-    auto other = make_plan(
-        problem, is_single ? DeviceRange{.several = true} : DeviceRange{.several = false, .most = plan.devices() - 1});
+    auto other =
+        make_plan(problem, is_single ? DeviceRange{.least = 2} : DeviceRange{.least = 1, .most = plan.devices() - 1});
     if (other.ok()) {
       advice.why_it_lost = why(problem, plan, *other);
       advice.runner_up = std::move(other).value();

@@ -7,15 +7,15 @@
 
 namespace mangrove::plan {
 
-PipelinePrediction predict_pipeline(std::span<const PipelineLoad> loads, std::span<const int> host_cores,
+PipelinePrediction predict_pipeline(std::span<const PipelineLoad> loads, std::span<const double> host_cores,
                                     std::size_t micro_batches) {
   std::map<int, Seconds> device_seconds;
   std::vector<Seconds> core_seconds(host_cores.size(), 0.0);
   Seconds fill = 0;
   for (const PipelineLoad& load : loads) {
-    MG_CHECK(load.host < host_cores.size() && host_cores[load.host] >= 1);
+    MG_CHECK(load.host < host_cores.size() && host_cores[load.host] > 0);
     device_seconds[load.device] += load.seconds;
-    core_seconds[load.host] += load.seconds * std::min(load.threads, host_cores[load.host]);
+    core_seconds[load.host] += load.seconds * std::min<double>(load.threads, host_cores[load.host]);
     fill += load.seconds;
   }
   PipelinePrediction prediction;

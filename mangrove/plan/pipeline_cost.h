@@ -24,8 +24,9 @@ struct PipelinePrediction {
 /// How long `micro_batches` micro-batches take through a pipeline. The period is the larger of: the busiest device's
 /// time per micro-batch, and, for each host, its busy core-seconds per micro-batch over its cores (devices that share a
 /// machine cannot all run at once). Filling the pipeline takes the sum of all loads once.
-/// host_cores[h] >= 1. source: Huang et al., GPipe, NeurIPS 2019 (forward only), with cores shared as above.
-PipelinePrediction predict_pipeline(std::span<const PipelineLoad> loads, std::span<const int> host_cores,
+/// host_cores[h] > 0; a processor quota of 0.2 of a core counts as 0.2. source: Huang et al., GPipe, NeurIPS 2019
+/// (forward only), with cores shared as above.
+PipelinePrediction predict_pipeline(std::span<const PipelineLoad> loads, std::span<const double> host_cores,
                                     std::size_t micro_batches);
 
 }  // namespace mangrove::plan

@@ -51,6 +51,7 @@ std::size_t PipelineSearch::slot(std::size_t state, std::size_t team) const {
 
 std::optional<PipelineSearch::Pipeline> PipelineSearch::find(Seconds period, const DeviceRange& range) {
   period_ = period;
+  least_ = range.least;
   needed_ = std::numeric_limits<double>::infinity();
   for (auto& rows : rows_) rows.clear();
   // before any stage: a row that begins behind the last layer, with the team behind all
@@ -78,7 +79,7 @@ void PipelineSearch::extend(std::size_t state, std::size_t from, std::size_t pos
     Row first = row;  // of the row that is made
     first.next = static_cast<std::uint32_t>(from);
     first.next_position = static_cast<std::uint32_t>(position);
-    prepend(state, first, team, devices > 1 || !range.several);
+    prepend(state, first, team, devices >= range.least);
   }
 }
 
@@ -124,7 +125,7 @@ void PipelineSearch::prepend(std::size_t state, const Row& row, std::size_t team
     longer.cut = static_cast<std::uint32_t>(cut);
     longer.team = static_cast<std::uint32_t>(team);
     add(rows_[slot(made, team)], longer);
-    if (costs_.best_of_later(cut, period_)) break;
+    if (least_ <= 2 && costs_.best_of_later(cut, period_)) break;
   }
 }
 
@@ -140,11 +141,17 @@ bool PipelineSearch::passes_way(const Team& team, std::size_t next, std::size_t 
   return keeps(bytes / static_cast<double>(team.devices * behind.devices) / way.rate);
 }
 
+/// Of rows on the same devices. A row with more layers leaves less to the others: that is no merit where each of so
+/// many others must have a layer.
+bool PipelineSearch::as_good(std::size_t a, std::size_t b) const {
+  return least_ <= 2 ? costs_.as_good(a, b, period_) : a == b;
+}
+
 /// Unless another row is as good.
 void PipelineSearch::add(std::vector<Row>& rows, const Row& row) const {
   for (const Row& other : rows)
-    if (costs_.as_good(other.cut, row.cut, period_)) return;
-  std::erase_if(rows, [&](const Row& other) { return costs_.as_good(row.cut, other.cut, period_); });
+    if (as_good(other.cut, row.cut)) return;
+  std::erase_if(rows, [&](const Row& other) { return as_good(row.cut, other.cut); });
   rows.push_back(row);
 }
 

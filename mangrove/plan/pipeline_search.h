@@ -11,7 +11,7 @@ namespace mangrove::plan {
 
 /// How many devices a plan may use.
 struct DeviceRange {
-  bool several = false;  // at least two
+  std::size_t least = 1;
   std::size_t most = static_cast<std::size_t>(-1);
 };
 
@@ -54,6 +54,7 @@ class PipelineSearch {
   bool keeps(Seconds needed);
   bool passes_way(const Team& team, std::size_t next, std::size_t cut);
   void add(std::vector<Row>& rows, const Row& row) const;
+  bool as_good(std::size_t a, std::size_t b) const;
   Seconds least_period(Seconds work, double work_a_second) const;
   std::size_t first_cut(std::size_t last, std::size_t team);
   Pipeline rebuild(std::size_t slot, std::size_t position) const;
@@ -70,6 +71,7 @@ class PipelineSearch {
   std::size_t lasts_ = 1;               // slots of a state: where ways matter, one for each team of the first stage
   std::vector<std::vector<Row>> rows_;  // of each slot
   Seconds period_ = 0;
+  std::size_t least_ = 1;  // devices
   Seconds needed_ = 0;  // the least of the periods that were too long
 };
 

@@ -111,7 +111,7 @@ class Planner {
         all.devices.insert(all.devices.end(), kinds_[kind].begin(), kinds_[kind].end());
     std::ranges::sort(all.devices);
     const std::size_t most = problem_.most_replicas == 0 ? range.most : std::min(range.most, problem_.most_replicas);
-    if (all.devices.size() < (range.several ? 2 : 1) || all.devices.size() > most) return std::nullopt;
+    if (all.devices.size() < range.least || all.devices.size() > most) return std::nullopt;
     Result<Plan> plan = price(problem_, {all});
     return plan.ok() ? std::optional<Plan>(std::move(*plan)) : std::nullopt;
   }
@@ -176,7 +176,7 @@ Result<Plan> make_plan(const Problem& problem, const DeviceRange& range) {
   Planner planner(problem);
   MG_TRY(std::optional<Plan> plan, planner.make(range));
   if (plan) return std::move(*plan);
-  if (range.several || range.most < problem.devices.size())
+  if (range.least > 1 || range.most < problem.devices.size())
     return make_error(Code::resource_exhausted, "no plan of so many devices fits their memory");
   return does_not_fit(problem);
 }

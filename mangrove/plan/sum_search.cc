@@ -70,7 +70,7 @@ void SumSearch::prepend(std::size_t position) {
   const Counts& counts = costs_.counts();
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     if (counts.of(row.state, kind) == counts.size(kind)) continue;
-    for (std::size_t cut = range_.several && row.devices == 0 ? 1 : 0; cut < row.cut; ++cut) {
+    for (std::size_t cut = row.devices + 1 < range_.least ? 1 : 0; cut < row.cut; ++cut) {
       ++steps_;
       if (!costs_.cuts().within(cut, row.cut) || !costs_.fits(singles_[kind], cut, row.cut, row.devices)) continue;
       const std::size_t state = row.state + counts.stride(kind);

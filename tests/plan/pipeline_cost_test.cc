@@ -10,7 +10,7 @@ namespace {
 struct Case {
   const char* name;
   std::vector<PipelineLoad> loads;
-  std::vector<int> cores;
+  std::vector<double> cores;
   std::size_t micro_batches;
   Seconds period;
   Seconds seconds;
@@ -30,6 +30,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"own_machines_slowest_stage", {{1, 1, 0, 1}, {3, 2, 1, 1}, {2, 3, 2, 1}}, {1, 1, 1}, 10, 3, 6 + 27},
         Case{"two_cores_for_three_stages", {{2, 1, 0, 1}, {2, 2, 0, 1}, {2, 3, 0, 1}}, {2}, 10, 3, 6 + 27},
+        Case{"a_fifth_of_a_core_for_reading_and_computing", {{4, 1, 0, 1}, {1, -1, 0, 1}}, {0.2}, 10, 5, 5 + 45},
         Case{"two_stages_on_one_device", {{2, 1, 0, 1}, {2, 1, 0, 1}}, {8}, 5, 4, 4 + 16},
         Case{"threads_take_cores", {{2, 1, 0, 4}, {2, 2, 0, 4}}, {4}, 2, 4, 4 + 4},
         Case{"more_threads_than_cores", {{2, 1, 0, 8}}, {2}, 2, 2, 4},

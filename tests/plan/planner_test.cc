@@ -50,6 +50,31 @@ Best brute_force(const Problem& problem) {
   return best;
 }
 
+TEST(Planner, KeepsToSoManyDevices) {
+  Random random(41);
+  int possible = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Problem problem =
+        random_problem(random, {.layers = 5, .devices = 4, .is_chain = round % 2 == 0, .most_replicas = 1});
+    for (std::size_t devices = 1; devices <= 4; ++devices) {
+      const auto any = [](const Part&) { return true; };
+      double best = std::numeric_limits<double>::infinity();
+      testing::for_every_plan(problem, any, [&](const std::vector<Part>& parts) {
+        if (parts.size() != devices) return;
+        const Result<Plan> plan = price(problem, parts);
+        if (plan.ok()) best = std::min(best, plan->period);
+      });
+      const Result<Plan> plan = make_plan(problem, {.least = devices, .most = devices});
+      ASSERT_EQ(plan.ok(), std::isfinite(best)) << "round " << round;
+      if (!plan.ok()) continue;
+      ++possible;
+      ASSERT_EQ(plan->devices(), devices) << "round " << round;
+      ASSERT_NEAR(plan->period, best, 2e-9 * best) << "round " << round << ", " << devices << " devices";
+    }
+  }
+  EXPECT_GT(possible, 100);
+}
+
 struct Case {
   const char* name;
   Shape shape;
