@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/data/cifar.h"
@@ -19,6 +20,7 @@
 #include "mangrove/data/leaves.h"
 #include "mangrove/data/mnist.h"
 #include "mangrove/data/shards.h"
+#include "mangrove/data/some_classes.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/data/subset.h"
 
@@ -143,7 +145,7 @@ constexpr Entry kDatasets[] = {
      ""},
 };
 constexpr std::int64_t kMostPerClass = 1'000'000;
-constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance"};
+constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance", "classes"};
 
 struct Found {
   DatasetSpec spec;
@@ -203,6 +205,13 @@ Result<CommonOptions> common_options(const DatasetSpec& spec) {
         "option 'balance': '" + balance + "' is not yes, no or a number from 1 to " + std::to_string(kMostPerClass));
   options.balance = static_cast<std::size_t>(*per_class);
   return options;
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream list(text);
+  for (std::string part; std::getline(list, part, separator);) parts.push_back(part);
+  return parts;
 }
 
 const char* split_name(Split split) {
@@ -295,6 +304,10 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
     return make_error(Code::not_found, "data '" + std::string(spec) + "' has no " + split_name(split) +
                                            " split; carve one from its training samples with '" + std::string(spec) +
                                            (split == Split::test ? ",test=0.2'" : ",validation=0.1'"));
+  if (const auto classes = found.spec.option("classes")) {
+    MG_TRY(dataset,
+           some_classes(std::move(dataset), parts_of(*classes, ';')).context("data '" + std::string(spec) + "'"));
+  }
   if (options.balance && split == Split::train) dataset = balanced(std::move(dataset), *options.balance, options.seed);
   return dataset;
 }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "mangrove/data/dataset.h"
+
+namespace mangrove::data {
+
+/// What the class of all other samples is called.
+constexpr const char* kRestClass = "rest";
+
+/// The samples of a data set with these of its classes for labels, in this order, and behind them, unless these are
+/// all, kRestClass for all others: with one class, that class against the rest. Coarse labels are lost. errors:
+/// invalid_argument (no class, one that is not there, with the nearest, or one twice).
+Result<std::shared_ptr<const Dataset>> some_classes(std::shared_ptr<const Dataset> dataset,
+                                                    std::span<const std::string> classes);
+
+}  // namespace mangrove::data
