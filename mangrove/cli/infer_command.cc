@@ -29,13 +29,18 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_infer_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("infer", "classify a data set with a network cut into stages, one per node");
+  auto* command = app.add_subcommand(
+      "infer", "classify a data set with a cluster: a network cut into stages, one board, or an ensemble");
   auto state = std::make_shared<State>();
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
-      "  mangrove infer --model runs/mine/model.onnx --data mnist --stages 3 --local 3\n"
+      "  mangrove infer --model runs/mine/model.onnx --data mnist --local 3            # as many stages as are worth "
+      "it\n"
+      "  mangrove infer --model model.onnx --data mnist --cuts pool1,fc1 --local 3     # cut before these operators\n"
+      "  mangrove infer --strategy single --model model.onnx --data mnist --local 3    # the fastest node alone\n"
+      "  mangrove infer --strategy ensemble --models healthy.onnx,spots.onnx --data leaves --local 2\n"
       "  mangrove infer --model model.onnx --data mnist --stages 3 --local 4   # one node in reserve\n"
       "  mangrove infer --model model.onnx --data mnist --stages 3 --coordinator 192.168.1.10:7070 --json");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });

@@ -131,13 +131,23 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
   infer::InferJob job;
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
-  MG_TRY(const Graph graph, read_model(settings.model, settings.input_shape));
-  MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context("model " + settings.model));
-  job.set_model(encode_onnx(rewritten));
+  const std::vector<std::string> members = parse_names(settings.models);
+  const bool is_ensemble = settings.strategy == "ensemble" || settings.strategy == "averaging";
+  if (is_ensemble == members.empty())
+    return make_error(Code::invalid_argument, "strategy '" + settings.strategy +
+                                                  (is_ensemble ? "' needs --models a.onnx,b.onnx"
+                                                               : "' takes one network: --model, not --models"));
+  for (const std::string& path : is_ensemble ? members : std::vector{settings.model}) {
+    MG_TRY(const Graph graph, read_model(path, settings.input_shape));
+    MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context("model " + path));
+    is_ensemble ? job.add_members(encode_onnx(rewritten)) : job.set_model(encode_onnx(rewritten));
+  }
   job.set_unfused(disabled.contains(std::string(kFusePass)));
   job.set_data(data);
   job.set_strategy(settings.strategy);
   job.set_stages(static_cast<std::int32_t>(settings.stages));
+  for (const std::string& cut : parse_names(settings.cuts)) job.add_cuts(cut);
+  job.set_activations(settings.activations);
   job.set_micro_batch(settings.micro_batch);
   job.set_window(static_cast<std::int32_t>(settings.window));
   job.set_limit(settings.limit);
@@ -197,7 +207,7 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context) {
   cluster::Job job;
   MG_TRY(*job.mutable_infer(), make_job(settings, data));
   MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context));
-  result["model"] = settings.model;
+  result["model"] = settings.models.empty() ? settings.model : settings.models;
   result["data"] = data;
   return result;
 }

@@ -1,7 +1,6 @@
 #include "mangrove/cli/rewriting.h"
 
 #include <sstream>
-#include <vector>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/engine/optimize.h"
@@ -14,14 +13,20 @@ std::string disable_pass_help() {
   return "rewriting passes to leave out, separated by commas: " + join_words(names);
 }
 
-Result<std::set<std::string>> parse_pass_names(const std::string& list) {
-  std::set<std::string> names;
+std::vector<std::string> parse_names(const std::string& list) {
+  std::vector<std::string> names;
   std::istringstream parts(list);
   for (std::string part; std::getline(parts, part, ',');) {
     part.erase(0, part.find_first_not_of(' '));
     part.erase(part.find_last_not_of(' ') + 1);
-    if (!part.empty()) names.insert(part);
+    if (!part.empty()) names.push_back(part);
   }
+  return names;
+}
+
+Result<std::set<std::string>> parse_pass_names(const std::string& list) {
+  const std::vector<std::string> given = parse_names(list);
+  std::set<std::string> names(given.begin(), given.end());
   MG_RETURN_IF_ERROR(check_pass_names(names).context("disable_pass"));
   return names;
 }

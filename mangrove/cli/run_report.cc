@@ -41,7 +41,7 @@ Result<json> read_results(const fs::path& path) {
   json summary = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!summary.is_object()) return make_error(Code::data_loss, path.string() + ": expected a JSON object");
   if (!summary.contains("model")) return summary;
-  return json{{summary.contains("stages") ? "infer" : "train", std::move(summary)}};
+  return json{{summary.contains("images") ? "infer" : "train", std::move(summary)}};
 }
 
 std::string text_at(const json& object, const char* key) {

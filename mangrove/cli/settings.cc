@@ -3,6 +3,7 @@
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/model_source.h"
 #include "mangrove/cli/rewriting.h"
+#include "mangrove/infer/strategy.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
 
@@ -162,10 +163,15 @@ Keys InferSettings::keys() {
   keys.add("input_shape", input_shape, kInputShapeHelp);
   data.declare(keys);
   cluster.declare(keys);
-  keys.add("strategy", strategy, "how the nodes classify together: pipeline (one stage of the network per node)");
-  keys.add("stages", stages, "parts of about equal cost that the network is cut into, one per node", 1, 10'000);
+  keys.add("strategy", strategy, "how the nodes classify: " + names_of(infer::strategies()));
+  keys.add("models", models, "of ensemble and averaging, in place of `model`: ONNX files with commas between");
+  keys.add("stages", stages, "parts that the network is cut into, one a node; 0: as many as are worth it", 0, 10'000);
+  keys.add("cuts", cuts,
+           "cut here and not where the plan would: the operators that begin the 2nd, 3rd ... stage, with "
+           "commas between");
+  keys.add("activations", activations, "what travels between stages is encoded as: float32, fp16 or int8");
   keys.add("micro_batch", micro_batch, "images that travel together", 1, 1'000'000);
-  keys.add("window", window, "micro-batches in flight; 0: chosen from the number of stages", 0, 1'000'000);
+  keys.add("window", window, "micro-batches in flight; 0: as many as the plan needs, and some more", 0, 1'000'000);
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest each node has");
   keys.add("disable_pass", disable_pass, disable_pass_help());

@@ -96,7 +96,10 @@ struct InferSettings {
   std::string model;  // an ONNX file
   std::string input_shape;
   std::string strategy = "pipeline";
-  std::int64_t stages = 1;
+  std::int64_t stages = 0;  // 0: chosen
+  std::string cuts;         // names, separated by commas
+  std::string models;       // ONNX files of an ensemble, likewise
+  std::string activations = "float32";
   std::int64_t micro_batch = 50;
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen
   std::int64_t limit = 0;   // samples of the test split; 0: all

@@ -87,33 +87,84 @@ std::string train_table(const json& r) {
   return text + node_rows(r) + event_rows(r) + confusion_rows(r);
 }
 
+/// The first and the last of many.
+std::string operators_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kFew = 4;
+  if (names.size() <= kFew) return fmt::format("{}", fmt::join(names, " "));
+  return fmt::format("{} .. {} ({})", names.front(), names.back(), names.size());
+}
+
+/// Busy: for a micro-batch; in brackets what was predicted.
 std::string stage_rows(const json& r) {
-  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>10} {:>12} {:>12}  {}\n", "stage", "node", "busy",
-                                 "predicted", "utilisation", "bytes/image", "operators");
+  std::string text = fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", "stage", "node", "busy",
+                                 "utilisation", "queue mean/max", "bytes/image", "operators");
   int number = 1;
   for (const json& s : r.value("stages", json::array())) {
-    const auto operators = s.value("operators", std::vector<std::string>());
-    text += fmt::format("  {:<6} {:<10} {:>9} {:>10} {:>12} {:>12}  {}\n", number++, s.value("node", "?"),
-                        format_seconds(s.value("seconds", 0.0)), format_seconds(s.value("predicted_seconds", 0.0)),
-                        percent(s.value("utilisation", 0.0)), fmt::format("{:.0f}", s.value("bytes_per_image", 0.0)),
-                        fmt::format("{}", fmt::join(operators, " ")));
+    const auto beside = [](const std::string& measured, const std::string& predicted) {
+      return fmt::format("{} ({})", measured, predicted);
+    };
+    text +=
+        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", number++, s.value("node", "?"),
+                    beside(format_seconds(s.value("busy_s", 0.0)), format_seconds(s.value("predicted_busy_s", 0.0))),
+                    beside(percent(s.value("utilisation", 0.0)), percent(s.value("predicted_utilisation", 0.0))),
+                    fmt::format("{:.1f} / {}", s.value("queue_mean", 0.0), s.value("queue_max", 0)),
+                    fmt::format("{:.0f}", s.value("bytes_per_image", 0.0)),
+                    operators_text(s.value("operators", std::vector<std::string>())));
   }
   return text;
 }
 
-std::string infer_table(const json& r) {
+/// The devices that have no stage.
+std::string unused_row(const json& r) {
+  std::vector<std::string> names;
+  for (const json& device : r.value("devices", json::array()))
+    if (device.value("stages", json::array()).empty()) names.push_back(device.value("node", "?"));
+  return names.empty() ? "" : row("without a stage", fmt::format("{}", fmt::join(names, " ")));
+}
+
+std::string pipeline_rows(const json& r) {
   const double rate = r.value("images_per_s", 0.0), single = r.value("single_images_per_s", 0.0);
-  std::string text = fmt::format("Pipeline: {} stages, micro-batches of {} images, {} images of {}\n",
-                                 r.value("stages", json::array()).size(), r.value("micro_batch", 0),
-                                 r.value("images", 0), r.value("data", "?"));
-  text += accuracy_rows(r);
-  text +=
-      row("pipeline images/s", fmt::format("{:.0f} (predicted {:.0f})", rate, r.value("predicted_images_per_s", 0.0)));
-  text +=
-      row("one node images/s", fmt::format("{:.0f} (pipeline: {:.2f} x)", single, single > 0 ? rate / single : 0.0));
+  const json latency = r.value("latency", json::object()), activations = r.value("activations", json::object());
+  std::string text =
+      row("predicted images/s",
+          fmt::format("{:.4g}, limited by {}", r.value("predicted_images_per_s", 0.0), r.value("limited_by", "?")));
+  text += row("fastest node images/s",
+              fmt::format("{:.4g} (pipeline: {:.2f} x)", single, single > 0 ? rate / single : 0.0));
+  text += row("latency p50 / p95 / p99",
+              fmt::format("{} / {} / {}", format_seconds(latency.value("p50_s", 0.0)),
+                          format_seconds(latency.value("p95_s", 0.0)), format_seconds(latency.value("p99_s", 0.0))));
   text += row("same answer as one node", percent(r.value("agreement", 0.0)));
+  if (const std::string encoding = activations.value("encoding", "float32"); encoding != "float32")
+    text += row("activations as " + encoding, fmt::format("{} saved, {} of the answers changed",
+                                                          format_bytes(activations.value("saved_bytes", Bytes{0})),
+                                                          percent(activations.value("changed_predictions", 0.0))));
   text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
-  return text + stage_rows(r) + event_rows(r);
+  return text + stage_rows(r) + unused_row(r);
+}
+
+/// The networks of an ensemble.
+std::string member_rows(const json& r) {
+  std::string text;
+  for (const json& member : r.value("members", json::array())) {
+    const auto classes = member.value("classes", std::vector<std::string>());
+    text += row("network on " + member.value("node", "?"),
+                fmt::format("{}: {}", format_seconds(member.value("seconds", 0.0)), operators_text(classes)));
+  }
+  if (!r.contains("claims")) return text;
+  const json& claims = r["claims"];
+  return text + row("claimed by one / none / more", fmt::format("{} / {} / {} images", claims.value("one", 0),
+                                                                claims.value("none", 0), claims.value("several", 0)));
+}
+
+std::string infer_table(const json& r) {
+  std::string text = fmt::format("Inference: {}, {} images of {}, {} at once\n", r.value("strategy", "?"),
+                                 r.value("images", 0), r.value("data", "?"), r.value("micro_batch", 0));
+  text += accuracy_rows(r);
+  text += row("images/s",
+              fmt::format("{:.4g} ({})", r.value("images_per_s", 0.0), format_seconds(r.value("seconds", 0.0))));
+  if (r.contains("node")) text += row("on", r.value("node", "?"));
+  if (r.contains("stages")) text += pipeline_rows(r);
+  return text + member_rows(r) + event_rows(r);
 }
 
 std::string eval_table(const json& r) {

@@ -5,6 +5,24 @@
 
 namespace mangrove {
 
+Result<Graph> in_order(const Graph& graph, std::span<const std::uint32_t> order) {
+  const auto wrong = [&] {
+    return make_error(Code::invalid_argument, "not an order of the " + std::to_string(graph.nodes().size()) +
+                                                  " operators of model '" + graph.name() + "'");
+  };
+  GraphParts parts = graph.parts();
+  parts.nodes.clear();
+  for (const std::uint32_t node : order) {
+    if (node >= graph.nodes().size()) return wrong();
+    parts.nodes.push_back(graph.nodes()[node]);
+  }
+  Result<Graph> ordered = Graph::create(std::move(parts));  // which sorts what is in no order
+  if (!ordered.ok() || ordered->nodes().size() != graph.nodes().size()) return wrong();
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (ordered->nodes()[i].name != graph.nodes()[order[i]].name) return wrong();
+  return ordered;
+}
+
 std::vector<std::string> values_at_cut(const Graph& graph, std::size_t position) {
   const std::vector<Node>& nodes = graph.nodes();
   std::set<std::string> wanted(graph.outputs().begin(), graph.outputs().end());

@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "mangrove/graph/graph.h"
 
 namespace mangrove {
+
+/// The graph with its nodes in this order. errors: invalid_argument (not an order of them in which each comes behind
+/// those that it reads from).
+Result<Graph> in_order(const Graph& graph, std::span<const std::uint32_t> order);
 
 /// The values that cross a cut before operator `position` (0 .. number of operators): made before it, as graph inputs
 /// or by operators, and used after it or by whoever wants the graph's outputs. In a fixed order; one value in a chain.

@@ -8,31 +8,41 @@ namespace {
 constexpr int kAttempts = 10;  // with every node, before the job fails
 constexpr std::int32_t kNone = -1;
 
-/// Gives a command to one node after the other until `take` says that its answers are complete. `take` sees every
-/// message of the node: (message, request) -> Result<bool>; each one that it accepts extends the time limit.
 enum class Taken { ignored, accepted, complete };
+
+/// Those of the usable ranks that are in `first`, in that order, then the others.
+net::RankSet in_order_of(const net::RankSet& usable, const net::RankSet& first) {
+  net::RankSet ranks;
+  for (const net::RankSet* some : {&first, &usable})
+    for (const net::Rank rank : *some)
+      if (std::ranges::count(usable, rank) > 0 && std::ranges::count(ranks, rank) == 0) ranks.push_back(rank);
+  return ranks;
+}
+
+/// Gives the command to one node after the other until `take` says that its answers are complete. `take` sees every
+/// message of the node: (message, request) -> Taken; each one that it accepts extends the time limit. Returns who has
+/// done it.
 template <class Take>
-Status ask_one_node(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
-                    Command::Kind kind, const char* phase, Take take) {
+Result<net::Rank> ask_one_node(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+                               const net::RankSet& first, Take take) {
   for (std::uint64_t attempt = 0; attempt < static_cast<std::uint64_t>(kAttempts * context.endpoint.size());
        ++attempt) {
-    MG_TRY(const net::RankSet ranks, nodes.wait_usable());
-    const net::Rank rank = ranks[attempt % ranks.size()];
+    MG_TRY(const net::RankSet usable, nodes.wait_usable());
+    const net::Rank rank = in_order_of(usable, first)[attempt % usable.size()];
     Command command;
-    command.set_kind(kind);
+    command.set_kind(Command::SINGLE);
     command.set_request(attempt + 1);
     nodes.send(rank, command);
     Deadline deadline = context.clock.after(timeout);
     while (nodes.is_usable(rank) && context.clock.now() < deadline) {
       MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
       const Taken taken = said && said->rank == rank ? take(said->message, attempt + 1) : Taken::ignored;
-      if (taken == Taken::complete) return {};
+      if (taken == Taken::complete) return rank;
       if (taken == Taken::accepted) deadline = context.clock.after(timeout);
     }
-    reports.redone(phase, rank);
+    reports.redone("single", rank);
   }
-  return make_error(Code::unavailable,
-                    std::string(phase) + ": no node has done it; answer_timeout_s is " + format_seconds(timeout));
+  return make_error(Code::unavailable, "single: no node has done it; answer_timeout_s is " + format_seconds(timeout));
 }
 
 /// Collects the chunks of one node's run; the chunks of a new run begin anew.
@@ -92,25 +102,16 @@ class Collector {
 
 }  // namespace
 
-Result<Profile> measure_profile(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout) {
-  Profile profile;
-  MG_RETURN_IF_ERROR(ask_one_node(context, nodes, reports, timeout, Command::PROFILE, "profile",
-                                  [&](const FromNode& message, std::uint64_t request) {
-                                    if (!message.has_profile() || message.profile().request() != request)
-                                      return Taken::ignored;
-                                    profile = message.profile();
-                                    return Taken::complete;
-                                  }));
-  return profile;
-}
-
 Result<Baseline> run_baseline(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
-                              const Hello& data) {
+                              const Hello& data, const net::RankSet& first) {
   Collector collector(context, reports, data);
-  MG_RETURN_IF_ERROR(
-      ask_one_node(context, nodes, reports, timeout, Command::SINGLE, "single",
-                   [&](const FromNode& message, std::uint64_t request) { return collector.take(message, request); }));
-  return collector.result();
+  MG_TRY(const net::Rank rank,
+         ask_one_node(context, nodes, reports, timeout, first, [&](const FromNode& message, std::uint64_t request) {
+           return collector.take(message, request);
+         }));
+  Baseline baseline = collector.result();
+  baseline.rank = rank;
+  return baseline;
 }
 
 }  // namespace mangrove::infer

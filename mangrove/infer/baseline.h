@@ -7,19 +7,16 @@
 
 namespace mangrove::infer {
 
-/// What one node does alone, before the pipeline. Both are done by the first usable node, and again by another where it
-/// is lost, or silent for `timeout`. errors: those of Nodes::next; unavailable (no node does it in time).
-
-/// Measures the unsplit network.
-Result<Profile> measure_profile(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout);
-
 struct Baseline {
   std::vector<std::int32_t> predictions;  // of the unsplit network, per sample
   std::vector<std::int32_t> truths;       // per sample
   Seconds seconds = 0;                    // that the node took, without compiling
+  net::Rank rank = 0;                     // of the node
 };
-/// Classifies the whole data set with the unsplit network.
+/// Classifies the whole data set with the unsplit network on one node: the first usable one of these ranks, and again
+/// on another usable one where it is lost, or silent for `timeout`. errors: those of Nodes::next; unavailable (no node
+/// does it in time).
 Result<Baseline> run_baseline(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
-                              const Hello& data);
+                              const Hello& data, const net::RankSet& first);
 
 }  // namespace mangrove::infer

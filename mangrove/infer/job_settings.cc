@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "mangrove/infer/activation_codec.h"
+
 namespace mangrove::infer {
 namespace {
 
@@ -16,13 +18,18 @@ Status check(const char* key, T value, bool allowed, const char* expected) {
 }  // namespace
 
 Status check_job(const InferJob& job) {
-  MG_RETURN_IF_ERROR(check("stages", job.stages(), job.stages() >= 1, "at least 1"));
+  MG_RETURN_IF_ERROR(check("stages", job.stages(), job.stages() >= 0, "0 or more"));
+  if (job.stages() > 0 && job.cuts_size() > 0 && job.stages() != job.cuts_size() + 1)
+    return make_error(Code::invalid_argument, "cuts: " + std::to_string(job.cuts_size()) + " cuts make " +
+                                                  std::to_string(job.cuts_size() + 1) + " stages, not " +
+                                                  std::to_string(job.stages()) + ": leave `stages` out");
   const std::int64_t micro_batch = job.micro_batch();
   MG_RETURN_IF_ERROR(
       check("micro_batch", micro_batch, micro_batch >= 1 && micro_batch <= 1 << 20, "from 1 to 1048576"));
   MG_RETURN_IF_ERROR(check("window", job.window(), job.window() >= 0, "0 or more"));
   const double timeout = job.answer_timeout_s();
   MG_RETURN_IF_ERROR(check("answer_timeout_s", timeout, std::isfinite(timeout) && timeout >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check_activations(job.activations()));
   return check("limit", job.limit(), job.limit() >= 0, "0 or more");
 }
 
@@ -30,8 +37,8 @@ Seconds answer_timeout(const InferJob& job) {
   return job.answer_timeout_s() > 0 ? job.answer_timeout_s() : 30;
 }
 
-std::size_t window(const InferJob& job) {
-  return static_cast<std::size_t>(job.window() > 0 ? job.window() : 2 * job.stages() + 2);
+std::size_t window(const InferJob& job, const StagePlan& plan) {
+  return job.window() > 0 ? static_cast<std::size_t>(job.window()) : plan.window;
 }
 
 }  // namespace mangrove::infer

@@ -3,6 +3,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/stage_plan.h"
 
 namespace mangrove::infer {
 
@@ -11,6 +12,6 @@ Status check_job(const InferJob& job);
 
 Seconds answer_timeout(const InferJob& job);
 /// Micro-batches in flight.
-std::size_t window(const InferJob& job);
+std::size_t window(const InferJob& job, const StagePlan& plan);
 
 }  // namespace mangrove::infer

@@ -1,12 +1,25 @@
 #pragma once
 
-#include "mangrove/base/result.h"
+#include <functional>
+#include <vector>
+
+#include "mangrove/graph/graph.h"
+#include "mangrove/infer/device_profile.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/infer/nodes.h"
 
 namespace mangrove::infer {
 
-/// Rank 0 of the pipeline strategy (see pipeline.h).
-Status run_leader(const InferJob& job, net::RoleContext& context);
+/// Rank 0 of any strategy: has `lead` done by it while the others are there to take commands, and tells them when it is
+/// over. errors: those of `lead`; invalid_argument (there are no others).
+Status lead_nodes(const InferJob& job, net::RoleContext& context,
+                  const std::function<Status(Nodes& nodes, Reports& reports)>& lead);
+
+/// Whether the data is what the network was built for. classes: that the network shall have.
+/// errors: invalid_argument, naming the data set.
+Status check_data(const InferJob& job, const Graph& graph, const Hello& data, std::int64_t classes);
+
+/// Their ranks, the fastest device with the whole network first.
+net::RankSet fastest_first(std::vector<DeviceProfile> devices);
 
 }  // namespace mangrove::infer

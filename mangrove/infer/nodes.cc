@@ -1,6 +1,7 @@
 #include "mangrove/infer/nodes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mangrove/base/log.h"
 #include "mangrove/infer/tags.h"
@@ -9,6 +10,7 @@ namespace mangrove::infer {
 namespace {
 
 constexpr Seconds kPollInterval = 0.2;  // how often the stop token is looked at
+constexpr double kLeastCpu = 1e-4;      // of a core, that a node can have
 constexpr double kPatience = 3;         // timeouts without any node before the job fails
 
 /// What must be the same on all nodes.
@@ -17,6 +19,7 @@ std::string data_of(const Hello& hello) {
   data.clear_host();
   data.clear_cores();
   data.clear_threads();
+  data.clear_cpu();
   return data.SerializeAsString();
 }
 
@@ -139,6 +142,7 @@ void Nodes::take_hello(net::Rank rank, const Hello& hello) {
   node.hello = hello;
   node.hello.set_cores(std::max(1, hello.cores()));
   node.hello.set_threads(std::max(1, hello.threads()));
+  if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) node.hello.set_cpu(node.hello.cores());
   node.said_hello = true;
   if (has_reference_ && node.state == State::starting) admit(rank);
 }

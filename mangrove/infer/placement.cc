@@ -1,26 +1,22 @@
 #include "mangrove/infer/placement.h"
 
 #include <algorithm>
-
-#include "mangrove/base/check.h"
+#include <map>
 
 namespace mangrove::infer {
 
-Placement place_stages(std::size_t stages, std::span<const net::Rank> ranks) {
-  MG_CHECK(!ranks.empty());
-  const std::size_t used = std::min(stages, ranks.size());
-  Placement placement(stages);
-  for (std::size_t s = 0; s < stages; ++s) placement[s] = ranks[s * used / stages];
-  return placement;
-}
-
-Placement replace_lost(Placement placement, std::span<const net::Rank> ranks) {
-  MG_CHECK(!ranks.empty());
+std::optional<Placement> with_spares(Placement placement, std::span<const net::Rank> ranks) {
+  std::vector<net::Rank> spares;
+  std::ranges::copy_if(ranks, std::back_inserter(spares),
+                       [&](net::Rank rank) { return std::ranges::count(placement, rank) == 0; });
+  std::map<net::Rank, net::Rank> successors;
   for (net::Rank& rank : placement) {
-    if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) continue;
-    rank = *std::min_element(ranks.begin(), ranks.end(), [&](net::Rank a, net::Rank b) {
-      return std::count(placement.begin(), placement.end(), a) < std::count(placement.begin(), placement.end(), b);
-    });
+    if (std::ranges::count(ranks, rank) > 0) continue;
+    if (!successors.contains(rank)) {
+      if (successors.size() == spares.size()) return std::nullopt;
+      successors.emplace(rank, spares[successors.size()]);
+    }
+    rank = successors.at(rank);
   }
   return placement;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/data/batch_rows.h"
 
 namespace mangrove::infer {
@@ -33,29 +34,38 @@ Result<data::Batch> read_batch(const data::Dataset& dataset, const data::LoaderO
 
 }  // namespace
 
+double slowdown(int threads) {
+  return std::max(1.0, threads / cpu_limit());
+}
+
 Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
-                        const data::LoaderOptions& loading, const Clock& clock) {
+                        const data::LoaderOptions& loading, int threads) {
   const std::int64_t count = std::min(samples, replica.batch());
   std::vector<Seconds> reads;
   std::optional<data::Batch> batch;
   for (int i = 0; i < kProfileRepeats; ++i) {
     const std::int64_t begin = std::min(i * count, samples - count);
-    const Instant start = clock.now();
+    const Seconds start = thread_cpu_time();
     MG_TRY(batch, read_batch(dataset, loading, begin, count));
-    reads.push_back(clock.now() - start);
+    reads.push_back(thread_cpu_time() - start);
   }
   replica.predict(*batch);  // real samples as input, and everything warm
   Profile profile;
+  const double stretched = threads == 1 ? slowdown(1) : 1;  // of several threads the pauses are in the times
   for (const NodeTime& time : replica.execution().profile_forward(kProfileRepeats)) {
-    profile.add_operator_seconds(time.seconds);
+    profile.add_operator_seconds(time.seconds * stretched);
   }
-  profile.set_read_seconds(median(std::move(reads)));
+  profile.set_read_seconds(median(std::move(reads)) * slowdown(1));
   return profile;
 }
 
 SingleRun::SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-                     std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock)
-    : replica_(replica), samples_(samples), clock_(clock), loader_(std::move(dataset), loading) {
+                     std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock, bool with_scores)
+    : replica_(replica),
+      samples_(samples),
+      clock_(clock),
+      with_scores_(with_scores),
+      loader_(std::move(dataset), loading) {
   replica_.execution().forward();  // touches all memory before the time counts
   chunk_.set_request(request);
   start_ = last_chunk_ = clock.now();
@@ -78,6 +88,11 @@ Result<std::optional<SingleChunk>> SingleRun::step() {
   const std::vector<std::int32_t> predictions = replica_.predict(batch);
   chunk_.mutable_predictions()->Add(predictions.begin(), predictions.end());
   chunk_.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
+  if (with_scores_) {
+    const auto outputs = replica_.execution().output<float>(replica_.graph().outputs().front());
+    const auto rows = outputs.first(static_cast<std::size_t>(batch.count * replica_.classes()));
+    chunk_.mutable_scores()->Add(rows.begin(), rows.end());
+  }
   done_ += batch.count;
   const Instant now = clock_.now();
   if (!done() && now - last_chunk_ < kChunkInterval) return std::optional<SingleChunk>();
@@ -87,6 +102,7 @@ Result<std::optional<SingleChunk>> SingleRun::step() {
   std::optional<SingleChunk> chunk = chunk_;
   chunk_.clear_predictions();
   chunk_.clear_truths();
+  chunk_.clear_scores();
   return chunk;
 }
 

@@ -10,18 +10,23 @@
 
 namespace mangrove::infer {
 
+/// How much longer than its computing something takes here with so many threads: 5 where a quota leaves them a fifth of
+/// their time.
+double slowdown(int threads);
+
 /// Time of each operator of the unsplit network on one micro-batch, and of reading one, prepared as `loading` says.
-/// Medians. errors: those of Dataset::read.
+/// Medians of what one thread computes, as a CPU quota stretches it, so that neither pauses that a quota makes nor
+/// other programs shift the operators against each other. errors: those of Dataset::read.
 Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
-                        const data::LoaderOptions& loading, const Clock& clock);
+                        const data::LoaderOptions& loading, int threads);
 
 /// One pass of the unsplit network over a data set, a micro-batch at a time, so that its node can listen in between.
 /// threads: one at a time.
 class SingleRun {
  public:
-  /// `replica` stays the caller's.
+  /// `replica` stays the caller's. with_scores: chunks have the network's outputs too.
   SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-            std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock);
+            std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock, bool with_scores);
 
   /// Classifies the next micro-batch. Returns a chunk to send, now and then and at the end. errors: those of
   /// Loader::next.
@@ -34,6 +39,7 @@ class SingleRun {
   learn::Replica& replica_;
   const std::int64_t samples_;
   const Clock& clock_;
+  const bool with_scores_;
   data::Loader loader_;
   std::int64_t requested_ = 0, done_ = 0;
   Instant start_, last_chunk_;

@@ -1,53 +1,207 @@
 #include "mangrove/infer/stage_plan.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "mangrove/graph/cut.h"
-#include "mangrove/graph/operator.h"
+#include <algorithm>
+#include <map>
+
+#include "mangrove/base/nearest.h"
+#include "mangrove/infer/activation_codec.h"
+#include "mangrove/plan/graph_layers.h"
+#include "mangrove/plan/pipeline_cost.h"
+#include "mangrove/plan/planner.h"
 
 namespace mangrove::infer {
 namespace {
 
-/// A cut before operator `i` keeps it from being fused into the operator before it.
-bool parts_activation(const Graph& graph, std::size_t i) {
-  const Node& node = graph.nodes()[i];
-  const Operator* row = find_operator(node.op);
-  const std::vector<std::string>& made = graph.nodes()[i - 1].outputs;
-  return row != nullptr && row->activation && std::find(made.begin(), made.end(), node.inputs.front()) != made.end();
+/// With every stage of a cut that is given as one layer.
+plan::GraphLayers merged(const plan::GraphLayers& fine, const std::vector<std::size_t>& group, std::size_t groups) {
+  plan::GraphLayers coarse;
+  coarse.network = {fine.network.name, fine.network.batch, std::vector<plan::Layer>(groups), {}};
+  coarse.nodes.resize(groups);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    plan::Layer& layer = coarse.network.layers[group[i]];
+    if (layer.name.empty()) layer.name = fine.network.layers[i].name;
+    layer.parameters += fine.network.layers[i].parameters;
+    coarse.nodes[group[i]].insert(coarse.nodes[group[i]].end(), fine.nodes[i].begin(), fine.nodes[i].end());
+  }
+  for (auto& nodes : coarse.nodes) std::ranges::sort(nodes);
+  for (plan::Flow flow : fine.network.flows) {
+    if (flow.from) flow.from = group[*flow.from];
+    for (std::size_t& to : flow.to) to = group[to];
+    std::erase_if(flow.to, [&](std::size_t to) { return flow.from == to; });
+    if (!flow.to.empty() || flow.is_result) coarse.network.flows.push_back(std::move(flow));
+  }
+  measure_living(coarse.network);
+  return coarse;
 }
+
+class Planning {
+ public:
+  Planning(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job)
+      : graph_(graph), devices_(devices), job_(job), layers_(plan::layers_of(graph, job.micro_batch(), false)) {
+    for (plan::Flow& flow : layers_.network.flows) flow.bytes = encoded_bytes(job.activations(), flow.bytes / 4);
+  }
+
+  /// What does not depend on the devices.
+  Status prepare() {
+    stages_ = static_cast<std::size_t>(job_.stages());
+    if (job_.cuts_size() > 0) {
+      MG_RETURN_IF_ERROR(cut_as_told());
+      stages_ = layers_.nodes.size();
+    }
+    if (stages_ <= layers_.nodes.size()) return {};
+    return make_error(Code::invalid_argument,
+                      fmt::format("stages: {} stages cannot be cut from the {} layers of model '{}', which has {} "
+                                  "operators; an activation function stays with the operator before it",
+                                  stages_, layers_.nodes.size(), graph_.name(), graph_.nodes().size()));
+  }
+
+  Result<StagePlan> run() {
+    MG_RETURN_IF_ERROR(prepare());
+    for (const DeviceProfile& device : devices_)
+      if (device.operator_seconds.size() != graph_.nodes().size())
+        return make_error(Code::invalid_argument,
+                          fmt::format("profile of {}: of {} operators, the model has {}", device.name,
+                                      device.operator_seconds.size(), graph_.nodes().size()));
+    return stages_ > 0 ? best({.least = stages_, .most = stages_}) : best_of_any();
+  }
+
+ private:
+  /// Layers become the stages that the job's cuts make.
+  Status cut_as_told() {
+    std::map<std::string, std::size_t> layer_of;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < layers_.nodes.size(); ++i) {
+      for (const std::size_t node : layers_.nodes[i]) {
+        layer_of[graph_.nodes()[node].name] = i;
+        names.push_back(graph_.nodes()[node].name);
+        for (const std::string& output : graph_.nodes()[node].outputs) layer_of.try_emplace(output, i);
+      }
+    }
+    std::vector<std::size_t> group(layers_.nodes.size(), 0);
+    std::size_t last = 0;
+    for (const std::string& cut : job_.cuts()) {
+      const auto found = layer_of.find(cut);
+      if (found == layer_of.end())
+        return make_error(Code::invalid_argument,
+                          "cuts: the network has no operator '" + cut + "'" + suggestion(cut, names));
+      if (found->second <= last)
+        return make_error(Code::invalid_argument, "cuts: '" + cut + "' begins no stage: it does not lie behind '" +
+                                                      layers_.network.layers[last].name + "'");
+      last = found->second;
+      for (std::size_t i = last; i < group.size(); ++i) ++group[i];
+    }
+    layers_ = merged(layers_, group, static_cast<std::size_t>(job_.cuts_size()) + 1);
+    return {};
+  }
+
+  /// However many stages are worth it. What the planner does not know of is that devices may share a machine's cores.
+  Result<StagePlan> best_of_any() {
+    MG_TRY(StagePlan plan, best({.least = 1, .most = devices_.size()}));
+    if (plan.stages.size() == 1) return plan;
+    MG_TRY(StagePlan single, best({.least = 1, .most = 1}));
+    return single.period <= plan.period ? single : plan;
+  }
+
+  Result<StagePlan> best(const plan::DeviceRange& range) {
+    plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = 1};
+    const std::size_t places = std::max(range.least, devices_.size());  // more stages than devices share these
+    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(devices_[of_place(i, places)]));
+    if (places > (range.least > 1 ? kMostUnlikeExactly : kMostUnlike)) make_alike(problem.devices);
+    MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
+    return described(plan, places);
+  }
+
+  std::size_t of_place(std::size_t place, std::size_t places) const { return place * devices_.size() / places; }
+
+  plan::Device device(const DeviceProfile& profile) const {
+    plan::Device device{.name = profile.name, .rate = profile.rate, .delay = profile.round_trip / 4};
+    for (const auto& nodes : layers_.nodes) {
+      device.seconds.push_back(0);
+      for (const std::size_t node : nodes) device.seconds.back() += profile.operator_seconds[node];
+    }
+    const bool beside = profile.reads_beside();
+    if (!beside) device.seconds.front() += profile.read_seconds;
+    device.handling = 1 / (1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds));
+    return device;
+  }
+
+  static void make_alike(std::vector<plan::Device>& devices) {
+    plan::Device mean = devices.front();
+    const auto count = static_cast<double>(devices.size());
+    for (std::size_t layer = 0; layer < mean.seconds.size(); ++layer) {
+      mean.seconds[layer] = 0;
+      for (const plan::Device& device : devices) mean.seconds[layer] += device.seconds[layer] / count;
+    }
+    for (const plan::Device& device : devices) {
+      if (device.rate > 0) mean.rate = mean.rate > 0 ? std::min(mean.rate, device.rate) : device.rate;
+      mean.delay = std::max(mean.delay, device.delay);
+      mean.handling = std::min(mean.handling, device.handling);
+    }
+    for (plan::Device& device : devices) {
+      mean.name = device.name;
+      device = mean;
+    }
+  }
+
+  Result<StagePlan> described(const plan::Plan& plan, std::size_t places) const {
+    StagePlan made{{}, plan.period, plan.latency, 1, plan.limiting};
+    std::vector<const DeviceProfile*> holders;
+    for (const plan::Stage& part : plan.stages) {
+      const DeviceProfile& holder = devices_[of_place(part.devices.front(), places)];
+      holders.push_back(&holder);
+      StagePlan::Stage stage{{}, {}, holder.rank, part.busy, part.sent / layers_.network.batch};
+      for (const std::size_t layer : part.layers)
+        stage.nodes.insert(stage.nodes.end(), layers_.nodes[layer].begin(), layers_.nodes[layer].end());
+      std::ranges::sort(stage.nodes);
+      for (const std::uint32_t node : stage.nodes) stage.operators.push_back(graph_.nodes()[node].name);
+      made.stages.push_back(std::move(stage));
+    }
+    if (const Seconds shared = period_of_hosts(plan, holders); shared > made.period) {
+      made.period = shared;
+      made.limited_by = "the cores that devices share";
+    }
+    made.window = std::max(2 * made.stages.size() + 2, plan.in_flight + made.stages.size());
+    return made;
+  }
+
+  /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside
+  /// them.
+  Seconds period_of_hosts(const plan::Plan& plan, const std::vector<const DeviceProfile*>& holders) const {
+    std::map<std::string, std::size_t> hosts;
+    std::vector<double> cores;
+    std::vector<plan::PipelineLoad> loads;
+    int beside = -1;  // devices of their own, with negative numbers
+    for (std::size_t s = 0; s < holders.size(); ++s) {
+      const DeviceProfile& holder = *holders[s];
+      const auto [host, is_new] = hosts.emplace(holder.host, cores.size());
+      if (is_new) cores.push_back(holder.cores);
+      const plan::Stage& stage = plan.stages[s];
+      loads.push_back({stage.busy, holder.rank, host->second, holder.threads});
+      if (!holder.reads_beside()) continue;
+      if (s == 0) loads.push_back({holder.read_seconds, beside--, host->second, 1});
+      const auto bytes = static_cast<double>(stage.received + stage.sent);
+      loads.push_back({holder.byte_seconds * bytes, beside--, host->second, 1});
+    }
+    return plan::predict_pipeline(loads, cores, 1).period;
+  }
+
+  const Graph& graph_;
+  const std::span<const DeviceProfile> devices_;
+  const InferJob& job_;
+  plan::GraphLayers layers_;
+  std::size_t stages_ = 0;  // 0: any number
+};
 
 }  // namespace
 
-Result<StagePlan> plan_stages(const Graph& graph, const Profile& profile, std::size_t stages,
-                              std::int64_t micro_batch) {
-  const std::size_t n = graph.nodes().size();
-  if (static_cast<std::size_t>(profile.operator_seconds_size()) != n) {
-    return make_error(Code::invalid_argument, "profile: of " + std::to_string(profile.operator_seconds_size()) +
-                                                  " operators, the model has " + std::to_string(n));
-  }
-  const std::vector<double> costs(profile.operator_seconds().begin(), profile.operator_seconds().end());
-  std::vector<double> cut_costs(n, 0.0);
-  for (std::size_t i = 1; i < n; ++i) {
-    const auto bytes = 4.0 * static_cast<double>(elements_at_cut(graph, i, micro_batch));
-    cut_costs[i] = bytes / kCutBytesPerSecond * (parts_activation(graph, i) ? 2 : 1);
-  }
-  MG_TRY(const plan::Partition partition, plan::partition_chain(costs, stages, cut_costs));
-  StagePlan plan;
-  plan.read_seconds = profile.read_seconds();
-  for (std::size_t s = 0; s < stages; ++s) {
-    StagePlan::Stage stage{partition.begins[s], partition.end(s, n), {}, 0, 0};
-    for (std::size_t i = stage.first; i < stage.last; ++i) {
-      stage.operators.push_back(graph.nodes()[i].name);
-      stage.seconds += costs[i];
-    }
-    if (stage.first > 0) stage.seconds += cut_costs[stage.first];
-    if (stage.last < n) {
-      stage.seconds += cut_costs[stage.last];
-      stage.bytes_per_image = 4 * elements_at_cut(graph, stage.last, 1);
-    }
-    plan.stages.push_back(std::move(stage));
-  }
-  return plan;
+Status check_cut(const Graph& graph, const InferJob& job) {
+  return Planning(graph, {}, job).prepare();
+}
+
+Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job) {
+  return Planning(graph, devices, job).run();
 }
 
 }  // namespace mangrove::infer

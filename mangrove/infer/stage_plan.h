@@ -1,36 +1,52 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "mangrove/graph/graph.h"
-#include "mangrove/infer/messages.pb.h"
-#include "mangrove/plan/partition.h"
+#include "mangrove/infer/device_profile.h"
+#include "mangrove/infer/infer.pb.h"
 
 namespace mangrove::infer {
 
-/// How a graph is cut, and what each stage is expected to cost.
+/// How a graph is cut, which node holds each stage, and what that is expected to give.
 struct StagePlan {
   struct Stage {
-    std::size_t first, last;             // operators [first, last)
+    std::vector<std::uint32_t> nodes;    // of the graph, ascending
     std::vector<std::string> operators;  // their names
-    Seconds seconds;                     // expected, for one micro-batch
-    std::int64_t bytes_per_image;        // sent to the next stage
+    net::Rank rank = 0;
+    Seconds busy = 0;                  // expected, for one micro-batch: computing, packing and unpacking
+    std::int64_t bytes_per_image = 0;  // sent to the next stage, as the activations are encoded
   };
   std::vector<Stage> stages;
-  Seconds read_seconds = 0;  // of one micro-batch of samples, beside the first stage
+  Seconds period = 0;      // between two micro-batches that leave the full pipeline
+  Seconds latency = 0;     // of a micro-batch that nothing waits in front of
+  std::size_t window = 1;  // micro-batches in flight, where the job does not say how many
+  std::string limited_by;  // what the period is of
+
+  /// Of a run of so many micro-batches.
+  Seconds seconds(std::int64_t micro_batches) const {
+    return latency + period * static_cast<double>(micro_batches - 1);
+  }
 };
 
-/// Cuts the graph into stages with the least costly costliest one. An operator costs its measured time; a cut costs
-/// both of its stages the handling of what crosses it, at kCutBytesPerSecond, and once more where it parts an
-/// activation function from the operator that would have computed it on the way. errors: invalid_argument (more stages
-/// than operators; a profile of another graph).
-Result<StagePlan> plan_stages(const Graph& graph, const Profile& profile, std::size_t stages, std::int64_t micro_batch);
+/// Whether the graph can be cut as the job says. errors: invalid_argument (more stages than it has layers; cuts that
+/// are not there or not in order, with the nearest name).
+Status check_cut(const Graph& graph, const InferJob& job);
+
+/// The best pipeline on these devices, each measured; at least one. job.cuts says where to cut; job.stages how many
+/// stages there are, 0: as many as are worth it, so that no single device is predicted to be faster; nor more than
+/// devices then. More stages than devices share these. Devices that share the cores of a machine are predicted to do
+/// so. errors: those of check_cut; invalid_argument (profiles of another graph).
+Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job);
+
+/// More devices than this are planned for as if they were alike, with the means of their times: choices among others
+/// would be too many. With a number of stages that must be kept to, kMostUnlikeExactly.
+constexpr std::size_t kMostUnlike = 12, kMostUnlikeExactly = 8;
 
 /// Assumed rate at which a stage's thread packs what it sends, or unpacks what it receives: a few copies.
 constexpr double kCutBytesPerSecond = 4e9;
-
-/// Assumed rate at which the threads of the transport, beside the stages', send or receive on one core.
-constexpr double kTransportBytesPerSecond = 1e9;
 
 }  // namespace mangrove::infer

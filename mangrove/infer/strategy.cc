@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/infer/ensemble.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline.h"
+#include "mangrove/infer/single.h"
 
 namespace mangrove::infer {
 namespace {
@@ -16,8 +18,21 @@ constexpr std::array kStrategies = {
         .name = "pipeline",
         .summary = "stages of the network on different nodes, fed with micro-batches (Huang et al., GPipe, NeurIPS "
                    "2019; forward only)",
-        .on_loss = "the stages of a lost node move to another one, and micro-batches without an answer are sent again",
+        .on_loss = "the stages of a lost node move to a spare one, or all are cut anew for the others; micro-batches "
+                   "without an answer are sent again",
         .run = &run_pipeline},
+    Strategy{.name = "single",
+             .summary = "the whole network on the fastest node",
+             .on_loss = "the next fastest begins anew",
+             .run = &run_single},
+    Strategy{.name = "ensemble",
+             .summary = "several networks, each for some of the classes, on different nodes: one-vs-rest",
+             .on_loss = "another node begins anew with the network that a lost one had",
+             .run = &run_ensemble},
+    Strategy{.name = "averaging",
+             .summary = "several networks, each for all classes, on different nodes: the mean of their probabilities",
+             .on_loss = "as for ensemble",
+             .run = &run_ensemble},
 };
 
 }  // namespace

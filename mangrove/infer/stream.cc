@@ -1,10 +1,12 @@
 #include "mangrove/infer/stream.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/micro_batches.h"
+#include "mangrove/infer/placement.h"
 
 namespace mangrove::infer {
 namespace {
@@ -15,25 +17,26 @@ constexpr double kPatience = 10;  // timeouts without any sign of life before th
 class Stream {
  public:
   Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
-         const StagePlan& plan, const Placement& placement)
+         StagePlan plan, const Replan& replan)
       : context_(context),
         nodes_(nodes),
         reports_(reports),
         data_(data),
-        plan_(plan),
+        replan_(replan),
         timeout_(answer_timeout(job)),
-        micro_batches_(data.samples(), job.micro_batch(), window(job)) {
+        micro_batches_(data.samples(), job.micro_batch(), window(job, plan)),
+        first_sent_(micro_batches_.size()) {
     result_.predictions.assign(static_cast<std::size_t>(data.samples()), -1);
     result_.deliveries.assign(static_cast<std::size_t>(data.samples()), 0);
-    result_.placement = placement;
-    result_.stage_seconds.assign(plan.stages.size(), 0);
-    result_.stage_sent.assign(plan.stages.size(), 0);
+    use(std::move(plan));
   }
 
   Result<StreamResult> run();
 
  private:
+  void use(StagePlan plan);
   Status place();
+  Status replace_lost(const net::RankSet& ranks);
   /// False: a stage was lost meanwhile.
   Result<bool> wait_until_ready();
   void send_placement(const net::RankSet& ranks);
@@ -41,24 +44,33 @@ class Stream {
   void feed();
   void take(const Predictions& predictions);
   bool valid(const Predictions& predictions) const;
+  void record(const Trace& trace);
   Status check_patience(const char* what, Instant since) const;
 
   net::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   const Hello& data_;
-  const StagePlan& plan_;
+  const Replan& replan_;
   const Seconds timeout_;
   MicroBatches micro_batches_;
+  std::vector<std::optional<Instant>> first_sent_;  // of each micro-batch
   std::uint64_t generation_ = 0;
   std::int64_t answered_ = 0;  // samples
-  Instant start_, last_report_, last_answer_;
+  Instant start_, planned_, last_report_, last_answer_;
   StreamResult result_;
 };
 
+/// What was counted of the stages of an older plan is forgotten.
+void Stream::use(StagePlan plan) {
+  result_.stages.assign(plan.stages.size(), {});
+  result_.micro_batches = 0;
+  result_.plan = std::move(plan);
+}
+
 Result<StreamResult> Stream::run() {
   MG_RETURN_IF_ERROR(place());
-  start_ = last_report_ = last_answer_ = context_.clock.now();
+  start_ = planned_ = last_report_ = last_answer_ = context_.clock.now();
   while (!micro_batches_.done()) {
     if (!all_stages_held()) {
       MG_RETURN_IF_ERROR(place());
@@ -72,6 +84,8 @@ Result<StreamResult> Stream::run() {
     MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", last_answer_));
   }
   result_.seconds = context_.clock.now() - start_;
+  result_.planned_seconds = context_.clock.now() - planned_;
+  std::ranges::sort(result_.latencies);
   return std::move(result_);
 }
 
@@ -83,22 +97,39 @@ Status Stream::check_patience(const char* what, Instant since) const {
 }
 
 bool Stream::all_stages_held() const {
-  return std::all_of(result_.placement.begin(), result_.placement.end(),
-                     [&](net::Rank rank) { return nodes_.is_usable(rank); });
+  return std::ranges::all_of(result_.plan.stages,
+                             [&](const StagePlan::Stage& stage) { return nodes_.is_usable(stage.rank); });
 }
 
 /// Begins a generation: every stage on a usable node, and every such node knows it.
 Status Stream::place() {
   for (bool ready = false; !ready;) {
     MG_TRY(const net::RankSet ranks, nodes_.wait_usable());
-    const Placement before = result_.placement;
-    result_.placement = replace_lost(before, ranks);
-    for (std::size_t s = 0; s < before.size(); ++s) {
-      if (before[s] != result_.placement[s]) reports_.stage_moved(s, before[s], result_.placement[s]);
-    }
+    MG_RETURN_IF_ERROR(replace_lost(ranks));
     ++generation_;
     send_placement(ranks);
     MG_TRY(ready, wait_until_ready());
+  }
+  return {};
+}
+
+Status Stream::replace_lost(const net::RankSet& ranks) {
+  if (all_stages_held()) return {};
+  std::vector<StagePlan::Stage>& stages = result_.plan.stages;
+  Placement before;
+  for (const StagePlan::Stage& stage : stages) before.push_back(stage.rank);
+  const std::optional<Placement> after = with_spares(before, ranks);
+  if (!after) {
+    MG_TRY(StagePlan plan, replan_(ranks));
+    reports_.replanned(plan);
+    use(std::move(plan));
+    planned_ = context_.clock.now();
+    return {};
+  }
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if ((*after)[s] == before[s]) continue;
+    reports_.stage_moved(s, before[s], (*after)[s]);
+    stages[s].rank = (*after)[s];
   }
   return {};
 }
@@ -107,17 +138,19 @@ void Stream::send_placement(const net::RankSet& ranks) {
   Command command;
   command.set_kind(Command::PLACE);
   command.set_generation(generation_);
-  for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+  for (const StagePlan::Stage& stage : result_.plan.stages) {
     StagePlace& place = *command.add_stages();
-    place.set_first(static_cast<std::uint32_t>(plan_.stages[s].first));
-    place.set_last(static_cast<std::uint32_t>(plan_.stages[s].last));
-    place.set_rank(result_.placement[s]);
+    place.set_first(static_cast<std::uint32_t>(command.order_size()));
+    command.mutable_order()->Add(stage.nodes.begin(), stage.nodes.end());
+    place.set_last(static_cast<std::uint32_t>(command.order_size()));
+    place.set_rank(stage.rank);
   }
   for (const net::Rank rank : ranks) nodes_.send(rank, command);
 }
 
 Result<bool> Stream::wait_until_ready() {
-  std::set<net::Rank> missing(result_.placement.begin(), result_.placement.end());
+  std::set<net::Rank> missing;
+  for (const StagePlan::Stage& stage : result_.plan.stages) missing.insert(stage.rank);
   const Instant start = context_.clock.now();
   Instant sent = start;
   while (!missing.empty()) {
@@ -136,23 +169,26 @@ Result<bool> Stream::wait_until_ready() {
 
 void Stream::feed() {
   while (const auto part = micro_batches_.send_next(context_.clock.now())) {
+    std::optional<Instant>& first = first_sent_[part->id];
+    if (!first) first = context_.clock.now();
     Command command;
     command.set_kind(Command::FEED);
     command.set_generation(generation_);
     command.set_micro_batch(part->id);
     command.set_begin(part->begin);
     command.set_count(part->count);
-    nodes_.send(result_.placement.front(), command);
+    nodes_.send(result_.plan.stages.front().rank, command);
   }
 }
 
 bool Stream::valid(const Predictions& predictions) const {
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < data_.classes_size(); };
-  const auto stages = static_cast<int>(plan_.stages.size());
+  const auto stages = static_cast<int>(result_.plan.stages.size());
   return predictions.generation() == generation_ && micro_batches_.exists(predictions.micro_batch()) &&
          predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
          std::all_of(predictions.classes().begin(), predictions.classes().end(), is_class) &&
-         predictions.trace().seconds_size() == stages && predictions.trace().sent_bytes_size() == stages - 1;
+         predictions.trace().seconds_size() == stages && predictions.trace().queued_size() == stages &&
+         predictions.trace().sent_bytes_size() == stages - 1;
 }
 
 void Stream::take(const Predictions& predictions) {
@@ -169,21 +205,31 @@ void Stream::take(const Predictions& predictions) {
     ++result_.deliveries[sample];
   }
   answered_ += part.count;
-  for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
-    result_.stage_seconds[s] += predictions.trace().seconds(static_cast<int>(s));
-    if (s + 1 < plan_.stages.size()) result_.stage_sent[s] += predictions.trace().sent_bytes(static_cast<int>(s));
-  }
+  result_.latencies.push_back(last_answer_ - first_sent_[part.id].value_or(last_answer_));
+  record(predictions.trace());
   if (micro_batches_.done() || last_answer_ - last_report_ >= kProgressInterval) {
     reports_.progress("pipeline", answered_, data_.samples(), last_answer_ - start_);
     last_report_ = last_answer_;
   }
 }
 
+void Stream::record(const Trace& trace) {
+  ++result_.micro_batches;
+  for (std::size_t s = 0; s < result_.stages.size(); ++s) {
+    StageRecord& stage = result_.stages[s];
+    const int at = static_cast<int>(s);
+    stage.busy += trace.seconds(at);
+    if (at < trace.sent_bytes_size()) stage.sent_bytes += trace.sent_bytes(at);
+    stage.queued += trace.queued(at);
+    stage.most_queued = std::max<std::int64_t>(stage.most_queued, trace.queued(at));
+  }
+}
+
 }  // namespace
 
 Result<StreamResult> stream_through(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
-                                    const Hello& data, const StagePlan& plan, const Placement& placement) {
-  return Stream(job, context, nodes, reports, data, plan, placement).run();
+                                    const Hello& data, StagePlan plan, const Replan& replan) {
+  return Stream(job, context, nodes, reports, data, std::move(plan), replan).run();
 }
 
 }  // namespace mangrove::infer

@@ -9,4 +9,6 @@ constexpr net::Tag kCommandTag = 1;                                             
 constexpr net::Tag kFromNodeTag = 2;                                              // node to leader: FromNode
 constexpr net::Tag kActivationTag = net::make_tag(net::Purpose::activations, 3);  // node to node: Activation and values
 
+constexpr net::Tag kProbeTag = 4;  // node to node: Probe
+
 }  // namespace mangrove::infer

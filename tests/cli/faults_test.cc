@@ -162,13 +162,13 @@ TEST_F(Faults, ANodeThatIsToldToEndSaysGoodbye) {
   EXPECT_TRUE(has_event(result, "node_left", "node-3")) << result["events"];
 }
 
-TEST_F(Faults, AStageThatIsKilledMovesAndNoImageIsLost) {
+TEST_F(Faults, AStageThatIsKilledIsPlannedAnewAndNoImageIsLost) {
   const auto training = start({"train", "--model", "lenet", "--local", "1", "--epochs", "1", "--limit", "2000"});
   ASSERT_EQ(training->wait(kLong), 0) << training->err();
   const fs::path model = folder / "model.onnx";
   fs::copy_file(run_dir / "model.onnx", model);
   fs::remove_all(run_dir);
-  const auto client = start({"infer", "--model", model, "--stages", "2", "--local", "3", "--micro-batch", "4"});
+  const auto client = start({"infer", "--model", model, "--stages", "2", "--local", "2", "--micro-batch", "4"});
   ASSERT_TRUE(is_under_way(*client, "\"phase\":\"pipeline\""));
   kill(member_pid(*client, "node-1"), SIGKILL);
   ASSERT_EQ(client->wait(kLong), 0) << client->err();
@@ -180,8 +180,8 @@ TEST_F(Faults, AStageThatIsKilledMovesAndNoImageIsLost) {
   EXPECT_TRUE(has_event(result, "node_lost", "node-1")) << result["events"];
   const json& events = result["events"];
   EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const json& event) {
-    return event.value("event", "") == "stage_moved" && event.value("from", "") == "node-1" &&
-           event.value("to", "") != "node-1";
+    return event.value("event", "") == "replanned" && event["stages"].size() == 1 &&
+           event["stages"][0].value("node", "") == "node-2";
   })) << events;
   for (const json& stage : result["stages"]) EXPECT_NE(stage["node"], "node-1");
   EXPECT_TRUE(none_runs(members));

@@ -50,10 +50,12 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
   }
   EXPECT_EQ(train["samples"], 6000);
   EXPECT_GT(train["accuracy"], 0.5);
-  expect_keys(infer, {"images", "accuracy", "images_per_s", "single_images_per_s", "agreement", "lost", "duplicated"});
+  expect_keys(infer, {"images", "accuracy", "images_per_s", "single_images_per_s", "agreement", "lost", "duplicated",
+                      "latency", "devices"});
   ASSERT_EQ(infer["stages"].size(), 3u);
   for (const json& stage : infer["stages"])
-    expect_keys(stage, {"node", "operators", "seconds", "utilisation", "predicted_seconds", "sent_bytes"});
+    expect_keys(stage, {"node", "operators", "seconds", "busy_s", "predicted_busy_s", "utilisation", "queue_mean",
+                        "sent_bytes"});
   EXPECT_EQ(infer["images"], 6000);
   EXPECT_EQ(infer["agreement"], 1.0);
   EXPECT_EQ(infer["accuracy"], train["accuracy"]) << "the same network on the same images";

@@ -31,12 +31,26 @@ TEST(LostStage, AtAnyOfItsMessagesLosesNoImage) {
   }
 }
 
+/// Runs with one rank that dies at ever later messages, until `event` is there.
+bool happens(const InferJob& job, int nodes, const std::string& event) {
+  for (int k = 12; k < 60; k += 2) {
+    for (net::Rank rank = 1; rank <= nodes; ++rank) {
+      RoleWorld world(nodes + 1);
+      world.die({.rank = rank, .at_send = k});
+      const RoleWorld::Outcome outcome = infer(job, world);
+      expect_exact(outcome, kSamples, "rank " + std::to_string(rank) + ", message " + std::to_string(k));
+      if (outcome.has_event(event)) return true;
+    }
+  }
+  return false;
+}
+
 TEST(LostStage, MovesToASpareNode) {
-  RoleWorld world(5);
-  world.die({.rank = 2, .at_send = 4});
-  const RoleWorld::Outcome outcome = infer(small_job(kSamples, 3), world);
-  expect_exact(outcome, kSamples, "spare node");
-  EXPECT_TRUE(outcome.has_event(R"("event":"stage_moved","stage":1,"from":"rank-2","to":"rank-4")"));
+  EXPECT_TRUE(happens(small_job(kSamples, 3), 4, R"("event":"stage_moved")"));
+}
+
+TEST(LostStage, IsPlannedAnewWithoutASpareNode) {
+  EXPECT_TRUE(happens(small_job(kSamples, 3), 3, R"("event":"replanned")"));
 }
 
 TEST(LostStage, TwoOfThreeAtOnceLeaveOneNodeWithAllStages) {
@@ -68,24 +82,36 @@ TEST(LostMessage, WhicheverItIsLosesNoImage) {
     RoleWorld world(3);
     int sent = 0;  // guarded by the world's lock
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) {
-      return tag != kCommandTag && sent++ == k;  // commands: below
+      return tag != kCommandTag && tag != kProbeTag && sent++ == k;  // commands and probes: below
     });
     const RoleWorld::Outcome outcome = infer(job, world);
     if (sent <= k) break;
     expect_exact(outcome, kSamples, "message " + std::to_string(k));
   }
-  EXPECT_GE(k, 2 + 1 + 1 + 2 + 16);
+  EXPECT_GE(k, 2 + 2 + 2 + 1 + 2 + 16);
 }
 
 TEST(LostMessage, WhicheverCommandItIsLosesNoImage) {
   InferJob job = small_job(kSamples, 2);
   job.set_answer_timeout_s(0.25);
-  const int commands = 1 + 1 + 2 + 8;  // profile, single, place twice, feed: after these come the ENDs
+  const int commands = 2 + 2 + 1 + 2 + 8;  // profile, link, single, place, feed: after these come the ENDs
   for (int k = 0; k < commands; ++k) {
     RoleWorld world(3);
     int sent = 0;
     world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag == kCommandTag && sent++ == k; });
     expect_exact(infer(job, world), kSamples, "command " + std::to_string(k));
+  }
+}
+
+TEST(LostMessage, WhicheverProbeItIsLosesNoImage) {
+  InferJob job = small_job(kSamples, 2);
+  job.set_answer_timeout_s(0.25);
+  for (const int k : {0, 5, 11}) {
+    RoleWorld world(3);
+    int sent = 0;
+    world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag == kProbeTag && sent++ == k; });
+    expect_exact(infer(job, world), kSamples, "probe " + std::to_string(k));
+    EXPECT_GT(sent, k);
   }
 }
 
@@ -131,7 +157,7 @@ std::string random_bytes(Random& random) {
 /// Messages that can be read but make no sense, and such that cannot.
 std::string nonsense(Random& random) {
   FromNode message;
-  switch (random.below(5)) {
+  switch (random.below(6)) {
     case 0:
       message.mutable_profile()->set_request(random.below(3));
       break;
@@ -155,6 +181,9 @@ std::string nonsense(Random& random) {
         predictions.add_classes(static_cast<std::int32_t>(random.next()));
       break;
     }
+    case 4:
+      message.mutable_link()->set_rate(random.below(2) == 0 ? -1 : 1e300);
+      break;
     default:
       return random_bytes(random);
   }
@@ -169,7 +198,7 @@ TEST(Garbage, FromANodeHarmsNobody) {
       for (int i = 0; i < 400; ++i) {
         const auto to = static_cast<net::Rank>(random.below(4));
         if (random.below(2) == 0) {
-          context.endpoint.send(to, static_cast<net::Tag>(random.below(6)), random_bytes(random));
+          context.endpoint.send(to, static_cast<net::Tag>(random.below(7)), random_bytes(random));
         } else if (to == 0) {
           context.endpoint.send(to, kFromNodeTag, nonsense(random));
         } else {

@@ -36,15 +36,15 @@ TEST_P(Pipeline, AgreesWithTheUnsplitNetwork) {
 
 INSTANTIATE_TEST_SUITE_P(Stages, Pipeline,
                          testing::Values(Case{1, 1, 4, 30}, Case{2, 2, 4, 30}, Case{3, 3, 4, 30}, Case{4, 4, 4, 30},
-                                         Case{5, 5, 4, 30}, Case{6, 6, 4, 30}, Case{7, 7, 4, 30}));
+                                         Case{5, 5, 4, 30}, Case{0, 3, 4, 30}));
 INSTANTIATE_TEST_SUITE_P(MicroBatches, Pipeline,
                          testing::Values(Case{3, 3, 1, 11}, Case{3, 3, 7, 30}, Case{3, 3, 30, 30}, Case{3, 3, 64, 30},
                                          Case{2, 2, 8, 1}));
 INSTANTIATE_TEST_SUITE_P(Nodes, Pipeline,
-                         testing::Values(Case{3, 1, 4, 30}, Case{7, 2, 4, 30}, Case{7, 3, 4, 30}, Case{2, 5, 4, 30}));
+                         testing::Values(Case{3, 1, 4, 30}, Case{5, 2, 4, 30}, Case{5, 3, 4, 30}, Case{2, 5, 4, 30}));
 
 TEST(PipelineOfSkips, CarriesEveryValueThatCrossesACut) {
-  for (int stages = 1; stages <= 6; ++stages) {
+  for (int stages = 1; stages <= 5; ++stages) {
     InferJob job = small_job(30, stages);
     job.set_model(encode_onnx(skipping_graph()));
     expect_exact(infer(job, 3), 30, std::to_string(stages) + " stages");
@@ -61,13 +61,38 @@ TEST(PipelineResult, HasAllKeys) {
   const RoleWorld::Outcome outcome = infer(small_job(40, 3), 3);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   const std::string result = outcome.result();
-  for (const char* key : {"images", "accuracy", "macro_f1", "images_per_s", "single_images_per_s", "speedup",
-                          "agreement", "lost", "duplicated", "seconds", "micro_batch", "window", "utilisation",
-                          "predicted_seconds", "sent_bytes", "bytes_per_image", "predicted_images_per_s"}) {
+  for (const char* key : {"images",
+                          "accuracy",
+                          "macro_f1",
+                          "images_per_s",
+                          "single_images_per_s",
+                          "speedup",
+                          "agreement",
+                          "lost",
+                          "duplicated",
+                          "seconds",
+                          "micro_batch",
+                          "window",
+                          "utilisation",
+                          "predicted_seconds",
+                          "sent_bytes",
+                          "bytes_per_image",
+                          "predicted_images_per_s",
+                          "busy_s",
+                          "predicted_busy_s",
+                          "predicted_utilisation",
+                          "queue_mean",
+                          "queue_max",
+                          "p50_s",
+                          "p95_s",
+                          "p99_s",
+                          "predicted_latency_s",
+                          "round_trip_s",
+                          "cores"}) {
     EXPECT_GE(json_number(result, key), 0) << key << " in " << result;
   }
-  EXPECT_EQ(json_number(result, "window"), 8);
-  EXPECT_NE(result.find(R"("operators":["conv")"), std::string::npos) << result;
+  EXPECT_GE(json_number(result, "window"), 8);
+  EXPECT_NE(result.find(R"("operators":["conv","relu")"), std::string::npos) << result;
   EXPECT_GT(json_number(result, "sent_bytes"), 0) << result;
   bool single = false, pipeline = false;
   for (const Report& report : outcome.of_kind("progress")) {
@@ -77,11 +102,42 @@ TEST(PipelineResult, HasAllKeys) {
   EXPECT_TRUE(single && pipeline);
 }
 
-TEST(RunInference, RefusesMoreStagesThanOperatorsNamingBoth) {
+TEST(PipelineActivations, InFewerBytesChangeFewAnswers) {
+  for (const auto& [encoding, ratio] : {std::pair{"fp16", 2.0}, {"int8", 3.9}}) {
+    InferJob job = small_job(30, 0);
+    job.set_activations(encoding);
+    job.add_cuts("flatten");
+    job.add_cuts("fc2");
+    const RoleWorld::Outcome outcome = infer(job, 3);
+    ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+    const std::string result = outcome.result();
+    EXPECT_GE(json_number(result, "agreement"), 0.9) << encoding;
+    EXPECT_NEAR(json_number(result, "changed_predictions"), 1 - json_number(result, "agreement"), 1e-9);
+    const double bytes = result.find("\"activations\"") == std::string::npos
+                             ? 0
+                             : json_number(result.substr(result.find("\"activations\"")), "sent_bytes");
+    EXPECT_GT(json_number(result, "saved_bytes"), 0.8 * (ratio - 1) * bytes) << encoding;
+    EXPECT_LT(bytes, 30 * 4 * (144 + 16) / ratio * 1.6) << encoding;  // with headers
+  }
+}
+
+TEST(PipelineCuts, AreWhereTheJobSays) {
+  InferJob job = small_job(30, 0);
+  job.add_cuts("flatten");
+  job.add_cuts("h");  // the value that fc1 makes
+  const RoleWorld::Outcome outcome = infer(job, 4);
+  expect_exact(outcome, 30, "cuts");
+  const std::string result = outcome.result();
+  for (const char* stage :
+       {R"("operators":["conv","relu","pool"])", R"("operators":["flatten"])", R"("operators":["fc1","tanh","fc2"])"})
+    EXPECT_NE(result.find(stage), std::string::npos) << stage << " in " << result;
+}
+
+TEST(RunInference, RefusesMoreStagesThanLayersNamingBoth) {
   const RoleWorld::Outcome outcome = infer(small_job(10, 8), 2);
   ASSERT_FALSE(outcome.leader.ok());
   EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
-  EXPECT_NE(outcome.leader.error().message.find("8 stages cannot be cut from the 7 operators"), std::string::npos)
+  EXPECT_NE(outcome.leader.error().message.find("8 stages cannot be cut from the 5 layers"), std::string::npos)
       << outcome.leader.error().message;
 }
 
@@ -105,7 +161,25 @@ TEST_P(BadInferJob, IsRefusedWithItsKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadInferJob,
-    testing::Values(BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(0); }},
+    testing::Values(BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(-1); }},
+                    BadJob{"no operator 'flaten'; did you mean 'flatten'?", Code::invalid_argument,
+                           [](InferJob& job) {
+                             job.set_stages(0);
+                             job.add_cuts("flaten");
+                           }},
+                    BadJob{"'pool' begins no stage", Code::invalid_argument,
+                           [](InferJob& job) {
+                             job.set_stages(0);
+                             job.add_cuts("fc2");
+                             job.add_cuts("pool");
+                           }},
+                    BadJob{"unknown encoding 'fp61'; did you mean 'fp16'?", Code::invalid_argument,
+                           [](InferJob& job) { job.set_activations("fp61"); }},
+                    BadJob{"2 cuts make 3 stages, not 2", Code::invalid_argument,
+                           [](InferJob& job) {
+                             job.add_cuts("pool");
+                             job.add_cuts("fc2");
+                           }},
                     BadJob{"micro_batch", Code::invalid_argument, [](InferJob& job) { job.set_micro_batch(0); }},
                     BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(-1); }},
                     BadJob{"limit", Code::invalid_argument, [](InferJob& job) { job.set_limit(-1); }},

@@ -6,7 +6,6 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/cut.h"
-#include "mangrove/infer/stage_plan.h"
 
 namespace mangrove::infer {
 namespace {
@@ -27,6 +26,17 @@ TEST(ValuesAtCut, HasWhatSkipsOperatorsToo) {
   EXPECT_EQ(values_at_cut(graph, 4), (Names{"a", "c"}));
   EXPECT_EQ(values_at_cut(graph, 5), Names{"d"});
   EXPECT_EQ(elements_at_cut(graph, 3, 5), 5 * 24);
+}
+
+TEST(InOrder, KeepsAnOrderThatIsOne) {
+  const Graph graph = skipping_graph();
+  const std::vector<std::uint32_t> same = {0, 1, 2, 3, 4, 5};
+  const Result<Graph> ordered = in_order(graph, same);
+  ASSERT_TRUE(ordered.ok()) << ordered.error().message;
+  for (std::size_t i = 0; i < same.size(); ++i) EXPECT_EQ(ordered->nodes()[i].name, graph.nodes()[i].name);
+  for (const std::vector<std::uint32_t>& wrong :
+       {std::vector<std::uint32_t>{0, 1, 3, 2, 4, 5}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 4}, {0, 1, 2, 3, 4, 6}, {}})
+    EXPECT_EQ(in_order(graph, wrong).code(), Code::invalid_argument);
 }
 
 class Cuts : public testing::TestWithParam<std::size_t> {};
@@ -63,32 +73,6 @@ TEST(Stage, RefusesAnotherNumberOfValues) {
   EXPECT_FALSE((*stage)->run(2, std::vector<float>(784)).ok());
   EXPECT_FALSE((*stage)->run(5, std::vector<float>(5 * 784)).ok());
   EXPECT_FALSE((*stage)->run(0, {}).ok());
-}
-
-Profile profile_of(const std::vector<double>& seconds) {
-  Profile profile;
-  profile.mutable_operator_seconds()->Add(seconds.begin(), seconds.end());
-  return profile;
-}
-
-TEST(PlanStages, CutsWhereLittleCrosses) {
-  // By time alone the first stage would be the convolution only, whose output is sixteen times as large as the pool's.
-  const Result<StagePlan> plan = plan_stages(small_graph(), profile_of({1e-4, 0, 1e-5, 0, 1e-4, 0, 1e-5}), 2, 64);
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(plan->stages[0].operators, (Names{"conv", "relu", "pool"}));
-  EXPECT_EQ(plan->stages[0].bytes_per_image, 4 * 144);
-  EXPECT_EQ(plan->stages[1].bytes_per_image, 0);
-  EXPECT_NEAR(plan->stages[0].seconds, 1.1e-4 + 4 * 144 * 64 / kCutBytesPerSecond, 1e-12);
-}
-
-TEST(PlanStages, DoesNotPartAnActivationForNothing) {
-  const Result<StagePlan> plan = plan_stages(small_graph(), profile_of({1, 0, 0, 0, 1, 0, 1}), 3, 1);
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->stages[1].operators.back(), "tanh");
-}
-
-TEST(PlanStages, RefusesTheProfileOfAnotherGraph) {
-  EXPECT_FALSE(plan_stages(small_graph(), profile_of({1, 1}), 1, 1).ok());
 }
 
 }  // namespace

@@ -1,0 +1,148 @@
+#include "mangrove/infer/measurements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+namespace mangrove::infer {
+namespace {
+
+constexpr int kProfileRounds = 10;  // timeouts that a node may take to measure its operators
+constexpr int kLinkRounds = 2;      // and its link, without which a plan can be made too
+
+using Take = std::function<bool(net::Rank, const FromNode&)>;
+
+/// Gives nodes their commands, again after each timeout, until `take` has accepted an answer of each, or it is lost, or
+/// the peer that its command names is.
+Status ask_all(const net::RoleContext& context, Nodes& nodes, Seconds timeout, int rounds,
+               std::map<net::Rank, Command> commands, const Take& take) {
+  const auto is_pointless = [&](const auto& entry) {
+    const net::Rank peer = entry.second.peer();
+    return !nodes.is_usable(entry.first) || (peer > 0 && !nodes.is_usable(peer));
+  };
+  for (int round = 0; round < rounds && !commands.empty(); ++round) {
+    for (const auto& [rank, command] : commands) nodes.send(rank, command);
+    const Deadline deadline = context.clock.after(timeout);
+    while (!commands.empty() && context.clock.now() < deadline) {
+      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
+      if (said && commands.contains(said->rank) && take(said->rank, said->message)) commands.erase(said->rank);
+      std::erase_if(commands, is_pointless);
+    }
+  }
+  return {};
+}
+
+bool is_time(Seconds seconds) {
+  return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6;
+}
+
+class Measuring {
+ public:
+  Measuring(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout)
+      : context_(context), nodes_(nodes), reports_(reports), timeout_(timeout) {}
+
+  Result<std::vector<DeviceProfile>> run() {
+    const Instant start = context_.clock.now();
+    while (context_.clock.now() - start <= kProfileRounds * timeout_) {
+      MG_TRY(net::RankSet waiting, nodes_.wait_usable());
+      while (!waiting.empty()) MG_RETURN_IF_ERROR(measure_operators(next_round(waiting)));
+      MG_RETURN_IF_ERROR(measure_links());
+      std::vector<DeviceProfile> all;
+      for (const auto& [rank, profile] : profiles_)
+        if (nodes_.is_usable(rank)) all.push_back(profile);
+      if (!all.empty()) return all;
+    }
+    return make_error(Code::unavailable,
+                      "profile: no node has done it; answer_timeout_s is " + format_seconds(timeout_));
+  }
+
+ private:
+  /// Takes as many ranks as their machines have cores for.
+  net::RankSet next_round(net::RankSet& waiting) const {
+    std::map<std::string, double> free;
+    net::RankSet round;
+    std::erase_if(waiting, [&](net::Rank rank) {
+      const Hello& hello = nodes_.hello(rank);
+      const auto [cores, is_first] = free.emplace(hello.host(), hello.cpu());
+      const bool has_room = is_first || cores->second >= hello.threads();
+      if (has_room) {
+        cores->second -= hello.threads();
+        round.push_back(rank);
+      }
+      return has_room;
+    });
+    return round;
+  }
+
+  Status measure_operators(const net::RankSet& ranks) {
+    Command command;
+    command.set_kind(Command::PROFILE);
+    command.set_request(1);
+    std::map<net::Rank, Command> commands;
+    for (const net::Rank rank : ranks) commands[rank] = command;
+    return ask_all(context_, nodes_, timeout_, kProfileRounds, commands,
+                   [&](net::Rank rank, const FromNode& message) { return take_profile(rank, message); });
+  }
+
+  bool take_profile(net::Rank rank, const FromNode& message) {
+    if (!message.has_profile() || !is_time(message.profile().read_seconds())) return false;
+    const auto& seconds = message.profile().operator_seconds();
+    if (seconds.empty() || !std::ranges::all_of(seconds, is_time)) return false;
+    const Hello& hello = nodes_.hello(rank);
+    profiles_[rank] = {.rank = rank,
+                       .name = reports_.node(rank),
+                       .host = hello.host(),
+                       .cores = hello.cpu(),
+                       .threads = hello.threads(),
+                       .operator_seconds = {seconds.begin(), seconds.end()},
+                       .read_seconds = message.profile().read_seconds()};
+    return true;
+  }
+
+  Status measure_links() {
+    if (profiles_.size() < 2) return {};
+    std::map<net::Rank, Command> commands;
+    net::Rank before = profiles_.rbegin()->first;
+    for (const auto& [rank, profile] : profiles_) {
+      commands[before].set_kind(Command::LINK);
+      commands[before].set_request(1);
+      commands[before].set_peer(rank);
+      before = rank;
+    }
+    const std::map<net::Rank, Command> links = commands;
+    return ask_all(context_, nodes_, timeout_, kLinkRounds, commands, [&](net::Rank rank, const FromNode& message) {
+      return message.has_link() && take_link(rank, links.at(rank).peer(), message.link());
+    });
+  }
+
+  bool take_link(net::Rank from, net::Rank to, const Link& link) {
+    if (!std::isfinite(link.rate()) || link.rate() < 0 || !is_time(link.round_trip()) || !is_time(link.byte_seconds()))
+      return false;
+    profiles_[from].byte_seconds = link.byte_seconds();
+    for (const net::Rank end : {from, to}) {
+      DeviceProfile& profile = profiles_[end];
+      const bool is_first = measured_[end]++ == 0;
+      profile.round_trip = is_first ? link.round_trip() : std::min(profile.round_trip, link.round_trip());
+      const bool is_limited = link.rate() > 0 && (is_first || profile.rate > 0);
+      profile.rate = is_limited ? std::max(profile.rate, link.rate()) : 0;  // 0: faster than could be measured
+    }
+    return true;
+  }
+
+  const net::RoleContext& context_;
+  Nodes& nodes_;
+  Reports& reports_;
+  const Seconds timeout_;
+  std::map<net::Rank, DeviceProfile> profiles_;
+  std::map<net::Rank, int> measured_;  // links of each
+};
+
+}  // namespace
+
+Result<std::vector<DeviceProfile>> measure_devices(const net::RoleContext& context, Nodes& nodes, Reports& reports,
+                                                   Seconds timeout) {
+  return Measuring(context, nodes, reports, timeout).run();
+}
+
+}  // namespace mangrove::infer

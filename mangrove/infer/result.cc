@@ -1,0 +1,134 @@
+#include "mangrove/infer/result.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mangrove/infer/activation_codec.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/learn/metrics.h"
+
+namespace mangrove::infer {
+namespace {
+
+/// The least latency that such a share of all does not exceed. 0 of none.
+Seconds percentile(std::span<const Seconds> ascending, double share) {
+  if (ascending.empty()) return 0;
+  const double rank = std::ceil(share * static_cast<double>(ascending.size()));
+  return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+Json stages_json(const StreamResult& streamed, const Reports& reports) {
+  Json stages = Json::array();
+  const double micro_batches = std::max<double>(1, static_cast<double>(streamed.micro_batches));
+  const StagePlan& plan = streamed.plan;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const StagePlan::Stage& planned = plan.stages[s];
+    const StageRecord& record = streamed.stages[s];
+    stages.push_back({{"node", reports.node(planned.rank)},
+                      {"operators", planned.operators},
+                      {"seconds", record.busy},
+                      {"busy_s", record.busy / micro_batches},
+                      {"predicted_busy_s", planned.busy},
+                      {"utilisation", streamed.planned_seconds > 0 ? record.busy / streamed.planned_seconds : 0},
+                      {"predicted_utilisation", plan.period > 0 ? planned.busy / plan.period : 0},
+                      {"queue_mean", static_cast<double>(record.queued) / micro_batches},
+                      {"queue_max", record.most_queued},
+                      {"sent_bytes", record.sent_bytes},
+                      {"bytes_per_image", planned.bytes_per_image}});
+  }
+  return stages;
+}
+
+}  // namespace
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+double per_second(std::int64_t images, Seconds seconds) {
+  return seconds > 0 ? static_cast<double>(images) / seconds : 0;
+}
+
+Json latency_json(std::span<const Seconds> latencies) {
+  return {{"p50_s", percentile(latencies, 0.5)},
+          {"p95_s", percentile(latencies, 0.95)},
+          {"p99_s", percentile(latencies, 0.99)}};
+}
+
+Json answers_json(const InferJob& job, const Hello& data, std::span<const std::int32_t> truths,
+                  std::span<const std::int32_t> predictions, Seconds seconds) {
+  learn::ConfusionMatrix confusion(data.classes_size());
+  for (std::size_t i = 0; i < predictions.size(); ++i)
+    if (predictions[i] >= 0) confusion.add(truths[i], predictions[i]);
+  return {{"strategy", job.strategy()},
+          {"images", data.samples()},
+          {"accuracy", confusion.accuracy()},
+          {"macro_f1", confusion.macro_f1()},
+          {"images_per_s", per_second(data.samples(), seconds)},
+          {"seconds", seconds},
+          {"micro_batch", job.micro_batch()}};
+}
+
+namespace {
+
+/// How many bytes the encoding of the activations has saved, of those that float32 would have taken, and its cost.
+Json activations_json(const InferJob& job, const StreamResult& streamed, double agreement) {
+  constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
+  std::int64_t sent = 0;
+  for (const StageRecord& stage : streamed.stages) sent += stage.sent_bytes;
+  const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
+  return {{"encoding", job.activations().empty() ? "float32" : job.activations()},
+          {"sent_bytes", sent},
+          {"saved_bytes", std::llround(static_cast<double>(sent) * (times - 1))},
+          {"changed_predictions", 1 - agreement}};
+}
+
+}  // namespace
+
+Json pipeline_json(const InferJob& job, const Hello& data, const Baseline& baseline, const StagePlan& planned,
+                   const StreamResult& streamed, const Reports& reports) {
+  std::int64_t lost = 0, duplicated = 0, agreeing = 0;
+  for (std::size_t i = 0; i < streamed.predictions.size(); ++i) {
+    lost += streamed.deliveries[i] == 0 ? 1 : 0;
+    duplicated += std::max(0, streamed.deliveries[i] - 1);
+    agreeing += streamed.predictions[i] == baseline.predictions[i] ? 1 : 0;
+  }
+  const std::int64_t images = data.samples();
+  const std::int64_t micro_batches = (images + job.micro_batch() - 1) / job.micro_batch();
+  const double rate = per_second(images, streamed.seconds), single = per_second(images, baseline.seconds);
+  const double agreement = static_cast<double>(agreeing) / static_cast<double>(images);
+  Json json = answers_json(job, data, baseline.truths, streamed.predictions, streamed.seconds);
+  json.update({{"single_images_per_s", single},
+               {"speedup", single > 0 ? rate / single : 0},
+               {"agreement", agreement},
+               {"lost", lost},
+               {"duplicated", duplicated},
+               {"repeated", streamed.repeated},
+               {"latency", latency_json(streamed.latencies)},
+               {"window", window(job, planned)},
+               {"predicted_images_per_s", per_second(images, planned.seconds(micro_batches))},
+               {"predicted_seconds", planned.seconds(micro_batches)},
+               {"predicted_latency_s", planned.latency},
+               {"limited_by", planned.limited_by},
+               {"activations", activations_json(job, streamed, agreement)},
+               {"stages", stages_json(streamed, reports)}});
+  return json;
+}
+
+Json devices_json(const InferJob& job, std::span<const DeviceProfile> devices, const StagePlan& plan) {
+  Json all = Json::array();
+  for (const DeviceProfile& device : devices) {
+    Json stages = Json::array();
+    for (std::size_t s = 0; s < plan.stages.size(); ++s)
+      if (plan.stages[s].rank == device.rank) stages.push_back(s);
+    all.push_back({{"node", device.name},
+                   {"stages", std::move(stages)},
+                   {"predicted_images_per_s", per_second(job.micro_batch(), device.single_seconds())},
+                   {"cores", device.cores},
+                   {"rate", device.rate},
+                   {"round_trip_s", device.round_trip}});
+  }
+  return all;
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "mangrove/infer/baseline.h"
+#include "mangrove/infer/device_profile.h"
+#include "mangrove/infer/stream.h"
+
+namespace mangrove::infer {
+
+/// The parts of a result, as JSON; docs/json.md lists their keys.
+using Json = nlohmann::ordered_json;
+
+/// Names come from other machines: bytes that are not UTF-8 are replaced.
+std::string dump(const Json& json);
+
+double per_second(std::int64_t images, Seconds seconds);
+
+/// What every strategy reports alike. predictions: per sample; -1: it has got no answer, and is left out of the
+/// accuracy.
+Json answers_json(const InferJob& job, const Hello& data, std::span<const std::int32_t> truths,
+                  std::span<const std::int32_t> predictions, Seconds seconds);
+
+/// latencies: ascending.
+Json latency_json(std::span<const Seconds> latencies);
+
+/// Of a pipeline beside `baseline`. planned: what it began with.
+Json pipeline_json(const InferJob& job, const Hello& data, const Baseline& baseline, const StagePlan& planned,
+                   const StreamResult& streamed, const Reports& reports);
+
+/// What was measured of each device, and which stages of the plan it has.
+Json devices_json(const InferJob& job, std::span<const DeviceProfile> devices, const StagePlan& plan);
+
+}  // namespace mangrove::infer

@@ -1,0 +1,124 @@
+#include "mangrove/infer/stage_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/infer/inference_job.h"
+
+namespace mangrove::infer {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// A machine of its own with a core to spare.
+DeviceProfile device(net::Rank rank, const std::vector<Seconds>& seconds) {
+  return {.rank = rank,
+          .name = "node-" + std::to_string(rank),
+          .host = "host-" + std::to_string(rank),
+          .cores = 4,
+          .operator_seconds = seconds};
+}
+
+/// small_graph on a device of this speed: conv+relu, pool, flatten, fc1+tanh, fc2.
+DeviceProfile device_of_speed(net::Rank rank, double speed) {
+  return device(rank, {0.04 / speed, 0, 0.02 / speed, 0, 0.03 / speed, 0, 0.03 / speed});
+}
+
+InferJob job_of(int stages, std::int64_t micro_batch = 1) {
+  InferJob job = small_job(30, stages);
+  job.set_micro_batch(micro_batch);
+  return job;
+}
+
+StagePlan planned(const std::vector<DeviceProfile>& devices, const InferJob& job) {
+  Result<StagePlan> plan = plan_stages(small_graph(), devices, job);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan.ok() ? *plan : StagePlan{};
+}
+
+TEST(PlanStages, CutsWhereLittleCrosses) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
+  for (DeviceProfile& one : devices) one.rate = 1e6;
+  // by time alone conv and relu would be the first stage, but their result takes 9.2 ms an image
+  const StagePlan plan = planned(devices, job_of(2, 8));
+  EXPECT_EQ(plan.stages[0].operators.front(), "conv");
+  EXPECT_TRUE(plan.stages[0].operators.back() == "pool" || plan.stages[0].operators.back() == "flatten");
+  EXPECT_EQ(plan.stages[0].bytes_per_image, 4 * 144);
+  EXPECT_EQ(plan.stages[1].bytes_per_image, 0);
+  EXPECT_NEAR(plan.stages[0].busy, 0.06, 1e-5);
+  EXPECT_NEAR(plan.latency, 0.12 + 8 * 4 * 144 / 1e6, 1e-4);
+  EXPECT_NEAR(plan.seconds(11), plan.latency + 10 * plan.period, 1e-12);
+}
+
+TEST(PlanStages, GivesUnequalDevicesWhatTheyCan) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 2)}, job_of(0));
+  ASSERT_EQ(plan.stages.size(), 2u);
+  EXPECT_NEAR(plan.period, 0.04, 1e-5);  // 0.04 s of work on the slow one, 0.08 s on the other: as fast as can be
+  for (const StagePlan::Stage& stage : plan.stages) EXPECT_NEAR(stage.busy, 0.04, 1e-5);
+}
+
+TEST(PlanStages, LeavesOutADeviceThatDoesNotHelp) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 0.001), device_of_speed(3, 1)}, job_of(0));
+  ASSERT_EQ(plan.stages.size(), 2u);
+  for (const StagePlan::Stage& stage : plan.stages) EXPECT_NE(stage.rank, 2);
+}
+
+TEST(PlanStages, UsesItAllTheSameWhereSoManyStagesAreAskedFor) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 0.001), device_of_speed(3, 1)}, job_of(3));
+  ASSERT_EQ(plan.stages.size(), 3u);
+  for (const StagePlan::Stage& stage : plan.stages) {
+    if (stage.rank == 2) {
+      EXPECT_EQ(stage.operators, Names{"flatten"});  // which takes no time
+    }
+  }
+}
+
+TEST(PlanStages, IsNoWorseThanOneDeviceWhereAllShareACore) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
+  for (DeviceProfile& one : devices) {
+    one.host = "one machine";
+    one.cores = 1;
+  }
+  EXPECT_EQ(planned(devices, job_of(0)).stages.size(), 1u);
+  const StagePlan forced = planned(devices, job_of(2));
+  EXPECT_NEAR(forced.period, 0.12, 1e-4);
+  EXPECT_EQ(forced.limited_by, "the cores that devices share");
+}
+
+TEST(PlanStages, CountsReadingWhereNoCoreIsThereForIt) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
+  for (DeviceProfile& one : devices) one.read_seconds = 0.04;
+  EXPECT_NEAR(planned(devices, job_of(2)).period, 0.06, 1e-4);  // beside computing
+  for (DeviceProfile& one : devices) one.cores = 0.2;
+  const StagePlan plan = planned(devices, job_of(2));
+  EXPECT_NEAR(plan.period, 0.08, 1e-4);
+  EXPECT_EQ(plan.stages[0].operators, (Names{"conv", "relu"}));
+}
+
+TEST(PlanStages, DoesNotPartAnActivationFromItsOperator) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 1), device_of_speed(3, 1),
+                                  device_of_speed(4, 1), device_of_speed(5, 1)},
+                                 job_of(5));
+  EXPECT_EQ(plan.stages[0].operators, (Names{"conv", "relu"}));
+  EXPECT_EQ(plan.stages[3].operators, (Names{"fc1", "tanh"}));
+}
+
+TEST(PlanStages, MoreStagesThanDevicesShareThem) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 1)}, job_of(5));
+  EXPECT_EQ(plan.stages.size(), 5u);
+  EXPECT_NEAR(plan.period, 0.07, 0.011);  // 0.06 each would be best
+}
+
+TEST(PlanStages, PlansForManyDevicesThatAllDiffer) {
+  std::vector<DeviceProfile> devices;
+  for (int rank = 1; rank <= 40; ++rank) devices.push_back(device_of_speed(rank, 1 + 0.001 * rank));
+  EXPECT_EQ(planned(devices, job_of(0)).stages.size(), 4u);  // no device more makes the convolution faster
+  EXPECT_EQ(planned(devices, job_of(5)).stages.size(), 5u);
+}
+
+TEST(PlanStages, RefusesTheProfileOfAnotherGraph) {
+  const std::vector<DeviceProfile> devices = {device(1, {1, 1})};
+  EXPECT_EQ(plan_stages(small_graph(), devices, job_of(1)).code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mangrove::infer

@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include "tests/infer/inference_job.h"
+
+#include "mangrove/graph/onnx.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr std::int64_t kSamples = 30;
+
+/// small_graph, all of whose outputs are `shift` higher, and with these classes. Its decisions are the same.
+std::string member(const std::string& classes, float shift = 0) {
+  GraphParts parts = small_graph().parts();
+  parts.metadata["mangrove.classes"] = classes;
+  Tensor bias = parts.initializers.at("b2").clone();
+  for (float& value : bias.as<float>()) value += shift;
+  parts.initializers["b2"] = bias;
+  return encode_onnx(*Graph::create(std::move(parts)));
+}
+
+const char* const kAll = R"(["0","1","2","3","4","5","6","7","8","9"])";
+
+InferJob ensemble_job(const std::string& strategy, const std::vector<std::string>& members) {
+  InferJob job = small_job(kSamples, 0);
+  job.clear_model();
+  job.set_strategy(strategy);
+  for (const std::string& bytes : members) job.add_members(bytes);
+  return job;
+}
+
+double accuracy_alone() {
+  return json_number(infer(small_job(kSamples, 1), 1).result(), "accuracy");
+}
+
+void expect_like_alone(const RoleWorld::Outcome& outcome, const std::string& where) {
+  ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
+  EXPECT_EQ(json_number(outcome.result(), "images"), kSamples) << where;
+  EXPECT_DOUBLE_EQ(json_number(outcome.result(), "accuracy"), accuracy_alone()) << where;
+  EXPECT_GT(json_number(outcome.result(), "macro_f1"), 0) << where;
+  EXPECT_GT(json_number(outcome.result(), "images_per_s"), 0) << where;
+}
+
+TEST(Single, AnswersAsThePipelineDoes) {
+  InferJob job = small_job(kSamples, 0);
+  job.set_strategy("single");
+  const RoleWorld::Outcome outcome = infer(job, 3);
+  expect_like_alone(outcome, "single");
+  EXPECT_NE(outcome.result().find(R"("node":"rank-)"), std::string::npos) << outcome.result();
+}
+
+TEST(Single, IsBegunAnewByAnotherNode) {
+  for (int k = 0; k < 16; ++k) {
+    RoleWorld world(3);
+    world.die({.rank = 1, .at_send = k});
+    InferJob job = small_job(kSamples, 0);
+    job.set_strategy("single");
+    expect_like_alone(infer(job, world), "message " + std::to_string(k));
+  }
+}
+
+TEST(Averaging, OfTheSameNetworkIsThatNetwork) {
+  for (const int nodes : {1, 2, 5})
+    expect_like_alone(infer(ensemble_job("averaging", {member(kAll), member(kAll, 3), member(kAll)}), nodes),
+                      std::to_string(nodes) + " nodes");
+}
+
+TEST(Ensemble, OfNetworksForTheirClassesDecidesAsOneForAll) {
+  const std::vector<std::string> members = {member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])"),
+                                            member(R"(["r","r","r","r","4","5","6","7","8","9"])")};
+  for (const int nodes : {1, 2, 3}) {
+    const RoleWorld::Outcome outcome = infer(ensemble_job("ensemble", members), nodes);
+    expect_like_alone(outcome, std::to_string(nodes) + " nodes");
+    const std::string result = outcome.result();
+    EXPECT_EQ(json_number(result, "one") + json_number(result, "none") + json_number(result, "several"), kSamples);
+  }
+}
+
+TEST(Ensemble, LosesNothingWithANode) {
+  const std::vector<std::string> members = {member(kAll), member(kAll), member(kAll)};
+  for (int k = 0; k < 6; ++k) {
+    RoleWorld world(3);
+    world.die({.rank = 2, .at_send = k});
+    expect_like_alone(infer(ensemble_job("ensemble", members), world), "message " + std::to_string(k));
+  }
+}
+
+TEST(Ensemble, LosesNothingWithAMessage) {
+  InferJob job = ensemble_job("ensemble", {member(kAll), member(kAll)});
+  job.set_answer_timeout_s(0.2);
+  for (int k = 0; k < 5; ++k) {
+    RoleWorld world(2);
+    int sent = 0;
+    world.world().set_loss([&](net::Rank, net::Rank, net::Tag) { return sent++ == k; });
+    expect_like_alone(infer(job, world), "message " + std::to_string(k));
+  }
+}
+
+TEST(Ensemble, RefusesClassesThatNoNetworkKnows) {
+  const std::string few = member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])");
+  for (const std::string strategy : {"ensemble", "averaging"}) {
+    const RoleWorld::Outcome outcome = infer(ensemble_job(strategy, {few}), 1);
+    EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
+    EXPECT_NE(outcome.leader.error().message.find("the class '4'"), std::string::npos)
+        << outcome.leader.error().message;
+  }
+  EXPECT_EQ(infer(ensemble_job("ensemble", {}), 1).leader.code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mangrove::infer
