@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""LeNet-5 on a cluster of nodes on this machine, training and inference, in turn. Started by run.sh, which builds and installs."""
+"""A cluster of emulated boards as one classifier of tomato leaves (PlantVillage). Started by run.sh."""
 import pathlib
 import sys
 import tempfile
@@ -8,45 +8,141 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
 
 AREA = "cluster"
+FIVE = pathlib.Path(__file__).resolve().parent / "five-boards.yaml"
+
+# The study's Table 1: seconds and share of right answers of one board, five binary classifiers and five stages.
+STUDY = {"single": (580, 0.92), "ensemble": (260, 0.97), "pipeline": (60, 0.95)}
+# Its cut of MobileNetV2 into 27, 27, 36, 53 and 14 layers lies before blocks 3, 6, 10 and 16.
+CUTS_OF_STUDY = "conv09,conv18,conv30,conv48"
+
+# As examples/tomato-transfer.yaml does it.
+TRANSFER = ["--freeze", "backbone", "--fine-tune-rate", 0.0003, "--batch", 16, "--optimizer", "adam", "--learning-rate", 0.003,
+            "--weight-decay", 0, "--schedule", "cosine", "--warmup-steps", 20, "--augment",
+            "flip,flip-vertical,normalise:0.5/0.5/0.5:0.5/0.5/0.5", "--sample-cache", "128MB"]
 
 
-def commands(program, folder):
-    """The same 235 steps of 256 samples by four workers and by one; then the trained network on three nodes."""
-    common = ["--data", "mnist", "--data-fallback", "glyphs", "--json", "--quiet"]
-    train = [program, "train", "--model", "lenet", "--epochs", "1", *common]
-    model = pathlib.Path(folder) / "four" / "model.onnx"
-    return {
-        "four": [*train, "--local", "4", "--batch", "64", "--run-dir", model.parent],
-        "one": [*train, "--local", "1", "--batch", "256", "--run-dir", pathlib.Path(folder) / "one"],
-        "infer": [program, "infer", "--model", model, "--stages", "3", "--local", "3", *common,
-                  "--run-dir", pathlib.Path(folder) / "infer"],
-    }
+def train(args, name, data, *flags):
+    """The network of that name in the models' folder, trained unless it is there."""
+    model = args.models / ("quick" if args.quick else "full") / name / "model.onnx"
+    if not model.exists():
+        fig.run_json([args.program, "train", "--data", data, "--init-from", args.backbone, *TRANSFER, *flags, "--run-dir", model.parent,
+                      "--local", 2, "--json", "--quiet"], timeout=7200)
+    return model
 
 
-def measure(program, rounds):
+def networks(args):
+    """The network for all classes, and five for two classes each."""
+    quick = ("--head-epochs", 1, "--epochs", 2)
+    whole = train(args, "whole", args.data, *(quick if args.quick else ("--head-epochs", 5, "--epochs", 15)))
+    names = fig.run_json([args.program, "data", "info", args.data, "--json"])["classes"]
+    pairs = [names[i:i + 2] for i in range(0, len(names), 2)]
+    members = [train(args, f"member-{i}", f"{args.data},classes={';'.join(pair)}", "--loss", "binary_cross_entropy",
+                     *(quick if args.quick else ("--head-epochs", 5, "--epochs", 8))) for i, pair in enumerate(pairs)]
+    return whole, members
+
+
+def infer(args, testbed, *flags):
     with tempfile.TemporaryDirectory() as folder:
-        runs = fig.in_turn(commands(program, folder), rounds)
-    four, one, infer = runs["four"], runs["one"], runs["infer"]
-    four_speed, one_speed = fig.column(four, "images_per_s"), fig.column(one, "images_per_s")
-    speed, single = fig.column(infer, "images_per_s"), fig.column(infer, "single_images_per_s")
-    data = four[0]["data"]
+        return fig.run_json([args.program, "infer", "--data", args.data, "--testbed", testbed, "--micro-batch", args.micro_batch, "--run-dir",
+                             pathlib.Path(folder) / "run", "--json", "--quiet", *flags], timeout=3600)
+
+
+def measure_table(args):
+    """One board, an ensemble and a pipeline, beside the study's Table 1."""
+    whole, members = networks(args)
+    rounds = 1 if args.quick else 3
+    runs = {"single": ["--strategy", "single", "--model", whole],
+            "ensemble": ["--strategy", "ensemble", "--models", ",".join(map(str, members))],
+            "pipeline": ["--model", whole, "--stages", 5],
+            "study's_cut": ["--model", whole, "--cuts", CUTS_OF_STUDY]}
+    found = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, flags in runs.items():
+            found[name].append(infer(args, FIVE, *flags))
+    single = fig.column(found["single"], "images_per_s")
+    figures = []
+    for name, results in found.items():
+        seconds, accuracy = STUDY.get(name, STUDY["pipeline"])
+        is_pipeline = name == "pipeline"
+        figures += [
+            fig.figure(f"{name}_seconds", fig.column(results, "seconds"), "s", better="lower", peer="the study's boards", peer_values=[seconds]),
+            fig.figure(f"{name}_accuracy", fig.column(results, "accuracy"), "share", goal=0.95 if is_pipeline else None,
+                       peer="the study", peer_values=[accuracy]),
+            fig.figure(f"{name}_macro_f1", fig.column(results, "macro_f1"), "share", goal=0.94 if is_pipeline else None),
+            fig.figure(f"{name}_speedup", fig.ratios(fig.column(results, "images_per_s"), single), "times",
+                       goal=4.6 if is_pipeline else None, peer="one board, same round", peer_values=[1])]
+        if "stages" in results[0]:
+            figures += of_stages(name, results)
+    return figures
+
+
+def of_stages(name, results):
+    """What the stages of a pipeline did: how evenly, how well predicted, and whether the answers are the unsplit network's."""
+    used = [[stage["utilisation"] for stage in result["stages"]] for result in results]
     return [
-        fig.figure(f"accuracy_after_one_epoch_{data}", fig.column(four, "accuracy"), "share", goal=0.98),
-        fig.figure("train_four_nodes_images_per_s", four_speed, "images/s", peer="one node", peer_values=one_speed),
-        fig.figure("train_four_nodes_over_one", fig.ratios(four_speed, one_speed), "times"),
-        fig.figure("train_seconds", fig.column(four, "train_seconds"), "s", better="lower"),
-        fig.figure("pipeline_images_per_s", speed, "images/s", peer="one node", peer_values=single),
-        fig.figure("pipeline_over_one_node", fig.ratios(speed, single), "times"),
-        fig.figure("pipeline_measured_over_predicted", fig.ratios(speed, fig.column(infer, "predicted_images_per_s")), "times"),
-        fig.figure("pipeline_agreement", fig.column(infer, "agreement"), "share", goal=1),
+        fig.figure(f"{name}_agreement", fig.column(results, "agreement"), "share", goal=1, peer="the unsplit network", peer_values=[1]),
+        fig.figure(f"{name}_utilisation_spread", [max(each) - min(each) for each in used], "of 1", better="lower",
+                   goal=0.1 if name == "pipeline" else None),
+        fig.figure(f"{name}_utilisation_mean", [sum(each) / len(each) for each in used], "of 1"),
+        fig.figure(f"{name}_predicted", fig.ratios(fig.column(results, "predicted_images_per_s"), fig.column(results, "images_per_s")),
+                   "of measured"),
     ]
 
 
+def boards(folder, shares, rate="100mbit"):
+    """A file of one emulated board for each share of a core."""
+    path = pathlib.Path(folder) / "boards.yaml"
+    path.write_text("".join(f"b{i}: {{cpu: {share}, memory: 1GB, rate: {rate}}}\n" for i, share in enumerate(shares)))
+    return path
+
+
+def measure_unequal(args):
+    """Boards of 1x, 1x, 2x and 4x: the pipeline beside the sum of what each does alone."""
+    whole, _ = networks(args)
+    shares, ratios, predicted = (0.15, 0.15, 0.3, 0.6), [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(1 if args.quick else 3):
+            alone = {share: infer(args, boards(folder, [share]), "--strategy", "single", "--model", whole)["images_per_s"] for share in set(shares)}
+            run = infer(args, boards(folder, shares), "--model", whole)
+            ratios.append(run["images_per_s"] / sum(alone[share] for share in shares))
+            predicted.append(run["predicted_images_per_s"] / run["images_per_s"])
+    return [fig.figure("unequal_of_the_sum", ratios, "of 1", goal=0.9, peer="sum of the boards alone", peer_values=[1]),
+            fig.figure("unequal_predicted", predicted, "of measured")]
+
+
+# Shares of a core, rate of the links, images in a micro-batch, further flags.
+CONFIGURATIONS = [
+    ((0.2,) * 2, "100mbit", 4), ((0.2,) * 3, "100mbit", 4), ((0.2,) * 4, "100mbit", 4), ((0.2,) * 5, "100mbit", 4),
+    ((0.2,) * 5, "100mbit", 1), ((0.2,) * 5, "100mbit", 16), ((0.2,) * 3, "10mbit", 4), ((0.1, 0.2), "100mbit", 4),
+    ((0.1, 0.2, 0.4), "100mbit", 4), ((0.15, 0.15, 0.3, 0.6), "20mbit", 4)]
+
+
+def measure_prediction(args):
+    """How far the predicted throughput is off, over ten clusters."""
+    whole, _ = networks(args)
+    figures, errors = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for shares, rate, micro_batch in CONFIGURATIONS[:3] if args.quick else CONFIGURATIONS:
+            args.micro_batch = micro_batch
+            run = infer(args, boards(folder, shares, rate), "--model", whole)
+            error = 100 * abs(run["predicted_images_per_s"] / run["images_per_s"] - 1)
+            errors.append(error)
+            name = "_".join(f"{share:g}" for share in shares)
+            figures.append(fig.figure(f"error_{name}_at_{rate}_batch_{micro_batch}", [error], "%", goal=10, better="lower"))
+    return figures + [fig.figure("error_of_all", errors, "%", goal=10, better="lower")]
+
+
+PARTS = {"table": measure_table, "unequal": measure_unequal, "prediction": measure_prediction}
+
+
 def main():
-    parser = fig.arguments(AREA, __doc__)
-    parser.add_argument("program", help="mangrove")
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
+    parser.add_argument("--backbone", type=pathlib.Path, required=True, help="ONNX file of a MobileNetV2 trained on ImageNet")
+    parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "cluster", help="where trained networks are kept")
+    parser.add_argument("--data", default="plantvillage-tomato/", help="a data set with ten classes")
+    parser.add_argument("--micro-batch", type=int, default=4)
     args = parser.parse_args()
-    fig.publish(AREA, args.quick, measure(args.program, 1 if args.quick else 5), args.out)
+    fig.publish_parts(AREA, args, PARTS)
 
 
 main()

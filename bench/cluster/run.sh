@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The main job on this machine: LeNet-5 trained by four nodes beside one, and served as a pipeline of three stages beside one node.
-# On MNIST where it is there or can be downloaded, else on glyphs.
+# The study of a cluster of boards as one classifier, on emulated ones: one board, an ensemble and a pipeline of five stages classify
+# tomato leaves; a pipeline of unequal boards; predicted speeds beside measured ones. Boards need root. Networks are trained first
+# (transfer learning) and kept in FOLDER.
 #
-#   bench/cluster/run.sh [--quick] [--out FILE]      # default bench/results/cluster.json
+#   bench/cluster/run.sh --backbone mobilenetv2-1.0-224.onnx [--models FOLDER] [--only PART] [--quick] [--out FILE]
+#   PART: table, unequal or prediction; default bench/results/cluster.json
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 "$root/bench/cluster/measure.py" --help ;; esac
 "$root/scripts/install-packages.sh" build bench
 "$root/scripts/build.sh" release mangrove
 exec /usr/bin/python3 "$root/bench/cluster/measure.py" "$root/build/release/bin/mangrove" "$@"
