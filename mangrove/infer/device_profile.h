@@ -20,6 +20,7 @@ struct DeviceProfile {
   BytesPerSecond rate = 0;                     // of its link; 0: not measured
   Seconds round_trip = 0;                      // to a neighbour
   Seconds byte_seconds = 0;                    // that its processor needs for a byte sent or received
+  Seconds message_seconds = 0;                 // and for a message
 
   /// The whole network on it.
   Seconds single_seconds() const {

@@ -10,7 +10,8 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr std::uint32_t kSmall = 4;         // probes for the round trip
+constexpr std::uint32_t kFirst = 2;         // probes, which may have to connect
+constexpr std::uint32_t kSmall = 6;         // probes for the round trip, with those
 constexpr std::size_t kSmallest = 1 << 15;  // bytes of the first one for the rate, then four times as many
 constexpr std::uint32_t kLarge = 4;         // at most
 constexpr Seconds kTooShort = 20e-6;        // to be measured
@@ -35,13 +36,16 @@ void LinkProbe::send_next() {
   Probe probe;
   probe.set_request(request_);
   probe.set_number(number_);
-  if (number_ == kSmall) {
+  if (number_ == kSmall) message_seconds_ = std::max(0.0, process_cpu_time() - cpu_began_) / messages_;
+  if (number_ == kFirst || number_ == kSmall) {
     cpu_began_ = process_cpu_time();
+    messages_ = 0;
     bytes_ = 0;
   }
   std::string payload = net::begin_payload(probe.SerializeAsString(), bytes_of(number_));
   payload.resize(payload.size() + bytes_of(number_), 'p');
   bytes_ += payload.size();
+  ++messages_;
   sent_at_ = clock_.now();
   endpoint_.send(peer_, kProbeTag, std::move(payload));
 }
@@ -55,6 +59,7 @@ std::optional<Link> LinkProbe::take(const net::Message& message) {
   }
   if (!probe.is_answer()) {
     bytes_ += message.payload.size();
+    messages_ += 2;  // with the answer
     probe.set_is_answer(true);
     endpoint_.send(message.from, kProbeTag, net::begin_payload(probe.SerializeAsString(), 0));
     return {};
@@ -66,6 +71,7 @@ std::optional<Link> LinkProbe::take(const net::Message& message) {
 
 std::optional<Link> LinkProbe::take_answer() {
   const Seconds taken = clock_.now() - sent_at_;
+  ++messages_;
   if (number_ < kSmall) round_trip_ = std::min(round_trip_, taken);
   const bool is_last = number_ >= kSmall && (taken >= kLongEnough || number_ + 1 == kSmall + kLarge);
   if (!is_last) {
@@ -79,8 +85,9 @@ std::optional<Link> LinkProbe::take_answer() {
   link.set_round_trip(round_trip_);
   const Seconds sending = taken - round_trip_;
   link.set_rate(sending > kTooShort ? static_cast<double>(bytes_of(number_)) / sending : 0);
-  const Seconds cpu = std::max(0.0, process_cpu_time() - cpu_began_);
-  link.set_byte_seconds(cpu / static_cast<double>(bytes_));
+  link.set_message_seconds(message_seconds_);
+  const Seconds cpu = process_cpu_time() - cpu_began_ - message_seconds_ * messages_;
+  link.set_byte_seconds(std::max(0.0, cpu) / static_cast<double>(bytes_));
   return link;
 }
 

@@ -11,7 +11,8 @@
 namespace mangrove::infer {
 
 /// Measures the link of this node to another one, and answers others that do so. First some small messages, whose
-/// quickest answer tells the round trip; then ever larger ones, until one takes kLongEnough, for the rate.
+/// quickest answer tells the round trip; then ever larger ones, until one takes kLongEnough, for the rate. What the
+/// process computes meanwhile is what messages and their bytes cost it.
 /// threads: one at a time.
 class LinkProbe {
  public:
@@ -22,7 +23,7 @@ class LinkProbe {
   /// Of a message with kProbeTag. Returns the result when the last one is answered.
   std::optional<Link> take(const net::Message& message);
 
-  static constexpr Seconds kLongEnough = 0.05;
+  static constexpr Seconds kLongEnough = 0.1;
 
  private:
   void send_next();
@@ -36,8 +37,10 @@ class LinkProbe {
   std::uint32_t number_ = 0;  // of the probe that is not answered yet
   Instant sent_at_;
   Seconds round_trip_ = 0;
-  Seconds cpu_began_ = 0;  // with the larger ones
-  std::size_t bytes_ = 0;  // of larger ones, sent or received since
+  Seconds cpu_began_ = 0;  // with the small ones, or the larger ones
+  Seconds message_seconds_ = 0;
+  int messages_ = 0;       // sent or received since
+  std::size_t bytes_ = 0;  // of these
 };
 
 }  // namespace mangrove::infer

@@ -117,9 +117,11 @@ class Measuring {
   }
 
   bool take_link(net::Rank from, net::Rank to, const Link& link) {
-    if (!std::isfinite(link.rate()) || link.rate() < 0 || !is_time(link.round_trip()) || !is_time(link.byte_seconds()))
+    if (!std::isfinite(link.rate()) || link.rate() < 0 || !is_time(link.round_trip()) ||
+        !is_time(link.byte_seconds()) || !is_time(link.message_seconds()))
       return false;
     profiles_[from].byte_seconds = link.byte_seconds();
+    profiles_[from].message_seconds = link.message_seconds();
     for (const net::Rank end : {from, to}) {
       DeviceProfile& profile = profiles_[end];
       const bool is_first = measured_[end]++ == 0;

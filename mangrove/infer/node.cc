@@ -252,6 +252,7 @@ void NodeRole::take_probe(const net::Message& message) {
   std::optional<Link> link = link_.take(message);
   if (!link) return;
   link->set_byte_seconds(link->byte_seconds() * slowdown_);
+  link->set_message_seconds(link->message_seconds() * slowdown_);
   FromNode result;
   *result.mutable_link() = std::move(*link);
   send(std::move(result));

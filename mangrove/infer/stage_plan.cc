@@ -14,6 +14,8 @@
 namespace mangrove::infer {
 namespace {
 
+constexpr double kMessages = 2;  // of a stage for each micro-batch: what it gets and what it sends
+
 /// With every stage of a cut that is given as one layer.
 plan::GraphLayers merged(const plan::GraphLayers& fine, const std::vector<std::size_t>& group, std::size_t groups) {
   plan::GraphLayers coarse;
@@ -123,6 +125,7 @@ class Planning {
     }
     const bool beside = profile.reads_beside();
     if (!beside) device.seconds.front() += profile.read_seconds;
+    if (!beside) device.overhead = kMessages * profile.message_seconds;
     device.handling = 1 / (1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds));
     return device;
   }
@@ -138,6 +141,7 @@ class Planning {
       if (device.rate > 0) mean.rate = mean.rate > 0 ? std::min(mean.rate, device.rate) : device.rate;
       mean.delay = std::max(mean.delay, device.delay);
       mean.handling = std::min(mean.handling, device.handling);
+      mean.overhead = std::max(mean.overhead, device.overhead);
     }
     for (plan::Device& device : devices) {
       mean.name = device.name;
@@ -182,7 +186,7 @@ class Planning {
       if (!holder.reads_beside()) continue;
       if (s == 0) loads.push_back({holder.read_seconds, beside--, host->second, 1});
       const auto bytes = static_cast<double>(stage.received + stage.sent);
-      loads.push_back({holder.byte_seconds * bytes, beside--, host->second, 1});
+      loads.push_back({holder.byte_seconds * bytes + kMessages * holder.message_seconds, beside--, host->second, 1});
     }
     return plan::predict_pipeline(loads, cores, 1).period;
   }

@@ -7,7 +7,7 @@ bool are_alike(const Problem& problem, std::size_t a, std::size_t b) {
   const Device& x = problem.devices[a];
   const Device& y = problem.devices[b];
   if (x.memory != y.memory || x.reserved != y.reserved || x.rate != y.rate || x.delay != y.delay ||
-      x.handling != y.handling || x.watts != y.watts || x.seconds != y.seconds)
+      x.handling != y.handling || x.watts != y.watts || x.overhead != y.overhead || x.seconds != y.seconds)
     return false;
   for (std::size_t other = 0; other < problem.devices.size(); ++other)
     if (other != a && other != b && !(problem.way(a, other) == problem.way(b, other))) return false;

@@ -37,7 +37,8 @@ Status check_device(const Device& device, std::size_t layers, Objective objectiv
   if (!std::ranges::all_of(device.seconds, is_time))
     return make_error(Code::invalid_argument, "a layer's time is negative, above 1e9 s or not a number");
   const bool good = is_memory(device.memory) && is_memory(device.reserved) && is_rate(device.rate) &&
-                    is_time(device.delay) && is_rate(device.handling) && is_amount(device.watts);
+                    is_time(device.delay) && is_rate(device.handling) && is_amount(device.watts) &&
+                    is_time(device.overhead);
   if (!good) return make_error(Code::invalid_argument, "a figure is negative, beyond all bounds or not a number");
   if (objective == Objective::energy && device.watts == 0)
     return make_error(Code::invalid_argument, "no watts: energy cannot be planned without");

@@ -20,6 +20,7 @@ struct Device {
   Seconds delay = 0;                  // of its link, one way
   BytesPerSecond handling = 0;  // at which its processor packs and unpacks what crosses a cut; 0: that takes no time
   double watts = 0;             // that computing adds to what it takes anyway
+  Seconds overhead = 0;         // of its processor for a micro-batch, whatever it computes: messages
 };
 
 /// What a way between two devices does besides their links.

@@ -23,10 +23,11 @@ inline double crossings(bool training) {
   return training ? 2 : 1;
 }
 
-/// Computing, packing and unpacking of one micro-batch.
+/// Computing, packing and unpacking of one micro-batch, and what it costs at all.
 inline Seconds busy_seconds(const StageLoad& load, const Device& device, bool training) {
-  if (device.handling == 0) return load.seconds;
-  return load.seconds + crossings(training) * static_cast<double>(load.received + load.sent) / device.handling;
+  const Seconds seconds = load.seconds + device.overhead;
+  if (device.handling == 0) return seconds;
+  return seconds + crossings(training) * static_cast<double>(load.received + load.sent) / device.handling;
 }
 
 /// Between two micro-batches that one device of the stage is done with: computing, receiving and sending overlap. In

@@ -94,6 +94,15 @@ TEST(PlanStages, CountsReadingWhereNoCoreIsThereForIt) {
   EXPECT_EQ(plan.stages[0].operators, (Names{"conv", "relu"}));
 }
 
+TEST(PlanStages, CountsMessagesWhereNoCoreIsThereForThem) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
+  for (DeviceProfile& one : devices) {
+    one.cores = 0.2;
+    one.message_seconds = 0.01;
+  }
+  EXPECT_NEAR(planned(devices, job_of(2)).period, 0.08, 1e-4);
+}
+
 TEST(PlanStages, DoesNotPartAnActivationFromItsOperator) {
   const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 1), device_of_speed(3, 1),
                                   device_of_speed(4, 1), device_of_speed(5, 1)},
