@@ -106,7 +106,7 @@ struct Pass {
 
 struct Execution::Impl {
   std::byte* at(const BufferRef& place) const {
-    const Region& region = place.region == BufferRef::Region::arena ? arena : parameters;
+    const Region& region = place.region == BufferRef::Region::arena ? arena : *parameters;
     return region.memory + place.offset;
   }
 
@@ -159,8 +159,10 @@ struct Execution::Impl {
     return pass;
   }
 
-  Region arena, parameters;
+  Region arena;
+  std::shared_ptr<Region> parameters = std::make_shared<Region>();  // perhaps others' too
   bool has_run = false;
+  RandomState random = {};  // of the last forward pass
   Pass forward, backward;
 };
 
@@ -199,17 +201,13 @@ Execution::Execution(std::shared_ptr<const Program> program, int threads)
     : program_(std::move(program)), threads_(threads), impl_(std::make_unique<Impl>()) {}
 Execution::~Execution() = default;
 
-Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, int threads) {
-  MG_CHECK(threads >= 1);
-  std::unique_ptr<Execution> execution(new Execution(std::move(program), threads));
-  const Program& made = *execution->program_;
-  Impl& impl = *execution->impl_;
-  const std::string needs =
-      "graph '" + made.graph().name() + "' needs " + format_bytes(made.memory().total()) + " of memory";
-  MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
-  MG_RETURN_IF_ERROR(impl.parameters.allocate(made.parameter_bytes()).context(needs));
-  impl.parameters.prefer_large_pages(made.parameter_bytes());
-  take_pages({impl.parameters.memory, static_cast<std::size_t>(made.parameter_bytes())});  // all is going to be used
+/// Memory for the program's parameters, with its initializers in it.
+Status Execution::allocate_parameters() {
+  const Program& made = *program_;
+  Region& region = *impl_->parameters;
+  MG_RETURN_IF_ERROR(region.allocate(made.parameter_bytes()));
+  region.prefer_large_pages(made.parameter_bytes());
+  take_pages({region.memory, static_cast<std::size_t>(made.parameter_bytes())});  // all is going to be used
   std::set<std::string> to_come;  // zeros now, as is what was allocated: reading them would only take up memory
   if (!made.graph().has_weights()) {
     for (std::string& name : made.graph().parameters()) to_come.insert(std::move(name));
@@ -217,8 +215,34 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   for (const auto& [name, tensor] : made.graph().initializers()) {
     const auto placed = made.placed_values().find(name);
     if (placed == made.placed_values().end() || to_come.contains(name)) continue;  // no step reads it, or later
-    copy_laid_out(placed->second.from_plain.get(), tensor.data(), impl.at(placed->second.value),
+    copy_laid_out(placed->second.from_plain.get(), tensor.data(), impl_->at(placed->second.value),
                   static_cast<std::size_t>(tensor.bytes()));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, int threads) {
+  return create(std::move(program), threads, nullptr);
+}
+
+Result<std::unique_ptr<Execution>> Execution::create_sharing(const Execution& other) {
+  return create(other.program_, other.threads_, &other);
+}
+
+/// With the parameters of this one; null: with its own.
+Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Program> program, int threads,
+                                                     const Execution* other) {
+  MG_CHECK(threads >= 1);
+  std::unique_ptr<Execution> execution(new Execution(std::move(program), threads));
+  const Program& made = *execution->program_;
+  Impl& impl = *execution->impl_;
+  const std::string needs =
+      "graph '" + made.graph().name() + "' needs " + format_bytes(made.memory().total()) + " of memory";
+  MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
+  if (other != nullptr) {
+    impl.parameters = other->impl_->parameters;
+  } else {
+    MG_RETURN_IF_ERROR(execution->allocate_parameters().context(needs));
   }
   impl.forward = impl.bind(made.forward_steps());
   impl.backward = impl.bind(made.backward_steps());
@@ -234,13 +258,17 @@ void Execution::forward() {
   // not before, when who made this may still hold the weights that it is made from
   if (!std::exchange(impl_->has_run, true))
     take_pages({impl_->arena.memory, static_cast<std::size_t>(program_->arena_bytes())});
-  if (RandomState* state = impl_->random_state(*program_)) ++state->run;
+  if (RandomState* state = impl_->random_state(*program_)) {
+    ++state->run;
+    impl_->random = *state;
+  }
   program_->backend().prepare_thread(threads_);
   impl_->forward.run();
 }
 
 void Execution::backward(const std::function<void(std::size_t)>& ready) {
   MG_CHECK(program_->options().mode == Mode::training);
+  if (RandomState* state = impl_->random_state(*program_)) *state = impl_->random;
   program_->backend().prepare_thread(threads_);
   for (const Pass::Group& group : impl_->backward.groups) {
     group.run();

@@ -31,6 +31,10 @@ class Execution {
   /// threads: kernel threads used by forward() and backward(), set by the calling thread each time.
   /// errors: resource_exhausted (the message says how much memory is needed).
   static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program, int threads = 1);
+  /// Another one of the same program, with the same parameters, gradients and states in the same memory; inputs,
+  /// activations and outputs are its own. So several samples, or micro-batches, can be between forward() and backward()
+  /// at once. threads: one at a time for all that share. errors: those of create.
+  static Result<std::unique_ptr<Execution>> create_sharing(const Execution& other);
   ~Execution();
 
   const Program& program() const { return *program_; }
@@ -47,6 +51,13 @@ class Execution {
   /// Where backward() reads the derivative of the loss with respect to an output; write it before backward().
   template <class T>
   std::span<T> output_gradient(const std::string& name) {
+    return typed<T>(name, true);
+  }
+  /// With CompileOptions::input_gradients, where backward() leaves the derivative with respect to an input; empty where
+  /// nothing that an output depends on differentiably reads it.
+  template <class T>
+  std::span<const T> input_gradient(const std::string& name) {
+    if (!program_->placed_values().at(name).has_gradient) return {};
     return typed<T>(name, true);
   }
   Status set_input(const std::string& name, const Tensor& value);
@@ -94,6 +105,9 @@ class Execution {
 
  private:
   Execution(std::shared_ptr<const Program> program, int threads);
+  static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program, int threads,
+                                                   const Execution* other);
+  Status allocate_parameters();
   template <class T>
   std::span<T> typed(const std::string& name, bool gradient);
   struct Region;  // aligned memory
