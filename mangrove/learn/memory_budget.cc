@@ -37,11 +37,15 @@ Error too_little(const Graph& graph, const CompileOptions& options, const Memory
 
 }  // namespace
 
+Bytes memory_left(const MemoryBudget& budget) {
+  return limit_of(budget) - budget.reserved - held(budget);
+}
+
 Result<ProcessPlan> plan_process(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget,
                                  std::int64_t micro_batch) {
   // Planning compiles, and compiled kernels take memory: what is left is known only afterwards.
   constexpr int kTries = 3;
-  Bytes for_program = limit_of(budget) - budget.reserved - held(budget);
+  Bytes for_program = memory_left(budget);
   for (int attempt = 0;; ++attempt) {
     auto plan = plan_training(graph, options, for_program, micro_batch);
     if (!plan.ok() && plan.code() == Code::resource_exhausted) {

@@ -14,6 +14,9 @@ struct MemoryBudget {
   std::optional<Bytes> resident = {};  // what it holds now; nothing: as measured
 };
 
+/// What the budget leaves for a program now; below 0 where it is used up.
+Bytes memory_left(const MemoryBudget& budget);
+
 /// A training plan, and what the process comes to with it.
 struct ProcessPlan {
   TrainingPlan training;
