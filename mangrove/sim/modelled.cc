@@ -16,6 +16,7 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/pipeline_settings.h"
 #include "mangrove/train/push.h"
 #include "mangrove/train/tags.h"
 #include "mangrove/train/workbench.h"
@@ -71,6 +72,9 @@ Error not_modelled(const std::string& key) {
 
 Status check(const cluster::Job& job) {
   if (!job.has_train()) return make_error(Code::invalid_argument, "only training can be modelled");
+  if (train::is_pipeline(job.train()))
+    return make_error(Code::unimplemented, "strategy: the stages of '" + job.train().strategy() +
+                                               "' cannot be modelled yet; use --compute real");
   if (job.train().patience() > 0) return not_modelled("patience");
   if (train::is_auto(job.train())) return not_modelled("codec 'auto'");
   if (job.train().codec_warmup() > 0) return not_modelled("codec_warmup");

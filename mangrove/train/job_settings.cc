@@ -12,6 +12,7 @@
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/frozen.h"
 #include "mangrove/train/neighbours.h"
+#include "mangrove/train/pipeline_settings.h"
 #include "mangrove/train/push.h"
 #include "mangrove/train/reduction.h"
 #include "mangrove/train/shard_fetcher.h"
@@ -112,8 +113,8 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(check_frozen(job));
-  MG_RETURN_IF_ERROR(recipe_of(job));
-  return {};
+  MG_TRY(const Recipe recipe, recipe_of(job));
+  return check_pipeline(job, recipe);
 }
 
 Seconds step_timeout(const TrainJob& job) {
@@ -196,6 +197,11 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   if (!is_plain(job.codec_pull())) add("codec_pull", job.codec_pull());
   if (job.codec_warmup() > 0) add("codec_warmup", std::to_string(job.codec_warmup()));
   if (job.strategy() == "gossip") add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
+  if (is_pipeline(job)) {
+    add("local_steps", std::to_string(local_steps(job)));
+    add("micro_batches", std::to_string(job.micro_batches()));
+    if (job.ahead() > 0) add("ahead", std::to_string(job.ahead()));
+  }
   if (steps_locally(job)) {
     add("local_steps", std::to_string(local_steps(job)));
     add("split", job.split().empty() ? "iid" : job.split());

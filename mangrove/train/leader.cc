@@ -216,11 +216,15 @@ Result<std::optional<Workers::Answered>> Leader::take_news() {
   MG_TRY(Workers::News news, workers_.next());
   if (auto* answered = std::get_if<Workers::Answered>(&news)) return std::optional(std::move(*answered));
   if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
-    if (work_.holds(dropped->rank))
-      reports_.work_reassigned(dropped->rank, dropped->reason, work_.give_back(dropped->rank), step_);
+    drop(*dropped);
     disown_lost();
   }
   return std::optional<Workers::Answered>();
+}
+
+void Leader::drop(const Workers::Dropped& dropped) {
+  if (work_.holds(dropped.rank))
+    reports_.work_reassigned(dropped.rank, dropped.reason, work_.give_back(dropped.rank), step_);
 }
 
 Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
@@ -236,7 +240,7 @@ Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const
   return {};
 }
 
-Status Leader::count_in(std::span<const Workers::Answered> answers) {
+Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t steps) {
   learn::BatchStats stats;
   for (const Workers::Answered& answered : answers) {
     const Answer& answer = answered.answer;
@@ -253,7 +257,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers) {
   epoch_stats_ += stats;
   recent_ += stats;
   samples_ += taken * passes();
-  ++step_;
+  step_ += steps;
   watch_speed();
   return {};
 }
@@ -318,9 +322,13 @@ Result<Evaluation> Leader::evaluate(bool validation) {
                             .classes = data_.classes_size(),
                             .batch = job_.batch(),
                             .version = step_};
-  Result<Evaluation> evaluation = evaluate_on_workers(context_, workers_, reports_, task, master_->evaluated());
+  Result<Evaluation> evaluation = classify(task);
   if (!evaluation.ok() && context_.stop.stop_requested()) return stopped().error();
   return evaluation;
+}
+
+Result<Evaluation> Leader::classify(const EvaluationTask& task) {
+  return evaluate_on_workers(context_, workers_, reports_, task, master_->evaluated());
 }
 
 /// As ONNX.

@@ -41,6 +41,12 @@ class Leader {
   virtual std::int64_t epochs_at_once() const { return 1; }
   /// Brings the master's values up to date, where updates are not made by it. errors: those of Workers::next.
   virtual Status collect() { return {}; }
+  /// Classifies the samples of the task with the master's values. errors: as next_answer().
+  virtual Result<Evaluation> classify(const EvaluationTask& task);
+  /// A worker with work will not answer it: its samples are for others.
+  virtual void drop(const Workers::Dropped& dropped);
+  /// Whether what one worker computes says how fast it would be alone: where each has the whole network.
+  virtual bool can_be_advised() const { return true; }
   /// Learning rate of the update where the schedule says so.
   virtual float master_rate(float scheduled) const { return scheduled; }
   /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
@@ -75,9 +81,9 @@ class Leader {
   Result<std::optional<Workers::Answered>> take_news();
   /// The same. errors: besides, cancelled: the job is asked to stop, and a checkpoint was saved.
   Result<std::optional<Workers::Answered>> next_answer();
-  /// Counts the samples of these answers, and a step. errors: out_of_range: the loss is no number any more; nothing is
-  /// changed then.
-  Status count_in(std::span<const Workers::Answered> answers);
+  /// Counts the samples of these answers, and so many steps. errors: out_of_range: the loss is no number any more;
+  /// nothing is changed then.
+  Status count_in(std::span<const Workers::Answered> answers, std::int64_t steps = 1);
   /// The same, and one update with these answers, by rank; rate: times the scheduled learning rate.
   Status apply(std::span<const Workers::Answered> answers, float rate = 1);
   /// The same, with the answers' gradients as they were put together elsewhere.

@@ -37,8 +37,9 @@ void Leader::watch_speed() {
   if (known && known->boards == 1) reports_.advice(*known);
 }
 
-/// By what was measured so far; nothing for one worker.
+/// By what was measured so far; nothing for one worker, or where that says nothing.
 std::optional<Advice> Leader::advice() const {
+  if (!can_be_advised()) return std::nullopt;
   std::optional<Speed> speed = meter_.speed();
   if (!speed) return std::nullopt;
   speed->batch = job_.batch();

@@ -72,6 +72,14 @@ void PartExchange::refuse(net::Rank from, std::uint32_t stream) {
   next_received_[{from, stream}] = kRefused;
 }
 
+void PartExchange::describe_waiting(net::Rank from, Waiting& waiting) const {
+  waiting.set_rank(from);
+  const auto received = received_.find(from);
+  waiting.set_received(received == received_.end() ? 0 : received->second);
+  for (const auto& [rank, parts] : received_) waiting.set_progress(waiting.progress() + parts);
+  for (const auto& [rank, parts] : sent_) (*waiting.mutable_sent())[rank] = parts;
+}
+
 Result<bool> PartExchange::wait(const net::RankSet& from, Deadline deadline) {
   net::RankSet ranks = from;
   ranks.push_back(0);

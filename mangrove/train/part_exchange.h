@@ -48,9 +48,8 @@ class PartExchange {
   /// gone).
   Result<bool> wait(const net::RankSet& from, Deadline deadline);
 
-  /// Parts of this exchange so far, by rank.
-  const std::map<net::Rank, std::uint32_t>& sent() const { return sent_; }
-  const std::map<net::Rank, std::uint32_t>& received() const { return received_; }
+  /// How far this exchange has come, for the leader, when nothing has come from this rank for a while.
+  void describe_waiting(net::Rank from, Waiting& waiting) const;
   /// All that was ever sent.
   const Exchanged& exchanged() const { return exchanged_; }
 

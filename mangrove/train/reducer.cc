@@ -224,12 +224,7 @@ Status Reducer::take_parts(Deadline deadline) {
 void Reducer::tell_leader(net::Rank waiting_for) {
   Answer answer;
   answer.set_round(round_);
-  Waiting& waiting = *answer.mutable_waiting();
-  waiting.set_rank(waiting_for);
-  const auto received = parts_.received().find(waiting_for);
-  waiting.set_received(received == parts_.received().end() ? 0 : received->second);
-  for (const auto& [rank, parts] : parts_.received()) waiting.set_progress(waiting.progress() + parts);
-  for (const auto& [rank, parts] : parts_.sent()) (*waiting.mutable_sent())[rank] = parts;
+  parts_.describe_waiting(waiting_for, *answer.mutable_waiting());
   context_.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0));
 }
 

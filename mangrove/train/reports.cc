@@ -60,6 +60,21 @@ Json to_json(const Exchanged& exchanged) {
           {"compression", static_cast<double>(exchanged.float_bytes) / bytes}};
 }
 
+Json to_json(const std::vector<Reports::Stage>& stages) {
+  Json list = Json::array();
+  for (const Reports::Stage& stage : stages)
+    list.push_back({{"node", stage.node},
+                    {"operators", stage.operators},
+                    {"parameters", stage.parameters},
+                    {"forward_s", stage.forward},
+                    {"backward_s", stage.backward},
+                    {"idle", stage.idle},
+                    {"predicted_idle", stage.predicted_idle},
+                    {"in_flight", stage.in_flight},
+                    {"staleness", stage.staleness}});
+  return list;
+}
+
 }  // namespace
 
 std::string json_list(const std::vector<std::string>& names) {
@@ -123,6 +138,14 @@ void Reports::stopped_early(std::int64_t epoch, const learn::BestModel& best) {
 void Reports::work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step) {
   event(dump(Json{
       {"event", "work_reassigned"}, {"node", node(rank)}, {"reason", reason}, {"samples", samples}, {"step", step}}));
+}
+
+void Reports::stage_moved(std::size_t stage, net::Rank from, net::Rank to) {
+  event(dump(Json{{"event", "stage_moved"}, {"stage", stage + 1}, {"from", node(from)}, {"to", node(to)}}));
+}
+
+void Reports::recut(std::size_t stages, std::int64_t step) {
+  event(dump(Json{{"event", "recut"}, {"stages", stages}, {"step", step}}));
 }
 
 void Reports::worker_left_out(net::Rank rank, const std::string& reason) {
@@ -212,6 +235,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
   }
   if (!staleness_.empty()) json["staleness"] = counts(staleness_);
   if (r.advice) json["advice"] = to_json(*r.advice);
+  if (!stages_.empty()) json["stages"] = to_json(stages_);
   json["exchange"] = {{"push", to_json(r.pushed)}, {"pull", to_json(r.pulled)}, {"peers", to_json(r.among_peers)}};
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {

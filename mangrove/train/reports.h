@@ -70,6 +70,22 @@ class Reports {
   /// Updates of the values between those that a gradient was computed with and those that it changed.
   void staleness(std::int64_t updates) { ++staleness_[updates]; }
 
+  /// One of a pipeline.
+  struct Stage {
+    std::string node;
+    std::vector<std::string> operators;
+    std::size_t parameters = 0;                // elements
+    Seconds forward = 0, backward = 0;         // of a micro-batch; backward: with its part of the update
+    double idle = 0, predicted_idle = 0;       // share of the time; predicted: by the schedule and these times
+    std::int64_t in_flight = 0;                // the most micro-batches between forward and backward pass
+    std::vector<std::int64_t> staleness = {};  // updates that were late by 0, 1, 2 ... others
+  };
+  /// As they have worked so far, since they were last cut.
+  void stages(std::vector<Stage> stages) { stages_ = std::move(stages); }
+  void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
+  /// The network is cut anew.
+  void recut(std::size_t stages, std::int64_t step);
+
   /// The run goes on, but not bit for bit as it would have.
   void resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step);
   void checkpoint(std::int64_t epoch, std::int64_t step, std::string file);
@@ -96,6 +112,7 @@ class Reports {
   std::map<net::Rank, std::string> plans_;  // JSON
   std::map<net::Rank, Bytes> peaks_;
   std::map<std::int64_t, std::int64_t> staleness_;  // -> updates with it
+  std::vector<Stage> stages_;
 };
 
 /// ["a", "b"]: a list of names as one text.

@@ -9,13 +9,19 @@
 #include "mangrove/train/data_split.h"
 #include "mangrove/train/federated.h"
 #include "mangrove/train/gossip.h"
+#include "mangrove/train/gpipe.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/one_f_one_b.h"
 #include "mangrove/train/parameter_server.h"
+#include "mangrove/train/pipedream.h"
 #include "mangrove/train/shard_fetcher.h"
 #include "mangrove/train/shard_leader.h"
 
 namespace mangrove::train {
 namespace {
+
+constexpr std::string_view kOnStageLoss =
+    "training goes on from the last version that the leader has of all stages, with a spare node or fewer stages";
 
 constexpr std::array kStrategies = {
     Strategy{.name = "parameter_server",
@@ -44,6 +50,25 @@ constexpr std::array kStrategies = {
                         "worker is left",
              .has_own_data = true,
              .run = &run_gossip},
+    Strategy{.name = "gpipe",
+             .summary =
+                 "each worker has a stage of the network; all micro-batches of a batch go forward, then all come "
+                 "back: see stages, micro_batches, cut, recompute (Huang et al., GPipe, NeurIPS 2019)",
+             .on_loss = kOnStageLoss,
+             .has_own_data = false,
+             .run = &run_gpipe},
+    Strategy{.name = "one_f_one_b",
+             .summary = "gpipe with a forward and a backward pass in turn, which holds fewer activations (Narayanan et "
+                        "al., Memory-efficient pipeline-parallel DNN training, ICML 2021)",
+             .on_loss = kOnStageLoss,
+             .has_own_data = false,
+             .run = &run_one_f_one_b},
+    Strategy{.name = "pipedream",
+             .summary = "batches follow each other through the stages without a pause; each stage keeps older "
+                        "parameters for those under way (Narayanan et al., PipeDream, SOSP 2019)",
+             .on_loss = kOnStageLoss,
+             .has_own_data = false,
+             .run = &run_pipedream},
 };
 
 Status check_split(const TrainJob& job, const Strategy& strategy) {

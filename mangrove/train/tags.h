@@ -12,5 +12,7 @@ constexpr net::Tag kPartTag = net::make_tag(net::Purpose::gradients, 4);     // 
 constexpr net::Tag kValuesTag = net::make_tag(net::Purpose::parameters, 5);  // worker to worker: Part of the values
 constexpr net::Tag kShardTag = 6;                                            // ShardMessage: who has and wants what
 constexpr net::Tag kShardBytesTag = net::make_tag(net::Purpose::data, 7);    // ShardMessage: list, part
+constexpr net::Tag kStageTag =
+    net::make_tag(net::Purpose::activations, 8);  // stage to stage: Part of values, gradients
 
 }  // namespace mangrove::train

@@ -20,30 +20,27 @@
 #include "mangrove/train/tags.h"
 #include "mangrove/train/workbench.h"
 #include "mangrove/train/worker_codecs.h"
+#include "mangrove/train/worker_role.h"
 
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kWait = 5;  // for work; then it is waited for again, as long as the server is alive
-
-class Worker {
+class Worker final : public WorkerRole {
  public:
   Worker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
-      : job_(job), context_(context), fetcher_(fetcher), timer_(context) {}
-  Status run();
+      : WorkerRole(job, context, fetcher), timer_(context) {}
 
  private:
   using Phase = StepTimer::Phase;
-  Status prepare();
+  Status prepare() override;
+  void describe(Hello& hello) override;
   bool reduces() const { return job_.strategy() == "all_reduce"; }
-  void say_hello();
-  Status handle(const Work& work, std::string_view body);
+  Status handle(const Work& work, std::string_view body) override;
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
   Result<bool> accept(const Work& work, std::string_view body);
   bool fits_local_steps(const Work& work, std::string_view body) const;
   bool keep_evaluated(const Work& work, std::string_view body);
   void read_values(const Work& work, std::string_view body, std::span<float> values) const;
-  Result<net::Message> next_message();
   Status train(const Work& work, std::string_view body);
   Status train_locally(const Work& work, std::string_view body);
   Status average(const Work& work, const learn::BatchStats& stats);
@@ -53,12 +50,7 @@ class Worker {
   void answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update = {});
   Status answer_update(const learn::BatchStats& stats, const Work& work);
 
-  const TrainJob& job_;
-  net::RoleContext& context_;
-  ShardFetcher* const fetcher_;  // null: the data is in the data folder
   StepTimer timer_;
-  Status failure_;                            // why this worker cannot take part
-  std::optional<net::Message> interruption_;  // the work that ended another
   Recipe recipe_;
   std::shared_ptr<Workbench> bench_;  // perhaps others': see there
   std::unique_ptr<Reducer> reducer_;  // of all_reduce only
@@ -69,8 +61,8 @@ class Worker {
   bool has_own_values_ = false;             // local_ has some
   Workbench::Values evaluated_;             // until it trains again
   std::int64_t evaluated_version_ = -1;
-  std::uint64_t round_ = 0;                          // of the last work
-  std::size_t received_bytes_ = 0, sent_bytes_ = 0;  // of the last work, and of the last answer
+  std::uint64_t round_ = 0;     // of the last work
+  std::size_t sent_bytes_ = 0;  // of the last answer
 };
 
 Answer answer_with(const learn::BatchStats& stats) {
@@ -101,45 +93,9 @@ Status Worker::prepare() {
   return {};
 }
 
-Status Worker::run() {
-  failure_ = prepare();
-  say_hello();
-  while (true) {
-    Result<net::Message> message = next_message();
-    if (!message.ok() && message.code() == Code::deadline_exceeded) continue;
-    if (!message.ok()) return message.error().context("training: the server");
-    Work work;
-    received_bytes_ = message->payload.size();
-    const Result<net::PayloadParts> parts = net::split_payload(message->payload);
-    if (!parts.ok() || !work.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
-      log_warn("work cannot be read", {{"bytes", message->payload.size()}});
-      continue;
-    }
-    if (work.kind() == Work::END) return failure_;
-    if (work.kind() == Work::PING || !failure_.ok()) {
-      say_hello();
-      continue;
-    }
-    failure_ = handle(work, parts->body);
-    if (!failure_.ok()) say_hello();
-  }
-}
-
-Result<net::Message> Worker::next_message() {
-  if (interruption_) return *std::exchange(interruption_, std::nullopt);
-  return context_.endpoint.recv({0}, kWorkTag, context_.clock.after(kWait));
-}
-
-void Worker::say_hello() {
-  Hello hello;
-  if (failure_.ok()) {
-    describe(bench_->plan(), *hello.mutable_memory());
-    bench_->data().describe(hello);
-  } else {
-    hello.set_code(static_cast<int>(failure_.code()));
-    hello.set_message(failure_.error().message);
-  }
-  context_.endpoint.send(0, kHelloTag, hello.SerializeAsString());
+void Worker::describe(Hello& hello) {
+  train::describe(bench_->plan(), *hello.mutable_memory());
+  bench_->data().describe(hello);
 }
 
 Status Worker::handle(const Work& work, std::string_view body) {
@@ -369,11 +325,7 @@ void Worker::answer(Answer answer, std::uint64_t round, std::span<const float> v
 }  // namespace
 
 Status run_worker(const TrainJob& job, net::RoleContext& context) {
-  MG_TRY(const bool from_cluster, is_from_cluster(job));
-  // simulated devices that share a bench read from one data folder
-  if (!from_cluster || context.bench != nullptr) return Worker(job, context, nullptr).run();
-  ShardFetcher fetcher(job, context);
-  return Worker(job, fetcher.context(), &fetcher).run();
+  return play_worker<Worker>(job, context);
 }
 
 }  // namespace mangrove::train

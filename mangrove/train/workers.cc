@@ -123,14 +123,16 @@ void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t
   worker.version = work.version();
   worker.samples = work.samples_size() * std::max<std::int64_t>(1, work.passes());
   worker.done = 0;
-  worker.predictions = work.kind() == Work::EVALUATE ? work.samples_size() : 0;
+  const bool is_last = !work.has_pipeline() || work.pipeline().stages().rbegin()->rank() == rank;
+  const bool classifies = work.kind() == Work::EVALUATE && is_last;
+  worker.predictions = classifies ? work.samples_size() : 0;
   worker.losses = 0;
-  if (work.kind() == Work::EVALUATE)
-    worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
+  if (classifies) worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
   worker.body_bytes = answer_bytes;
   worker.trains = work.kind() == Work::TRAIN;
   worker.encoding = Encoding::none;
   worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
+  for (const PipelineStage& stage : work.pipeline().stages()) worker.peers.insert(stage.rank());
   worker.waiting = {};
   worker.deadline = context_.clock.after(timeout_);
   if (worker.answered) work.set_held_s(context_.clock.now() - *std::exchange(worker.answered, std::nullopt));

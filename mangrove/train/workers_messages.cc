@@ -152,6 +152,7 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   worker.state = State::ready;
   worker.misses = 0;
   worker.answered = context_.clock.now();
+  if (answered.answer.has_memory()) reports_.memory_plan(rank, answered.answer.memory());
   reports_.peak_resident(rank, answered.answer.peak_resident());
   return answered;
 }

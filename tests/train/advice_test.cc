@@ -8,6 +8,8 @@
 
 #include "tests/train/training_job.h"
 
+#include "mangrove/train/pipeline_settings.h"
+
 namespace mangrove::train {
 namespace {
 
@@ -235,6 +237,10 @@ TEST_P(AdviceOfARealJob, IsInTheResult) {
   const RoleWorld::Outcome outcome = train(job_of(GetParam(), 200), 3);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   const json advice = json::parse(outcome.result())["advice"];
+  if (is_pipeline(job_of(GetParam(), 200))) {  // no worker has computed it all
+    EXPECT_TRUE(advice.is_null());
+    return;
+  }
   ASSERT_TRUE(advice.is_object()) << outcome.result();
   EXPECT_GT(advice["compute_s"], 0);
   EXPECT_GE(advice["exchange_s"], 0);

@@ -165,6 +165,13 @@ const std::vector<StrategyCase>& every_strategy() {
          step_locally(job, "gossip");
          job.set_codec("int8");
        }},
+      {"one_f_one_b",
+       [](TrainJob& job) {
+         job.set_strategy("one_f_one_b");
+         job.set_local_steps(2);
+         job.set_micro_batches(2);
+         job.set_cut("flops");  // the same on every run
+       }},
   };
   return all;
 }

@@ -1,0 +1,60 @@
+#include "mangrove/train/pipeline_meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mangrove/base/check.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr int kMostLate = 100'000;  // updates; nobody tells of more in good faith
+
+Seconds time_or_none(double seconds) {
+  return std::isfinite(seconds) && seconds > 0 ? seconds : 0;
+}
+
+}  // namespace
+
+void PipelineMeter::add(std::span<const StageWork> done, Seconds seconds) {
+  MG_CHECK(done.size() == stages_.size());
+  const bool first_counts = passages_++ != 1;
+  if (!first_counts) {
+    seconds_ = 0;
+    for (Sums& sums : sums_) sums = {.in_flight = sums.in_flight, .staleness = sums.staleness};
+  }
+  seconds_ += seconds;
+  for (std::size_t s = 0; s < sums_.size(); ++s) {
+    Sums& sums = sums_[s];
+    sums.forward += time_or_none(done[s].forward_s());
+    sums.backward += time_or_none(done[s].backward_s());
+    sums.passes += std::max<std::int64_t>(0, done[s].forward_passes());
+    sums.in_flight = std::max(sums.in_flight, done[s].in_flight());
+    for (int late = 0; late < std::min(kMostLate, done[s].staleness_size()); ++late) {
+      if (sums.staleness.size() <= static_cast<std::size_t>(late)) sums.staleness.push_back(0);
+      sums.staleness[static_cast<std::size_t>(late)] += std::max<std::int64_t>(0, done[s].staleness(late));
+    }
+  }
+}
+
+std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Action>> schedules) const {
+  std::vector<StageTimes> times;
+  for (const Sums& sums : sums_) {
+    const auto passes = static_cast<double>(std::max<std::int64_t>(1, sums.passes));
+    times.push_back({sums.forward / passes, sums.backward / passes});
+  }
+  const std::vector<double> predicted = idle_shares(schedules, times);
+  std::vector<Reports::Stage> stages = stages_;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const Sums& sums = sums_[s];
+    stages[s].forward = times[s].forward;
+    stages[s].backward = times[s].backward;
+    stages[s].idle = seconds_ > 0 ? std::clamp(1 - (sums.forward + sums.backward) / seconds_, 0.0, 1.0) : 0;
+    stages[s].predicted_idle = predicted[s];
+    stages[s].in_flight = sums.in_flight;
+    stages[s].staleness = sums.staleness;
+  }
+  return stages;
+}
+
+}  // namespace mangrove::train
