@@ -105,6 +105,11 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_client_fraction(static_cast<float>(settings.client_fraction));
   job.set_outer_learning_rate(static_cast<float>(settings.outer_learning_rate));
   job.set_outer_momentum(static_cast<float>(settings.outer_momentum));
+  job.set_stages(settings.stages);
+  job.set_micro_batches(settings.micro_batches);
+  job.set_ahead(settings.ahead);
+  job.set_cut(settings.cut);
+  job.set_recompute(settings.recompute);
   job.set_epochs(settings.epochs);
   job.set_batch(settings.batch);
   job.set_micro_batch(settings.micro_batch);

@@ -80,7 +80,10 @@ Keys TrainSettings::keys() {
   keys.add("fine_tune_rate", fine_tune_rate, "with freeze: learning rate once all is trained", 1e-12);
   data.declare(keys);
   cluster.declare(keys);
-  keys.add("strategy", strategy, "how the nodes train together: parameter_server, all_reduce, federated, gossip");
+  keys.add(
+      "strategy", strategy,
+      "how the nodes train together: parameter_server, all_reduce, federated, gossip; or, each with a stage of the "
+      "network: gpipe, one_f_one_b, pipedream");
   keys.add("consistency", consistency,
            "of parameter_server, federated: sync; async; stale(S): async, but nobody is over S updates ahead; "
            "k_of_n(K): each step "
@@ -107,8 +110,26 @@ Keys TrainSettings::keys() {
            "of parameter_server, federated: the same of the values that come from the server; e.g. fp16, two_step");
   keys.add("codec_warmup", codec_warmup,
            "of parameter_server, federated: messages of each worker over which a codec with a fraction comes down to it from all elements", 0, kMany);
-  keys.add("local_steps", local_steps, "of federated, gossip: steps that a worker makes by itself between two averages",
+  keys.add("local_steps", local_steps,
+           "of federated, gossip: steps that a worker makes by itself between two averages; of gpipe, one_f_one_b, "
+           "pipedream: steps between two versions that the leader has of all stages",
            1, 1'000'000);
+  keys.add("stages", stages, "of gpipe, one_f_one_b, pipedream: stages of the network; 0: as many as nodes", 0, 10'000);
+  keys.add("micro_batches", micro_batches,
+           "of gpipe, one_f_one_b: parts of a batch that follow each other through the stages; 0: four for each stage",
+           0, 1'000'000);
+  keys.add(
+      "ahead", ahead,
+      "of one_f_one_b, pipedream: micro-batches that a stage takes in beyond the fewest, for each stage behind it, so "
+      "that it computes while messages are on their way; they take memory, and make updates of pipedream later",
+      0, 100);
+  keys.add("cut", cut,
+           "of gpipe, one_f_one_b, pipedream, where the network is cut: measured: into stages of about equal time; "
+           "flops: of about equal work, the same on every run; behind(NODE,NODE,...)");
+  keys.add(
+      "recompute", recompute,
+      "of gpipe, one_f_one_b, pipedream: whether a stage keeps only its inputs of the micro-batches under way, and "
+      "runs its forward pass again: auto: where it has not the memory otherwise; always; never");
   keys.add(
       "local_epochs", local_epochs,
       "of federated, in place of local_steps: times that a worker goes through its part of the samples between two "

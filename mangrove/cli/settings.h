@@ -66,6 +66,8 @@ struct TrainSettings {
   std::int64_t local_steps = 16;
   std::int64_t local_epochs = 0;  // in place of local_steps
   double client_fraction = 1, shared_samples = 0, outer_learning_rate = 1, outer_momentum = 0;
+  std::int64_t stages = 0, micro_batches = 0, ahead = 0;  // of pipelines
+  std::string cut = "measured", recompute = "auto";
   std::int64_t epochs = 1;
   std::int64_t batch = 64;       // per worker
   std::int64_t micro_batch = 0;  // 0: chosen by `memory`

@@ -71,10 +71,29 @@ std::string head_row(const json& head) {
                          format_seconds(head.value("train_seconds", 0.0))));
 }
 
+/// Of pipelined training.
+std::string trained_stage_rows(const json& r) {
+  if (!r.contains("stages")) return "";
+  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", "stage", "node",
+                                 "forward", "backward", "idle", "predicted", "in flight", "parameters", "operators");
+  int number = 1;
+  for (const json& s : r["stages"]) {
+    const auto operators = s.value("operators", std::vector<std::string>());
+    const std::string range =
+        operators.empty() ? "" : operators.front() + (operators.size() > 1 ? " ... " + operators.back() : "");
+    text += fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", number++, s.value("node", "?"),
+                        format_seconds(s.value("forward_s", 0.0)), format_seconds(s.value("backward_s", 0.0)),
+                        percent(s.value("idle", 0.0)), percent(s.value("predicted_idle", 0.0)), s.value("in_flight", 0),
+                        s.value("parameters", 0), range);
+  }
+  return text;
+}
+
 std::string train_table(const json& r) {
-  std::string text =
-      fmt::format("Training: {} on {}, {} workers x {} samples, {} epoch(s)\n", r.value("model", "?"),
-                  r.value("data", "?"), r.value("workers", 0), r.value("batch", 0), r.value("epochs", 0));
+  const char* const workers = r.contains("stages") ? "{} on {}, {} workers together {} samples, {} epoch(s)\n"
+                                                   : "{} on {}, {} workers x {} samples, {} epoch(s)\n";
+  std::string text = "Training: " + fmt::format(fmt::runtime(workers), r.value("model", "?"), r.value("data", "?"),
+                                                r.value("workers", 0), r.value("batch", 0), r.value("epochs", 0));
   text += accuracy_rows(r);
   if (r.contains("head")) text += head_row(r["head"]);
   if (r.contains("best_epoch"))
@@ -84,7 +103,7 @@ std::string train_table(const json& r) {
   text += row("training time", format_seconds(r.value("train_seconds", 0.0)));
   text += row("training images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
   if (r.contains("advice")) text += row("advice", advice_line(r["advice"]));
-  return text + node_rows(r) + event_rows(r) + confusion_rows(r);
+  return text + trained_stage_rows(r) + node_rows(r) + event_rows(r) + confusion_rows(r);
 }
 
 /// The first and the last of many.

@@ -72,6 +72,25 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
   EXPECT_EQ(json::parse(again.out)["infer"]["agreement"], 1.0);
 }
 
+TEST_F(MainJob, TrainsAPipelineOverNodes) {
+  for (const char* strategy : {"one_f_one_b", "pipedream"}) {
+    const Finished run =
+        run_program({program(), "train", "--model", "lenet", "--data", "glyphs", "--limit", "1500", "--local", "3",
+                     "--strategy", strategy, "--batch", "30", "--json", "--run-dir", run_dir + strategy},
+                    kLong, {"HOME=" + folder.path().string()});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const json result = json::parse(run.out);
+    EXPECT_EQ(result["samples"], 1500);
+    EXPECT_GT(result["accuracy"], 0.5);
+    ASSERT_EQ(result["stages"].size(), 3u);
+    for (const json& stage : result["stages"])
+      expect_keys(stage, {"node", "operators", "parameters", "forward_s", "backward_s", "idle", "predicted_idle",
+                          "in_flight", "staleness"});
+    ASSERT_EQ(result["memory"].size(), 3u);
+    for (const json& memory : result["memory"]) EXPECT_GT(memory["measured_peak"], 0);
+  }
+}
+
 TEST_F(MainJob, EvalAgreesWithWhatTrainingSays) {
   const Finished train = run_program(
       {program(), "train", "--model", "mlp", "--data", "glyphs", "--limit", "4000", "--json", "--run-dir", run_dir},
