@@ -19,8 +19,7 @@ Result<std::unique_ptr<ClassifyingStage>> ClassifyingStage::create(const Graph& 
   MG_TRY(stage->values_, StageValues::of(graph, slice, range.first, range.last, options.micro_batch));
   stage->forward_flops_ = 2.0 * static_cast<double>(multiply_adds(slice, options.micro_batch));
   MG_TRY(const Graph with_parameters, learn::with_flat_parameters(slice, state.first(sizes.parameters)));
-  MG_TRY(const Graph trained,
-         learn::with_flat_states(with_parameters, state.subspan(sizes.parameters, sizes.states)));
+  MG_TRY(const Graph trained, learn::with_flat_states(with_parameters, state.subspan(sizes.parameters, sizes.states)));
   MG_TRY(auto program, Program::compile(trained, {.mode = Mode::inference,
                                                   .batch = options.micro_batch,
                                                   .backend = options.backend,

@@ -23,14 +23,20 @@ Graph random_graph() {
 }
 
 StageOptions options(std::int64_t in_flight) {
-  return {.micro_batch = 4, .in_flight = in_flight, .stale_versions = 0, .backend = "portable", .threads = 1, .optimizer = {}};
+  return {.micro_batch = 4,
+          .in_flight = in_flight,
+          .stale_versions = 0,
+          .backend = "portable",
+          .threads = 1,
+          .optimizer = {}};
 }
 
 learn::MemoryBudget budget(Bytes bytes) {
   return {.limit = bytes, .reserved = 0, .released = 0, .resident = 0};
 }
 
-Result<std::unique_ptr<Stage>> whole(const Graph& graph, std::int64_t in_flight, Stage::Recompute recompute, Bytes bytes) {
+Result<std::unique_ptr<Stage>> whole(const Graph& graph, std::int64_t in_flight, Stage::Recompute recompute,
+                                     Bytes bytes) {
   return Stage::create(graph, 0, graph.nodes().size(), options(in_flight), recompute, budget(bytes));
 }
 
@@ -50,7 +56,8 @@ std::vector<float> trained(Stage& stage, const Graph& graph) {
   const StageValues& values = stage.values();
   for (std::int64_t round = 0; round < 2; ++round) {
     for (std::int64_t i = 0; i < 3; ++i)
-      stage.forward(i, normal(values.received(), static_cast<std::uint64_t>(10 * round + i)), static_cast<std::uint64_t>(i));
+      stage.forward(i, normal(values.received(), static_cast<std::uint64_t>(10 * round + i)),
+                    static_cast<std::uint64_t>(i));
     for (std::int64_t i = 0; i < 3; ++i)
       stage.backward(i, normal(values.gradient_received(), static_cast<std::uint64_t>(50 + i)));
     stage.update(0.1f, round + 1);
