@@ -188,7 +188,7 @@ grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobR
   const std::shared_ptr<JobRun> job = jobs_.current();
   if (job == nullptr || job->id() != request->job_id())
     return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
-  *response = job->job();
+  *response = job->job_of_nodes();
   return grpc::Status::OK;
 }
 

@@ -39,6 +39,7 @@ JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Lis
                std::optional<std::size_t> nodes_before)
     : id_(std::move(id)),
       job_(std::move(job)),
+      job_of_nodes_(cluster::job_of_nodes(job_)),
       around_(surroundings),
       listener_(std::move(listener)),
       nodes_before_(nodes_before),

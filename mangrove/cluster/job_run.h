@@ -45,7 +45,8 @@ class JobRun {
          std::optional<std::size_t> nodes_before = {});
 
   const std::string& id() const { return id_; }
-  const Job& job() const { return job_; }
+  /// The job as nodes get it: without networks that they may have already.
+  const Job& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
 
   /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
   /// errors: invalid_argument (a number of nodes or a timeout that makes no sense), failed_precondition (no nodes),
@@ -97,6 +98,7 @@ class JobRun {
 
   const std::string id_;
   const Job job_;
+  std::optional<const Job> job_of_nodes_;  // where it is another
   const JobSurroundings around_;
   const Listener listener_;
   const std::optional<std::size_t> nodes_before_;

@@ -3,10 +3,18 @@
 #include <exception>
 #include <new>
 
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/train/strategy.h"
 
 namespace mangrove::cluster {
+
+std::optional<Job> job_of_nodes(const Job& job) {
+  if (!job.has_infer()) return std::nullopt;
+  Job other = job;
+  *other.mutable_infer() = infer::without_networks(std::move(*other.mutable_infer()));
+  return other;
+}
 
 Status play_role(const Job& job, net::RoleContext& context) {
   switch (job.kind_case()) {

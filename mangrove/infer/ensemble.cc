@@ -206,6 +206,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   Votes::Claims claims;
   const std::vector<std::int32_t> decisions = votes.decide(rule == Votes::Rule::one_vs_rest ? &claims : nullptr);
   Json result = answers_json(job, data, runs.front().truths, decisions, longest(runs));
+  result["model_bytes"] = nodes.model_bytes();
   result["members"] = members_json(members, runs, data, reports);
   if (rule == Votes::Rule::one_vs_rest)
     result["claims"] = {{"one", claims.one}, {"none", claims.none}, {"several", claims.several}};

@@ -29,9 +29,11 @@ std::string describe(const Hello& hello) {
 
 }  // namespace
 
-Nodes::Nodes(net::RoleContext& context, Reports& reports, Seconds timeout)
+Nodes::Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout)
     : context_(context),
       reports_(reports),
+      networks_(std::move(networks)),
+      last_request_(context.clock.now()),
       timeout_(timeout),
       last_failure_(make_error(Code::unavailable, "no node is left")) {
   for (net::Rank rank = 1; rank < context.endpoint.size(); ++rank)
@@ -44,7 +46,7 @@ Result<Hello> Nodes::gather() {
     const net::RankSet ranks = ranks_not_out();
     const auto heard =
         std::count_if(ranks.begin(), ranks.end(), [&](net::Rank rank) { return nodes_.at(rank).said_hello; });
-    const bool complete = heard == std::ssize(ranks) || context_.clock.now() - start >= timeout_;
+    const bool complete = heard == std::ssize(ranks) || context_.clock.now() - last_sign(start) >= timeout_;
     if (heard > 0 && complete) break;
     MG_RETURN_IF_ERROR(check_patience(start));
     MG_RETURN_IF_ERROR(next(Instant::never()));
@@ -79,8 +81,13 @@ Result<net::RankSet> Nodes::wait_usable() {
   return usable();
 }
 
+/// Of life, while nodes fetch a network, which can take long on a slow link.
+Instant Nodes::last_sign(Instant since) const {
+  return std::max(since, last_request_);
+}
+
 Status Nodes::check_patience(Instant since) const {
-  const Seconds waited = context_.clock.now() - since;
+  const Seconds waited = context_.clock.now() - last_sign(since);
   if (waited <= kPatience * timeout_) return {};
   return make_error(Code::unavailable, "no node has said hello for " + format_seconds(waited) +
                                            "; answer_timeout_s is " + format_seconds(timeout_));
@@ -122,6 +129,11 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
   Said said{message->from, {}};
   if (!said.message.ParseFromString(message->payload)) {
     log_warn("message cannot be read", {{"rank", said.rank}, {"bytes", message->payload.size()}});
+    return nothing;
+  }
+  if (said.message.has_need_network()) {
+    last_request_ = context_.clock.now();
+    networks_.answer(context_.endpoint, said.rank, said.message.need_network());
     return nothing;
   }
   if (said.message.has_hello()) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/reports.h"
 #include "mangrove/net/role.h"
 
@@ -14,11 +15,11 @@ namespace mangrove::infer {
 /// threads: one at a time.
 class Nodes {
  public:
-  /// timeout: how often a node that has not said hello is asked to.
-  Nodes(net::RoleContext& context, Reports& reports, Seconds timeout);
+  /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
+  Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
 
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later, as spare ones). A node whose data differs from that of most nodes, or that cannot take part,
+  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node whose data differs from that of most nodes, or that cannot take part,
   /// is left out, with an event. Returns what the data is like. errors: as next(); unavailable (none has come in three
   /// timeouts).
   Result<Hello> gather();
@@ -31,10 +32,12 @@ class Nodes {
   const Hello& hello(net::Rank rank) const { return nodes_.at(rank).hello; }
 
   void send(net::Rank rank, const Command& command);
+  /// Bytes of networks that nodes did not have.
+  Bytes model_bytes() const { return networks_.sent(); }
 
   struct Said {
     net::Rank rank;
-    FromNode message;  // not a hello
+    FromNode message;  // neither a hello nor a question for a network
   };
   /// What a node says next, or nothing until `deadline`, for a fifth of a second, or when a node was lost.
   /// errors: cancelled (also when the job is asked to stop); unavailable: no node is left; if all failed, the last
@@ -59,10 +62,13 @@ class Nodes {
   void drop_gone();
   void ping_starting();
   net::RankSet ranks_not_out() const;
+  Instant last_sign(Instant since) const;
   Status check_patience(Instant since) const;
 
   net::RoleContext& context_;
   Reports& reports_;
+  Networks networks_;
+  Instant last_request_;  // for a part of a network
   Seconds timeout_;
   std::map<net::Rank, Node> nodes_;
   Hello reference_;  // what the data is like

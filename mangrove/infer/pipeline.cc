@@ -41,6 +41,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   const auto replan = [&](const net::RankSet& ranks) { return plan_again(graph, devices, job, ranks); };
   MG_TRY(const StreamResult streamed, stream_through(job, context, nodes, reports, data, plan, replan));
   Json result = pipeline_json(job, data, baseline, plan, streamed, reports);
+  result["model_bytes"] = nodes.model_bytes();
   result["devices"] = devices_json(job, devices, streamed.plan);
   reports.result(dump(result));
   return {};

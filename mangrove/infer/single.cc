@@ -19,6 +19,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   MG_TRY(const Baseline baseline, run_baseline(context, nodes, reports, timeout, data, fastest_first(devices)));
   Json result = answers_json(job, data, baseline.truths, baseline.predictions, baseline.seconds);
   result["node"] = reports.node(baseline.rank);
+  result["model_bytes"] = nodes.model_bytes();
   result["devices"] = devices_json(job, devices, {});
   reports.result(dump(result));
   return {};

@@ -8,7 +8,7 @@ namespace mangrove::infer {
 constexpr net::Tag kCommandTag = 1;                                               // leader to node: Command
 constexpr net::Tag kFromNodeTag = 2;                                              // node to leader: FromNode
 constexpr net::Tag kActivationTag = net::make_tag(net::Purpose::activations, 3);  // node to node: Activation and values
-
-constexpr net::Tag kProbeTag = 4;  // node to node: Probe
+constexpr net::Tag kProbeTag = 4;                                                 // node to node: Probe
+constexpr net::Tag kNetworkTag = net::make_tag(net::Purpose::parameters, 5);      // leader to node: NetworkPart
 
 }  // namespace mangrove::infer

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/pipeline.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
@@ -88,7 +89,7 @@ TEST(LostMessage, WhicheverItIsLosesNoImage) {
     if (sent <= k) break;
     expect_exact(outcome, kSamples, "message " + std::to_string(k));
   }
-  EXPECT_GE(k, 2 + 2 + 2 + 1 + 2 + 16);
+  EXPECT_GE(k, 4 + 2 + 2 + 2 + 1 + 2 + 16);
 }
 
 TEST(LostMessage, WhicheverCommandItIsLosesNoImage) {
@@ -224,6 +225,10 @@ TEST(Garbage, FromTheLeaderHarmsNoNode) {
   world.replace(1, [&](net::RoleContext& context) { return run_pipeline(job, context); });
   Random random(3);
   const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+    MG_TRY(const net::Message question, context.endpoint.recv({1}, kFromNodeTag, context.clock.after(60)));
+    FromNode need;
+    EXPECT_TRUE(need.ParseFromString(question.payload) && need.has_need_network());
+    Networks(job).answer(context.endpoint, 1, need.need_network());
     for (int i = 0; i < 1000; ++i) {
       Command command;
       command.set_kind(static_cast<Command::Kind>(2 + random.below(4)));

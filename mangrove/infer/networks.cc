@@ -1,0 +1,148 @@
+#include "mangrove/infer/networks.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "mangrove/base/log.h"
+#include "mangrove/data/sha256.h"
+#include "mangrove/infer/tags.h"
+#include "mangrove/net/payload.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Bytes kPart = 256 * 1024;
+constexpr std::size_t kPartsAtOnce = 4;  // on their way to a node: what a link holds while a question travels
+constexpr Bytes kLargest = 4'000'000'000;
+constexpr int kAttempts = 3;
+const char* const kFolder = "networks";  // in the data folder
+
+bool is_sha256(const std::string& text) {
+  return text.size() == 64 &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+/// A network on its way here.
+class Incoming {
+ public:
+  Incoming(net::Endpoint& endpoint, std::string sha256) : endpoint_(endpoint), sha256_(std::move(sha256)) {}
+
+  void begin() {
+    outstanding_ = {0};
+    ask_again();
+  }
+  void ask_again() {
+    for (const Bytes offset : outstanding_) ask(offset);
+  }
+  bool is_complete() const { return size_ && outstanding_.empty(); }
+  std::string take_content() { return std::move(content_); }
+
+  /// False: it is none that was asked for.
+  bool take(const std::string& payload) {
+    const Result<net::PayloadParts> parts = net::split_payload(payload);
+    NetworkPart part;
+    if (!parts.ok() || !part.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) return false;
+    const Bytes size = part.size(), offset = part.offset();
+    const bool fits = part.sha256() == sha256_ && outstanding_.contains(offset) && size == size_.value_or(size) &&
+                      size > offset && size <= kLargest &&
+                      static_cast<Bytes>(parts->body.size()) == std::min(kPart, size - offset);
+    if (!fits) return false;
+    if (!size_) content_.resize(static_cast<std::size_t>(size));
+    size_ = size;
+    content_.replace(static_cast<std::size_t>(offset), parts->body.size(), parts->body);
+    outstanding_.erase(offset);
+    for (; outstanding_.size() < kPartsAtOnce && asked_ < size; asked_ += kPart) {
+      outstanding_.insert(asked_);
+      ask(asked_);
+    }
+    return true;
+  }
+
+ private:
+  void ask(Bytes offset) {
+    FromNode message;
+    message.mutable_need_network()->set_sha256(sha256_);
+    message.mutable_need_network()->set_offset(offset);
+    endpoint_.send(0, kFromNodeTag, message.SerializeAsString());
+  }
+
+  net::Endpoint& endpoint_;
+  const std::string sha256_;
+  std::optional<Bytes> size_;    // told with the first part
+  std::set<Bytes> outstanding_;  // offsets of parts that were asked for
+  Bytes asked_ = kPart;          // the next one
+  std::string content_;
+};
+
+}  // namespace
+
+InferJob without_networks(InferJob job) {
+  if (!job.model().empty()) job.set_model_sha256(data::sha256(job.model()));
+  for (const std::string& member : job.members()) job.add_member_sha256(data::sha256(member));
+  job.clear_model();
+  job.clear_members();
+  return job;
+}
+
+Networks::Networks(const InferJob& job) {
+  if (!job.model().empty()) by_sha256_[data::sha256(job.model())] = &job.model();
+  for (const std::string& member : job.members()) by_sha256_[data::sha256(member)] = &member;
+}
+
+void Networks::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
+  const auto found = by_sha256_.find(need.sha256());
+  if (found == by_sha256_.end() || need.offset() < 0 || need.offset() >= std::ssize(*found->second)) {
+    log_warn("a node asks for a network that is not there", {{"rank", rank}, {"offset", need.offset()}});
+    return;
+  }
+  const std::string_view body =
+      std::string_view(*found->second).substr(static_cast<std::size_t>(need.offset()), static_cast<std::size_t>(kPart));
+  NetworkPart part;
+  part.set_sha256(need.sha256());
+  part.set_offset(need.offset());
+  part.set_size(std::ssize(*found->second));
+  std::string payload = net::begin_payload(part.SerializeAsString(), body.size());
+  payload += body;
+  sent_ += std::ssize(body);
+  endpoint.send(rank, kNetworkTag, std::move(payload));
+}
+
+fs::path NetworkFetch::cache_folder(const net::RoleContext& context) {
+  return context.data_folder.empty() ? fs::path() : context.data_folder / kFolder;
+}
+
+Result<std::string> NetworkFetch::get(const std::string& sha256, const TakeCommand& take_command) {
+  if (!is_sha256(sha256)) return make_error(Code::invalid_argument, "model: '" + sha256 + "' is no SHA-256");
+  if (std::optional<std::string> kept = cache_.find(sha256)) return std::move(*kept);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    MG_TRY(std::string network, receive(sha256, take_command));
+    if (data::sha256(network) != sha256) continue;
+    const Status kept = cache_.keep(sha256, network);  // a full card is no reason not to work
+    if (!kept.ok()) log_warn("the network is not kept for the next time", {{"message", kept.error().message}});
+    return network;
+  }
+  return make_error(Code::data_loss, "model: what the leader sent does not have the SHA-256 " + sha256);
+}
+
+Result<std::string> NetworkFetch::receive(const std::string& sha256, const TakeCommand& take_command) {
+  Incoming incoming(context_.endpoint, sha256);
+  incoming.begin();
+  Deadline again = context_.clock.after(timeout_);
+  while (!incoming.is_complete()) {
+    Result<net::Message> message = context_.endpoint.recv_any({0}, {kNetworkTag, kCommandTag}, again);
+    if (message.ok() && message->tag == kNetworkTag) {
+      if (incoming.take(message->payload)) again = context_.clock.after(timeout_);
+    } else if (message.ok()) {
+      if (!take_command(std::move(*message))) return make_error(Code::cancelled, "the job has ended");
+    } else if (message.code() != Code::deadline_exceeded) {
+      return message.error();
+    }
+    if (context_.clock.now() < again) continue;
+    incoming.ask_again();
+    again = context_.clock.after(timeout_);
+  }
+  return incoming.take_content();
+}
+
+}  // namespace mangrove::infer

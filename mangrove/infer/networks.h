@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/network_cache.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::infer {
+
+/// The job as ranks other than 0 get it: its networks are named by their SHA-256, and do not travel with it.
+InferJob without_networks(InferJob job);
+
+/// The networks of a job, as the leader gives them to nodes that do not have them.
+/// threads: one at a time.
+class Networks {
+ public:
+  /// job: as the client sent it; must outlive this.
+  explicit Networks(const InferJob& job);
+
+  /// Sends the part that was asked for. One that is not there is not answered.
+  void answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need);
+  /// Bytes of networks, to all nodes.
+  Bytes sent() const { return sent_; }
+
+ private:
+  std::map<std::string, const std::string*> by_sha256_;
+  Bytes sent_ = 0;
+};
+
+/// How a node comes by a network: from its cache, else from the leader in parts, which it then keeps.
+/// threads: one at a time.
+class NetworkFetch {
+ public:
+  /// Takes the commands that come meanwhile. False: the job has ended.
+  using TakeCommand = std::function<bool(net::Message)>;
+
+  /// timeout: a part that has not come by then is asked for again.
+  NetworkFetch(net::RoleContext& context, Seconds timeout)
+      : context_(context), timeout_(timeout), cache_(cache_folder(context)) {}
+
+  /// An ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended), invalid_argument (no
+  /// SHA-256), data_loss (what came has another SHA-256, several times).
+  Result<std::string> get(const std::string& sha256, const TakeCommand& take_command);
+
+ private:
+  static fs::path cache_folder(const net::RoleContext& context);
+  Result<std::string> receive(const std::string& sha256, const TakeCommand& take_command);
+
+  net::RoleContext& context_;
+  const Seconds timeout_;
+  const NetworkCache cache_;
+};
+
+}  // namespace mangrove::infer
