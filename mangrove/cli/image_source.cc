@@ -82,6 +82,8 @@ Status check(const Graph& graph, const Preparation& preparation) {
   return {};
 }
 
+}  // namespace
+
 Result<std::vector<fs::path>> images_of(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -94,8 +96,6 @@ Result<std::vector<fs::path>> images_of(const fs::path& folder) {
   std::sort(paths.begin(), paths.end());
   return paths;
 }
-
-}  // namespace
 
 Result<std::vector<float>> parse_numbers(const std::string& text) {
   std::vector<float> numbers;

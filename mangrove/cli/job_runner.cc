@@ -9,6 +9,8 @@
 #include "mangrove/base/process_memory.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/data_source.h"
+#include "mangrove/cli/frame_answers.h"
+#include "mangrove/cli/frame_input.h"
 #include "mangrove/cli/model_source.h"
 #include "mangrove/cli/report_keeper.h"
 #include "mangrove/cli/report_page.h"
@@ -149,6 +151,8 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   }
   job.set_unfused(disabled.contains(std::string(kFusePass)));
   job.set_data(data);
+  job.set_frames(!settings.input.empty());
+  job.set_deadline_s(settings.deadline);
   job.set_strategy(settings.strategy);
   job.set_stages(static_cast<std::int32_t>(settings.stages));
   for (const std::string& cut : parse_names(settings.cuts)) job.add_cuts(cut);
@@ -168,15 +172,43 @@ Result<json> play_job(const cluster::Job& job, const JobPlayer& player, JobConte
   return keeper.finish(ended);
 }
 
+/// Images that are pushed while answers come.
+struct Pushed {
+  FrameInput& input;
+  std::int64_t limit;   // 0: all
+  Status printed = {};  // why answers cannot be told any more
+};
+
+/// The source of the frames, until answers cannot be told any more.
+cluster::FrameSource frames_of(Pushed& pushed) {
+  return [&pushed, given = std::int64_t{0}](const std::stop_token& stop) mutable -> std::optional<net::Frame> {
+    if (pushed.limit > 0 && given == pushed.limit) return std::nullopt;
+    ++given;
+    return pushed.input.next(stop);
+  };
+}
+
+/// pushed: null: the job asks for no frames.
 Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, const DataSettings& data,
-                     JobContext& context, const RunPhase& phase = {}) {
+                     JobContext& context, const RunPhase& phase = {}, Pushed* pushed = nullptr) {
   const fs::path folder = data::data_folder(data.data_dir);
   MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
   job.set_nodes_timeout_s(10);
-  const auto on_cluster = [&](const cluster::Job& whole, const Reporter& report) {
-    return client->run(whole, report, context.stop);
+  const auto on_cluster = [&](const cluster::Job& whole, const Reporter& report) -> Status {
+    if (pushed == nullptr) return client->run(whole, report, context.stop);
+    std::stop_source stop;  // also where answers cannot be told any more
+    const std::stop_callback stopped(context.stop, [&] { stop.request_stop(); });
+    const auto take = [&](Report news) {
+      if (news.kind != "answers") return report(std::move(news));
+      const Result<std::int64_t> printed = print_answers(news.json, context.output);
+      if (printed.ok()) return pushed->input.answered(*printed);
+      pushed->printed = printed.error();
+      stop.request_stop();
+    };
+    const Status ended = client->run(whole, take, stop.get_token(), frames_of(*pushed));
+    return pushed->printed.ok() ? ended : pushed->printed;
   };
   return play_job(job, on_cluster, context, phase);
 }
@@ -207,7 +239,23 @@ Result<json> run_train(const TrainSettings& settings, JobContext& context, const
   return result;
 }
 
+namespace {
+
+Result<json> run_infer_on_input(const InferSettings& settings, JobContext& context) {
+  MG_TRY(const std::unique_ptr<FrameInput> input, FrameInput::open(settings.input));
+  cluster::Job job;
+  MG_TRY(*job.mutable_infer(), make_job(settings, ""));
+  Pushed pushed{*input, settings.limit};
+  MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context, {}, &pushed));
+  result["model"] = settings.model;
+  result["input"] = settings.input;
+  return result;
+}
+
+}  // namespace
+
 Result<json> run_infer(const InferSettings& settings, JobContext& context) {
+  if (!settings.input.empty()) return run_infer_on_input(settings, context);
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::Job job;
   MG_TRY(*job.mutable_infer(), make_job(settings, data));

@@ -128,11 +128,13 @@ std::string confusion_tables(const json& results) {
 std::string infer_figures(const json& result) {
   const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
   const auto rate = [&](const char* key) { return fmt::format("{:.0f}", number(result, key).value_or(0)); };
-  std::string html = "<dl>" + figure("accuracy", percent("accuracy")) + figure("macro F1", percent("macro_f1")) +
-                     figure("images/s", rate("images_per_s"));
-  if (result.contains("stages"))
-    html += figure("predicted images/s", rate("predicted_images_per_s")) +
-            figure("fastest node images/s", rate("single_images_per_s")) +
+  std::string html = "<dl>";
+  if (result.contains("accuracy"))
+    html += figure("accuracy", percent("accuracy")) + figure("macro F1", percent("macro_f1"));
+  html += figure("images/s", rate("images_per_s"));
+  if (result.contains("stages")) html += figure("predicted images/s", rate("predicted_images_per_s"));
+  if (result.contains("agreement"))
+    html += figure("fastest node images/s", rate("single_images_per_s")) +
             figure("same answer as one node", percent("agreement")) + figure("lost images", rate("lost"));
   return html + "</dl>";
 }

@@ -54,6 +54,9 @@ Result<Preparation> preparation_for(const Graph& graph, const std::string& mean,
 /// not fit, arrays with different numbers of samples.
 Result<std::unique_ptr<SampleSource>> open_arrays(const Graph& graph, const std::vector<std::string>& inputs);
 
+/// The image files of a folder in the order of their names. errors: permission_denied, not_found (there are none).
+Result<std::vector<fs::path>> images_of(const fs::path& folder);
+
 /// Image files, or the images of a folder in the order of their names, for a graph with one input [N, C, H, W] f32 of 1
 /// or 3 channels. Each is resized so that it covers H x W, and cropped in the middle.
 /// errors: invalid_argument: the graph has no such input, the preparation another number of channels; not_found.

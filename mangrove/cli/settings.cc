@@ -186,6 +186,10 @@ Keys InferSettings::keys() {
   cluster.declare(keys);
   keys.add("strategy", strategy, "how the nodes classify: " + names_of(infer::strategies()));
   keys.add("models", models, "of ensemble and averaging, in place of `model`: ONNX files with commas between");
+  keys.add(
+      "input", input,
+      "in place of `data`: a folder of images, or - for standard input: Motion-JPEG, or the path of an image a line");
+  keys.add_seconds("deadline", deadline, "an image that is answered later counts as missed; 0: none does");
   keys.add("stages", stages, "parts that the network is cut into, one a node; 0: as many as are worth it", 0, 10'000);
   keys.add("cuts", cuts,
            "cut here and not where the plan would: the operators that begin the 2nd, 3rd ... stage, with "

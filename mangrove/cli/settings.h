@@ -101,6 +101,8 @@ struct InferSettings {
   std::int64_t stages = 0;  // 0: chosen
   std::string cuts;         // names, separated by commas
   std::string models;       // ONNX files of an ensemble, likewise
+  std::string input;        // a folder or "-", in place of `data`
+  Seconds deadline = 0;     // of each request; 0: none
   std::string activations = "float32";
   std::int64_t micro_batch = 50;
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen

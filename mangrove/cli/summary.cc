@@ -147,17 +147,21 @@ std::string pipeline_rows(const json& r) {
   std::string text =
       row("predicted images/s",
           fmt::format("{:.4g}, limited by {}", r.value("predicted_images_per_s", 0.0), r.value("limited_by", "?")));
-  text += row("fastest node images/s",
-              fmt::format("{:.4g} (pipeline: {:.2f} x)", single, single > 0 ? rate / single : 0.0));
+  if (r.contains("single_images_per_s"))
+    text += row("fastest node images/s",
+                fmt::format("{:.4g} (pipeline: {:.2f} x)", single, single > 0 ? rate / single : 0.0));
   text += row("latency p50 / p95 / p99",
               fmt::format("{} / {} / {}", format_seconds(latency.value("p50_s", 0.0)),
                           format_seconds(latency.value("p95_s", 0.0)), format_seconds(latency.value("p99_s", 0.0))));
-  text += row("same answer as one node", percent(r.value("agreement", 0.0)));
+  if (r.contains("agreement")) text += row("same answer as one node", percent(r.value("agreement", 0.0)));
   if (const std::string encoding = activations.value("encoding", "float32"); encoding != "float32")
     text += row("activations as " + encoding, fmt::format("{} saved, {} of the answers changed",
                                                           format_bytes(activations.value("saved_bytes", Bytes{0})),
                                                           percent(activations.value("changed_predictions", 0.0))));
-  text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
+  if (r.contains("lost"))
+    text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
+  if (r.contains("unreadable")) text += row("no images", fmt::format("{}", r.value("unreadable", 0)));
+  if (r.value("missed", 0) > 0) text += row("missed their deadline", fmt::format("{} images", r.value("missed", 0)));
   return text + stage_rows(r) + unused_row(r);
 }
 
@@ -176,9 +180,10 @@ std::string member_rows(const json& r) {
 }
 
 std::string infer_table(const json& r) {
-  std::string text = fmt::format("Inference: {}, {} images of {}, {} at once\n", r.value("strategy", "?"),
-                                 r.value("images", 0), r.value("data", "?"), r.value("micro_batch", 0));
-  text += accuracy_rows(r);
+  std::string text =
+      fmt::format("Inference: {}, {} images of {}, {} at once\n", r.value("strategy", "?"), r.value("images", 0),
+                  r.value("data", r.value("input", "?")), r.value("micro_batch", 0));
+  if (r.contains("accuracy")) text += accuracy_rows(r);
   text += row("images/s",
               fmt::format("{:.4g} ({})", r.value("images_per_s", 0.0), format_seconds(r.value("seconds", 0.0))));
   if (r.contains("node")) text += row("on", r.value("node", "?"));

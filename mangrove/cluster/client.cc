@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include <optional>
+#include <thread>
+#include <tuple>
 #include <utility>
 
 #include "mangrove/base/mutex.h"
@@ -29,6 +31,7 @@ struct Client::Impl {
   struct Talk;
   Status run(FromClient first, const Reporter& report, const std::stop_token& stop);
   Talk talk(FromClient first, const Reporter& report, const std::stop_token& stop);
+  void push_frames(grpc::ClientContext& context, const std::stop_token& stop);
   void tell(const Reporter& report, const std::string& event, const std::string& message) const;
   Status reconnect(Deadline deadline, const std::stop_token& stop);
 
@@ -38,6 +41,7 @@ struct Client::Impl {
   SteadyClock clock;
   // of the job that runs
   Accepted job;
+  FrameSource frames;
   std::optional<Instant> lost;  // the coordinator, since then
   Instant began;
 };
@@ -82,6 +86,27 @@ Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
   return response;
 }
 
+/// Until the last one was pushed, or the job takes no more.
+void Client::Impl::push_frames(grpc::ClientContext& context, const std::stop_token& stop) {
+  PushFramesResponse response;
+  const auto stream = stub->PushFrames(&context, &response);
+  for (bool taken = true, is_first = true; taken; is_first = false) {
+    std::optional<net::Frame> frame = frames(stop);
+    if (stop.stop_requested()) break;
+    PushedFrame message;
+    if (is_first) message.set_job_id(job.job_id());
+    message.set_last(!frame);
+    if (frame) {
+      message.set_name(std::move(frame->name));
+      message.set_image(std::move(frame->image));
+      message.set_problem(std::move(frame->problem));
+    }
+    taken = stream->Write(message) && frame;
+  }
+  stream->WritesDone();
+  std::ignore = stream->Finish();  // how the job ends is told by its own stream
+}
+
 /// One stream, to the end of the job or its own.
 struct Client::Impl::Talk {
   std::optional<Status> ended;  // of the job
@@ -96,6 +121,8 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   outbox.send(std::move(first));
   Talk talk;
   {
+    grpc::ClientContext pushing;
+    std::jthread pusher;
     const std::stop_callback ask_to_stop(stop, [&] {
       FromClient message;
       message.mutable_stop();
@@ -107,6 +134,8 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
       if (message.has_ended()) talk.ended = status_from_wire(message.ended().code(), message.ended().message());
       if (std::exchange(lost, std::nullopt)) tell(report, "coordinator_back", "");
       if (message.has_accepted()) job = message.accepted();
+      if (message.has_accepted() && frames)
+        pusher = std::jthread([&](const std::stop_token& ending) { push_frames(pushing, ending); });
       if (message.has_report() && report) {
         JobReport& got = *message.mutable_report();
         report({.kind = std::move(*got.mutable_kind()),
@@ -114,6 +143,8 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
                 .attachment = std::move(*got.mutable_attachment())});
       }
     }
+    pusher.request_stop();
+    pushing.TryCancel();
   }
   outbox.close(kLastWordsWithin);
   context.TryCancel();
@@ -159,8 +190,9 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const std::st
   }
 }
 
-Status Client::run(const Job& job, const Reporter& report, std::stop_token stop) {
+Status Client::run(const Job& job, const Reporter& report, std::stop_token stop, FrameSource frames) {
   FromClient first;
+  impl_->frames = std::move(frames);
   *first.mutable_job() = job;
   return impl_->run(std::move(first), report, stop);
 }
@@ -168,6 +200,7 @@ Status Client::run(const Job& job, const Reporter& report, std::stop_token stop)
 Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token stop) {
   FromClient first;
   first.mutable_follow()->set_job_id(job_id);
+  impl_->frames = {};
   return impl_->run(std::move(first), report, stop);
 }
 

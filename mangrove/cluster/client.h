@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -9,8 +11,13 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/net/frame_queue.h"
 
 namespace mangrove::cluster {
+
+/// Gives one frame after the other for a job that asks for them; nothing after the last one, or when it is to stop.
+/// It may block, and is called on one thread of its own.
+using FrameSource = std::function<std::optional<net::Frame>(const std::stop_token&)>;
 
 /// A program that asks a coordinator to run jobs.
 /// threads: one call at a time.
@@ -30,7 +37,7 @@ class Client {
   /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten
   /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:
   /// what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
-  Status run(const Job& job, const Reporter& report, std::stop_token stop);
+  Status run(const Job& job, const Reporter& report, std::stop_token stop, FrameSource frames = {});
   /// The same for a job that was sent before, by this client or another; of one that has ended, the result. errors:
   /// besides, not_found.
   Status follow(const std::string& job_id, const Reporter& report, std::stop_token stop);

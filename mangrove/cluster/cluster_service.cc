@@ -55,6 +55,8 @@ class ClusterService::Service final : public Cluster::Service {
 
   grpc::Status Join(grpc::ServerContext* context, NodeStream* stream) override;
   grpc::Status RunJob(grpc::ServerContext* context, ClientStream* stream) override;
+  grpc::Status PushFrames(grpc::ServerContext* context, grpc::ServerReader<PushedFrame>* stream,
+                          PushFramesResponse* response) override;
   grpc::Status ListNodes(grpc::ServerContext* context, const ListNodesRequest* request,
                          ListNodesResponse* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const ListJobsRequest* request,
@@ -162,6 +164,29 @@ void ClusterService::Service::count_client(int change) {
 void ClusterService::Service::wait_for_clients(Deadline deadline) {
   MutexLock lock(mutex_);
   while (clients_ > 0 && clock_.now() < deadline) changed_.wait_for(mutex_, deadline - clock_.now());
+}
+
+grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, grpc::ServerReader<PushedFrame>* stream,
+                                                 PushFramesResponse*) {
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
+  PushedFrame frame;
+  if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
+  call.greeted();
+  const std::shared_ptr<JobRun> job = jobs_.current();
+  if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
+    return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
+  do {
+    if (frame.last()) {
+      job->frames()->end();
+      return grpc::Status::OK;
+    }
+    const bool taken = job->frames()->push({.name = std::move(*frame.mutable_name()),
+                                            .image = std::move(*frame.mutable_image()),
+                                            .problem = std::move(*frame.mutable_problem())});
+    if (!taken) return grpc::Status::OK;  // the job has ended
+  } while (stream->Read(&frame));
+  job->request_stop();  // nobody knows what is missing
+  return {grpc::StatusCode::DATA_LOSS, "the frames end in the middle"};
 }
 
 // ---- questions

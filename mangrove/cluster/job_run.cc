@@ -43,9 +43,16 @@ JobRun::JobRun(std::string id, Job job, const JobSurroundings& surroundings, Lis
       around_(surroundings),
       listener_(std::move(listener)),
       nodes_before_(nodes_before),
-      began_(surroundings.clock.now()) {}
+      began_(surroundings.clock.now()),
+      frames_(surroundings.clock) {}
 
 Status JobRun::run() {
+  const Status ended = run_whole();
+  frames_.close();  // whoever waits for room
+  return ended;
+}
+
+Status JobRun::run_whole() {
   MG_RETURN_IF_ERROR(check_request(job_));
   MG_TRY(std::vector<Member> nodes, wait_for_nodes());
   assign_ranks(std::move(nodes));
@@ -123,7 +130,8 @@ Status JobRun::lead() {
                              .data_folder = around_.data_folder,
                              .threads = 1,
                              .stop = stop_.get_token(),
-                             .report = [this](Report report) { on_report(std::move(report)); }};
+                             .report = [this](Report report) { on_report(std::move(report)); },
+                             .frames = frames()};
     led = play_guarded(around_.play, job_, context);
     MutexLock lock(mutex_);
     led_ = true;

@@ -14,6 +14,7 @@
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/play_role.h"
 #include "mangrove/cluster/usage.h"
+#include "mangrove/net/frame_queue.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
@@ -57,6 +58,9 @@ class JobRun {
   /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
   void request_stop();
 
+  /// Where the client's frames go. Null: it asks for none.
+  net::FrameQueue* frames() { return job_.infer().frames() ? &frames_ : nullptr; }
+
   // News of the nodes.
   void member_joined();
   void member_gone(MemberId member, MemberState state);
@@ -75,6 +79,7 @@ class JobRun {
     std::uint64_t known = 0;  // version of the members that its node has been told of
   };
 
+  Status run_whole();
   Result<std::vector<Member>> wait_for_nodes();
   Result<bool> are_enough(std::size_t found) const;
   void assign_ranks(std::vector<Member> members);
@@ -103,6 +108,7 @@ class JobRun {
   const Listener listener_;
   const std::optional<std::size_t> nodes_before_;
   const Instant began_;
+  net::FrameQueue frames_;
   std::stop_source stop_;
 
   mutable Mutex mutex_;

@@ -27,8 +27,9 @@ Result<std::shared_ptr<LiveJob>> JobSlot::begin(Job job, const void* follower, R
     return make_error(Code::failed_precondition,
                       "busy with another job (" + current_->id() + "); try again when it has ended");
   const std::string id = prefix_ + "-" + std::to_string(++jobs_);
-  if (store_ != nullptr) MG_RETURN_IF_ERROR(store_->begin(id, job));
-  const auto live = std::make_shared<LiveJob>(id, std::move(job), surroundings_, store_);
+  JobStore* const store = job.infer().frames() ? nullptr : store_;  // without its client it has nothing to do
+  if (store != nullptr) MG_RETURN_IF_ERROR(store->begin(id, job));
+  const auto live = std::make_shared<LiveJob>(id, std::move(job), surroundings_, store);
   live->follow(follower, std::move(reporter));
   launch(live);
   return live;

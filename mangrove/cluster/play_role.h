@@ -9,8 +9,8 @@
 
 namespace mangrove::cluster {
 
-/// The job as the nodes get it, where that is another: networks for inference are named by their SHA-256, and fetched by
-/// who does not have them.
+/// The job as the nodes get it, where that is another: networks for inference are named by their SHA-256, and fetched
+/// by who does not have them.
 std::optional<Job> job_of_nodes(const Job& job);
 
 /// Plays one rank of a job to its end. errors: those of the job; cancelled (it was stopped).

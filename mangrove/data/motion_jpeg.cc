@@ -77,9 +77,9 @@ class AviReader {
 };
 
 /// Where the JPEG that begins at `begin` ends. Its segments say how long they are, and may hold whole JPEGs
-/// (thumbnails); in what follows a scan's header a marker is told from data by the byte after FF. errors: data_loss
-/// (not a JPEG, truncated).
-Result<std::size_t> end_of_jpeg(std::span<const std::uint8_t> file, std::size_t begin) {
+/// (thumbnails); in what follows a scan's header a marker is told from data by the byte after FF. Nothing: it does not
+/// end here. errors: data_loss (not a JPEG).
+Result<std::optional<std::size_t>> end_of_jpeg(std::span<const std::uint8_t> file, std::size_t begin) {
   constexpr std::uint8_t kEnd = 0xD9, kScan = 0xDA, kFirstRestart = 0xD0, kLastRestart = 0xD7;
   std::size_t at = begin + 2;  // behind the marker that begins an image
   const auto has = [&](std::size_t bytes) { return bytes <= file.size() - at; };
@@ -91,7 +91,7 @@ Result<std::size_t> end_of_jpeg(std::span<const std::uint8_t> file, std::size_t 
       continue;
     }
     at += 2;
-    if (marker == kEnd) return at;
+    if (marker == kEnd) return std::optional(at);
     if (!has(2)) break;
     const std::size_t length = std::size_t{file[at]} << 8 | file[at + 1];
     if (length < 2) return corrupt("a segment of a JPEG is shorter than its length", at);
@@ -103,22 +103,30 @@ Result<std::size_t> end_of_jpeg(std::span<const std::uint8_t> file, std::size_t 
     };
     while (has(2) && (file[at] != 0xFF || is_data(file[at + 1]))) ++at;
   }
-  return make_error(Code::data_loss,
-                    "truncated: the JPEG that begins at byte " + std::to_string(begin) + " does not end");
+  return std::optional<std::size_t>();
 }
 
 Result<std::vector<Frame>> find_jpegs(std::span<const std::uint8_t> file) {
   std::vector<Frame> frames;
   for (std::size_t begin = 0; begin < file.size();) {
     if (!text_of(file.subspan(begin)).starts_with(kJpegBegin)) return corrupt("a JPEG expected", begin);
-    MG_TRY(const std::size_t end, end_of_jpeg(file, begin));
-    frames.push_back(file.subspan(begin, end - begin));
-    begin = end;
+    MG_TRY(const std::optional<std::size_t> end, end_of_jpeg(file, begin));
+    if (!end)
+      return make_error(Code::data_loss,
+                        "truncated: the JPEG that begins at byte " + std::to_string(begin) + " does not end");
+    frames.push_back(file.subspan(begin, *end - begin));
+    begin = *end;
   }
   return frames;
 }
 
 }  // namespace
+
+Result<std::optional<std::size_t>> first_jpeg(std::span<const std::uint8_t> bytes) {
+  if (!text_of(bytes).starts_with(kJpegBegin.substr(0, bytes.size()))) return corrupt("a JPEG expected", 0);
+  if (bytes.size() < kJpegBegin.size()) return std::optional<std::size_t>();
+  return end_of_jpeg(bytes, 0);
+}
 
 Result<std::vector<Frame>> find_frames(std::span<const std::uint8_t> file) {
   const std::string_view text = text_of(file);

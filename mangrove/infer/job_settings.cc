@@ -29,6 +29,14 @@ Status check_job(const InferJob& job) {
   MG_RETURN_IF_ERROR(check("window", job.window(), job.window() >= 0, "0 or more"));
   const double timeout = job.answer_timeout_s();
   MG_RETURN_IF_ERROR(check("answer_timeout_s", timeout, std::isfinite(timeout) && timeout >= 0, "0 or more"));
+  const double deadline = job.deadline_s();
+  MG_RETURN_IF_ERROR(check("deadline_s", deadline, std::isfinite(deadline) && deadline >= 0, "0 or more"));
+  if (job.frames() && job.strategy() != "pipeline")
+    return make_error(Code::invalid_argument,
+                      "input: frames go through strategy 'pipeline', not '" + job.strategy() + "'");
+  if (deadline > 0 && job.strategy() != "pipeline")
+    return make_error(Code::invalid_argument,
+                      "deadline: is of strategy 'pipeline', and '" + job.strategy() + "' has no requests");
   MG_RETURN_IF_ERROR(check_activations(job.activations()));
   return check("limit", job.limit(), job.limit() >= 0, "0 or more");
 }

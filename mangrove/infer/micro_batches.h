@@ -35,6 +35,7 @@ class MicroBatches {
 
   Part part(std::uint64_t id) const;
   bool exists(std::uint64_t id) const { return id < answered_.size(); }
+  bool is_answered(std::uint64_t id) const { return answered_[id]; }
   std::size_t size() const { return answered_.size(); }
   std::size_t in_flight() const { return sent_at_.size(); }
   bool done() const { return answers_ == answered_.size(); }

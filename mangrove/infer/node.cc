@@ -51,6 +51,7 @@ class NodeRole {
  private:
   Status prepare();
   bool is_ensemble() const { return job_.member_sha256_size() > 0; }
+  Status make_graph(std::uint32_t member);
   Status make_replica(std::uint32_t member);
   Result<std::string> get_network(std::uint32_t member);
   void say_hello();
@@ -74,8 +75,8 @@ class NodeRole {
   std::optional<Graph> graph_;
   SampleSource source_;
 
-  std::unique_ptr<learn::Replica> replica_;  // the unsplit network, until stages are placed
-  std::uint32_t member_ = 0;                 // of the ensemble, that it is
+  std::uint32_t member_ = 0;                 // of the ensemble, that graph_ is
+  std::unique_ptr<learn::Replica> replica_;  // of the unsplit network, until stages are placed
   std::optional<Profile> profile_;           // of it
   std::optional<SingleRun> single_;
   LinkProbe link_;
@@ -84,6 +85,13 @@ class NodeRole {
 };
 
 Status NodeRole::prepare() {
+  if (job_.frames()) {
+    MG_RETURN_IF_ERROR(make_graph(0));
+    MG_TRY(source_.frames, FrameSamples::create(*graph_));
+    source_.dataset = source_.frames;
+    source_.samples = job_.micro_batch();
+    return make_replica(0);
+  }
   MG_TRY(source_.dataset, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
   const std::int64_t size = source_.dataset->size();
   source_.samples = job_.limit() > 0 ? std::min(job_.limit(), size) : size;
@@ -91,15 +99,19 @@ Status NodeRole::prepare() {
 }
 
 /// Of the network, or of a member of the ensemble: a node holds one at a time.
+Status NodeRole::make_graph(std::uint32_t member) {
+  if (graph_ && member_ == member) return {};
+  replica_.reset();
+  graph_.reset();
+  MG_TRY(const std::string network, get_network(member));
+  MG_TRY(graph_, parse_onnx(network).context("model"));
+  member_ = member;
+  return {};
+}
+
 Status NodeRole::make_replica(std::uint32_t member) {
   if (replica_ && member_ == member) return {};
-  replica_.reset();
-  if (!graph_ || member_ != member) {
-    graph_.reset();
-    MG_TRY(const std::string network, get_network(member));
-    MG_TRY(graph_, parse_onnx(network).context("model"));
-    member_ = member;
-  }
+  MG_RETURN_IF_ERROR(make_graph(member));
   source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
   MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
   MG_TRY(replica_, learn::Replica::create(*graph_, {.batch = job_.micro_batch(),

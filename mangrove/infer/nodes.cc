@@ -120,12 +120,15 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
   const net::RankSet ranks = ranks_not_out();
   if (ranks.empty()) return last_failure_;
   const Deadline poll = context_.clock.after(kPollInterval);
-  Result<net::Message> message = context_.endpoint.recv(ranks, kFromNodeTag, std::min(deadline, poll));
+  net::RankSet from = ranks;
+  from.push_back(0);  // says that a frame has come
+  Result<net::Message> message = context_.endpoint.recv_any(from, {kFromNodeTag, kFrameTag}, std::min(deadline, poll));
   if (!message.ok()) {
     if (message.code() == Code::cancelled) return message.error();
     if (message.code() == Code::unavailable) drop_gone();
     return nothing;
   }
+  if (message->tag == kFrameTag) return nothing;
   Said said{message->from, {}};
   if (!said.message.ParseFromString(message->payload)) {
     log_warn("message cannot be read", {{"rank", said.rank}, {"bytes", message->payload.size()}});

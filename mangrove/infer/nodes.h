@@ -19,9 +19,9 @@ class Nodes {
   Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
 
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node whose data differs from that of most nodes, or that cannot take part,
-  /// is left out, with an event. Returns what the data is like. errors: as next(); unavailable (none has come in three
-  /// timeouts).
+  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node whose data differs
+  /// from that of most nodes, or that cannot take part, is left out, with an event. Returns what the data is like.
+  /// errors: as next(); unavailable (none has come in three timeouts).
   Result<Hello> gather();
 
   /// Those that can work, by rank.

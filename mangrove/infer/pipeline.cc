@@ -1,49 +1,72 @@
 #include "mangrove/infer/pipeline.h"
 
-#include <algorithm>
-
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/dataset_work.h"
+#include "mangrove/infer/frame_work.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/measurements.h"
 #include "mangrove/infer/node.h"
 #include "mangrove/infer/result.h"
+#include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
 namespace {
 
-/// For the ranks that are left of a run. One that came too late to be measured is taken for such as the first other.
-/// Where there are fewer than stages were asked for, there are as many as are worth it.
-Result<StagePlan> plan_again(const Graph& graph, const std::vector<DeviceProfile>& measured, InferJob job,
-                             const net::RankSet& ranks) {
+/// A plan, and what it was made for.
+struct Planned {
+  Graph graph;
+  Hello data;
   std::vector<DeviceProfile> devices;
-  for (const net::Rank rank : ranks) {
-    const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
-    devices.push_back(found == measured.end() ? measured.front() : *found);
-    devices.back().rank = rank;
-  }
-  if (std::max(job.stages(), job.cuts_size() + 1) > std::ssize(ranks)) {
-    job.set_stages(0);
-    job.clear_cuts();
-  }
-  return plan_stages(graph, devices, job);
+  StagePlan plan;
+};
+
+Result<Planned> make_plan(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_RETURN_IF_ERROR(check_cut(graph, job));
+  MG_TRY(Hello data, nodes.gather());
+  MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
+  MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, answer_timeout(job)));
+  MG_TRY(StagePlan plan, plan_stages(graph, devices, job));
+  return Planned{std::move(graph), std::move(data), std::move(devices), std::move(plan)};
 }
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  const Seconds timeout = answer_timeout(job);
-  MG_TRY(const Graph graph, parse_onnx(job.model()).context("model"));
-  MG_RETURN_IF_ERROR(check_cut(graph, job));
-  MG_TRY(const Hello data, nodes.gather());
-  MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
-  MG_TRY(const std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, timeout));
-  MG_TRY(const StagePlan plan, plan_stages(graph, devices, job));
-  MG_TRY(const Baseline baseline, run_baseline(context, nodes, reports, timeout, data, fastest_first(devices)));
-  const auto replan = [&](const net::RankSet& ranks) { return plan_again(graph, devices, job, ranks); };
-  MG_TRY(const StreamResult streamed, stream_through(job, context, nodes, reports, data, plan, replan));
-  Json result = pipeline_json(job, data, baseline, plan, streamed, reports);
+Result<StreamResult> stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+                            const Planned& planned, StreamWork& work) {
+  Revision revision(planned.graph, planned.devices, job);
+  return stream_through(job, context, nodes, reports, work, planned.plan, revision);
+}
+
+void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, const Planned& planned,
+                   const StreamResult& streamed, Json result) {
   result["model_bytes"] = nodes.model_bytes();
-  result["devices"] = devices_json(job, devices, streamed.plan);
+  result["devices"] = devices_json(job, planned.devices, streamed.plan);
   reports.result(dump(result));
+}
+
+Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(const Planned planned, make_plan(job, context, nodes, reports));
+  MG_TRY(const Baseline baseline,
+         run_baseline(context, nodes, reports, answer_timeout(job), planned.data, fastest_first(planned.devices)));
+  DatasetWork work(job, planned.data, window(job, planned.plan), reports);
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, planned, work));
+  report_result(job, nodes, reports, planned, streamed,
+                pipeline_json(job, planned.data, baseline, planned.plan, streamed, work.answers(), reports));
+  return {};
+}
+
+/// There is nothing to compare frames with: no truth, and no second pass over them.
+Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(const Planned planned, make_plan(job, context, nodes, reports));
+  net::FrameQueue& frames = *context.frames;
+  frames.set_listener([&] { context.endpoint.send(0, kFrameTag, ""); });
+  FrameWork work(job, frames, {planned.data.classes().begin(), planned.data.classes().end()}, window(job, planned.plan),
+                 reports);
+  const Result<StreamResult> streamed = stream(job, context, nodes, reports, planned, work);
+  frames.set_listener({});
+  if (!streamed.ok()) return streamed.error();
+  report_result(job, nodes, reports, planned, *streamed,
+                frames_json(job, planned.plan, *streamed, work.counts(), reports));
   return {};
 }
 
@@ -51,7 +74,11 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 
 Status run_pipeline(const InferJob& job, net::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+  if (job.frames() && context.frames == nullptr)
+    return make_error(Code::invalid_argument, "input: nobody pushes frames to this job");
+  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) {
+    return job.frames() ? lead_frames(job, context, nodes, reports) : lead_dataset(job, context, nodes, reports);
+  });
 }
 
 }  // namespace mangrove::infer

@@ -27,10 +27,18 @@ void Reports::stage_moved(std::size_t stage, net::Rank from, net::Rank to) {
 }
 
 void Reports::replanned(const StagePlan& plan) {
+  new_plan("replanned", plan);
+}
+
+void Reports::revised(const StagePlan& plan) {
+  new_plan("revised", plan);
+}
+
+void Reports::new_plan(const char* name, const StagePlan& plan) {
   Json stages = Json::array();
   for (const StagePlan::Stage& stage : plan.stages)
     stages.push_back({{"node", node(stage.rank)}, {"operators", stage.operators.size()}});
-  event(dump(Json{{"event", "replanned"}, {"stages", std::move(stages)}}));
+  event(dump(Json{{"event", name}, {"stages", std::move(stages)}}));
 }
 
 void Reports::node_left_out(net::Rank rank, const std::string& reason) {
@@ -39,6 +47,10 @@ void Reports::node_left_out(net::Rank rank, const std::string& reason) {
 
 void Reports::redone(const char* phase, net::Rank rank) {
   event(dump(Json{{"event", "redone"}, {"phase", phase}, {"node", node(rank)}}));
+}
+
+void Reports::answers(Json answers) {
+  context_.report({"answers", dump(Json{{"answers", std::move(answers)}}), {}});
 }
 
 void Reports::result(std::string json) {

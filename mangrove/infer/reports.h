@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,13 @@ class Reports {
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
   /// No spare node is there for the stages of a lost one: this is how the others go on.
   void replanned(const StagePlan& plan);
+  /// Boards or links have become slower or faster: this is how they go on.
+  void revised(const StagePlan& plan);
   void node_left_out(net::Rank rank, const std::string& reason);
   /// phase: "single", which is done again because this rank was lost or silent.
   void redone(const char* phase, net::Rank rank);
+  /// Of frames that a client pushes, in their order: docs/json.md lists the keys.
+  void answers(nlohmann::ordered_json answers);
   /// json: see result.h.
   void result(std::string json);
 
@@ -30,6 +35,7 @@ class Reports {
 
  private:
   void event(std::string json);
+  void new_plan(const char* event, const StagePlan& plan);
   net::RoleContext& context_;
 };
 

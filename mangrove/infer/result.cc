@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mangrove/infer/activation_codec.h"
+#include "mangrove/infer/frame_work.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/learn/metrics.h"
 
@@ -15,6 +16,13 @@ Seconds percentile(std::span<const Seconds> ascending, double share) {
   if (ascending.empty()) return 0;
   const double rank = std::ceil(share * static_cast<double>(ascending.size()));
   return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+Json latency_json(std::vector<Seconds> latencies) {
+  std::ranges::sort(latencies);
+  return {{"p50_s", percentile(latencies, 0.5)},
+          {"p95_s", percentile(latencies, 0.95)},
+          {"p99_s", percentile(latencies, 0.99)}};
 }
 
 Json stages_json(const StreamResult& streamed, const Reports& reports) {
@@ -49,12 +57,6 @@ double per_second(std::int64_t images, Seconds seconds) {
   return seconds > 0 ? static_cast<double>(images) / seconds : 0;
 }
 
-Json latency_json(std::span<const Seconds> latencies) {
-  return {{"p50_s", percentile(latencies, 0.5)},
-          {"p95_s", percentile(latencies, 0.95)},
-          {"p99_s", percentile(latencies, 0.99)}};
-}
-
 Json answers_json(const InferJob& job, const Hello& data, std::span<const std::int32_t> truths,
                   std::span<const std::int32_t> predictions, Seconds seconds) {
   learn::ConfusionMatrix confusion(data.classes_size());
@@ -71,47 +73,68 @@ Json answers_json(const InferJob& job, const Hello& data, std::span<const std::i
 
 namespace {
 
-/// How many bytes the encoding of the activations has saved, of those that float32 would have taken, and its cost.
-Json activations_json(const InferJob& job, const StreamResult& streamed, double agreement) {
+/// How many bytes the encoding of the activations has saved, of those that float32 would have taken.
+Json activations_json(const InferJob& job, const StreamResult& streamed) {
   constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
   std::int64_t sent = 0;
   for (const StageRecord& stage : streamed.stages) sent += stage.sent_bytes;
   const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
   return {{"encoding", job.activations().empty() ? "float32" : job.activations()},
           {"sent_bytes", sent},
-          {"saved_bytes", std::llround(static_cast<double>(sent) * (times - 1))},
-          {"changed_predictions", 1 - agreement}};
+          {"saved_bytes", std::llround(static_cast<double>(sent) * (times - 1))}};
+}
+
+/// What a pipeline reports whatever streams through it.
+Json stream_json(const InferJob& job, const StagePlan& planned, const StreamResult& streamed, std::int64_t images,
+                 const Reports& reports) {
+  const std::int64_t micro_batches = std::max<std::int64_t>(1, (images + job.micro_batch() - 1) / job.micro_batch());
+  return {{"repeated", streamed.repeated},
+          {"window", window(job, planned)},
+          {"predicted_images_per_s", per_second(images, planned.seconds(micro_batches))},
+          {"predicted_seconds", planned.seconds(micro_batches)},
+          {"predicted_latency_s", planned.latency},
+          {"limited_by", planned.limited_by},
+          {"activations", activations_json(job, streamed)},
+          {"stages", stages_json(streamed, reports)}};
 }
 
 }  // namespace
 
 Json pipeline_json(const InferJob& job, const Hello& data, const Baseline& baseline, const StagePlan& planned,
-                   const StreamResult& streamed, const Reports& reports) {
+                   const StreamResult& streamed, const Answers& answers, const Reports& reports) {
   std::int64_t lost = 0, duplicated = 0, agreeing = 0;
-  for (std::size_t i = 0; i < streamed.predictions.size(); ++i) {
-    lost += streamed.deliveries[i] == 0 ? 1 : 0;
-    duplicated += std::max(0, streamed.deliveries[i] - 1);
-    agreeing += streamed.predictions[i] == baseline.predictions[i] ? 1 : 0;
+  for (std::size_t i = 0; i < answers.predictions.size(); ++i) {
+    lost += answers.deliveries[i] == 0 ? 1 : 0;
+    duplicated += std::max(0, answers.deliveries[i] - 1);
+    agreeing += answers.predictions[i] == baseline.predictions[i] ? 1 : 0;
   }
-  const std::int64_t images = data.samples();
-  const std::int64_t micro_batches = (images + job.micro_batch() - 1) / job.micro_batch();
+  const std::int64_t images = data.samples(), in_time = images - answers.missed;
   const double rate = per_second(images, streamed.seconds), single = per_second(images, baseline.seconds);
-  const double agreement = static_cast<double>(agreeing) / static_cast<double>(images);
-  Json json = answers_json(job, data, baseline.truths, streamed.predictions, streamed.seconds);
+  const double agreement = in_time > 0 ? static_cast<double>(agreeing) / static_cast<double>(in_time) : 0;
+  Json json = answers_json(job, data, baseline.truths, answers.predictions, streamed.seconds);
   json.update({{"single_images_per_s", single},
                {"speedup", single > 0 ? rate / single : 0},
                {"agreement", agreement},
                {"lost", lost},
                {"duplicated", duplicated},
-               {"repeated", streamed.repeated},
-               {"latency", latency_json(streamed.latencies)},
-               {"window", window(job, planned)},
-               {"predicted_images_per_s", per_second(images, planned.seconds(micro_batches))},
-               {"predicted_seconds", planned.seconds(micro_batches)},
-               {"predicted_latency_s", planned.latency},
-               {"limited_by", planned.limited_by},
-               {"activations", activations_json(job, streamed, agreement)},
-               {"stages", stages_json(streamed, reports)}});
+               {"missed", answers.missed},
+               {"latency", latency_json(answers.latencies)}});
+  json.update(stream_json(job, planned, streamed, images, reports));
+  json["activations"]["changed_predictions"] = 1 - agreement;
+  return json;
+}
+
+Json frames_json(const InferJob& job, const StagePlan& planned, const StreamResult& streamed, const FrameCounts& counts,
+                 const Reports& reports) {
+  Json json = {{"strategy", job.strategy()},
+               {"images", counts.frames},
+               {"unreadable", counts.unreadable},
+               {"missed", counts.missed},
+               {"images_per_s", per_second(counts.frames, streamed.seconds)},
+               {"seconds", streamed.seconds},
+               {"micro_batch", job.micro_batch()},
+               {"latency", latency_json({counts.latencies.begin(), counts.latencies.end()})}};
+  json.update(stream_json(job, planned, streamed, counts.frames, reports));
   return json;
 }
 

@@ -1,6 +1,7 @@
 #include "mangrove/infer/stage_worker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -11,6 +12,21 @@
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
+namespace {
+
+/// Of a row of logits, or of probabilities as they are.
+float highest_probability(std::span<const float> row) {
+  const float largest = *std::ranges::max_element(row);
+  double sum = 0, exponentials = 0;
+  for (const float value : row) {
+    sum += value;
+    exponentials += std::exp(static_cast<double>(value) - largest);
+  }
+  const bool are_probabilities = std::abs(sum - 1) < 1e-3 && std::ranges::all_of(row, [](float p) { return p >= 0; });
+  return are_probabilities ? largest : static_cast<float>(1 / exponentials);
+}
+
+}  // namespace
 
 StageWorker::StageWorker(const InferJob& job, net::RoleContext& context, double slowdown)
     : job_(job),
@@ -21,14 +37,14 @@ StageWorker::StageWorker(const InferJob& job, net::RoleContext& context, double 
       slowdown_(slowdown) {}
 
 Status StageWorker::place(const Command& command, const Graph& graph, const SampleSource& source) {
-  for (const Task& task : tasks_) {
-    if (task.header.stage() == 0) MG_RETURN_IF_ERROR(loader_->next());
+  for (Task& task : tasks_) {
+    if (task.header.stage() == 0) MG_RETURN_IF_ERROR(load(task));
   }
   tasks_.clear();
   overhead_.clear();
   counted_cpu_ = process_cpu_time();
   MG_RETURN_IF_ERROR(stages_.place(command, graph));
-  samples_ = source.samples;
+  source_ = source;
   if (stages_.find(0) != nullptr && !loader_) loader_.emplace(source.dataset, source.loading);
   generation_ = command.generation();
   return {};
@@ -36,15 +52,20 @@ Status StageWorker::place(const Command& command, const Graph& graph, const Samp
 
 /// The samples are loaded while older micro-batches are computed.
 void StageWorker::feed(const Command& command) {
-  const bool valid = command.begin() >= 0 && command.count() >= 1 && command.count() <= job_.micro_batch() &&
-                     command.count() <= samples_ && command.begin() <= samples_ - command.count();
+  const std::int64_t samples = source_.samples;
+  const bool has_samples = source_.frames ? command.frames_size() == command.count()
+                                          : command.begin() >= 0 && command.count() <= samples &&
+                                                command.begin() <= samples - command.count();
+  const bool valid = command.count() >= 1 && command.count() <= job_.micro_batch() && has_samples;
   if (command.generation() != generation_ || stages_.find(0) == nullptr || !valid) return;
   Task task;
+  if (command.remaining_s() > 0) task.deadline = context_.clock.after(command.remaining_s());
   task.header.set_generation(command.generation());
   task.header.set_micro_batch(command.micro_batch());
   task.header.set_count(command.count());
   std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
   std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
+  if (source_.frames) indices = task.frames = source_.frames->add(command.frames());
   loader_->request(std::move(indices));
   tasks_.push_back(std::move(task));
 }
@@ -67,26 +88,36 @@ void StageWorker::take_activation(net::Message message) {
     return;
   }
   const bool travelled = message.from != context_.endpoint.rank();
+  header.mutable_trace()->add_transit(context_.clock.now().seconds - header.sent_at());
   header.mutable_trace()->add_sent_bytes(travelled ? static_cast<std::int64_t>(message.payload.size()) : 0);
+  if (header.remaining_s() > 0) task.deadline = context_.clock.after(header.remaining_s());
   task.body_bytes = parts->body.size();
   task.payload = std::move(message.payload);
   tasks_.push_back(std::move(task));
 }
 
+/// The samples of a micro-batch for the first stage.
+Result<data::Batch> StageWorker::load(Task& task) {
+  MG_TRY(data::Batch batch, loader_->next());
+  if (!source_.frames) return batch;
+  for (Unreadable& frame : source_.frames->remove(task.frames)) *task.header.add_unreadable() = std::move(frame);
+  return batch;
+}
+
 Status StageWorker::work() {
-  const Task task = std::move(tasks_.front());
+  Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();  // waiting for the samples is this device's work too
   const auto elements =
       static_cast<std::size_t>(stages_.find(task.header.stage())->input_elements(task.header.count()));
   if (task.header.stage() == 0) {
-    MG_TRY(const data::Batch batch, loader_->next());
-    return run_stage(task.header, batch.images.as<float>().first(elements), start);
+    MG_TRY(const data::Batch batch, load(task));
+    return run_stage(task, batch.images.as<float>().first(elements), start);
   }
   received_.resize(elements);
   MG_RETURN_IF_ERROR(
       codec_.decode(std::string_view(task.payload).substr(task.payload.size() - task.body_bytes), received_));
-  return run_stage(task.header, received_, start);
+  return run_stage(task, received_, start);
 }
 
 /// What this board has worked for a micro-batch: computing, unpacking and packing; where no core is left for reading,
@@ -97,18 +128,38 @@ Seconds StageWorker::busy(std::size_t stage, Seconds computing) {
   return (cpu - std::exchange(counted_cpu_, cpu)) * slowdown_;
 }
 
-Status StageWorker::run_stage(const Activation& header, std::span<const float> received, Instant start) {
+Status StageWorker::run_stage(const Task& task, std::span<const float> received, Instant start) {
+  const Activation& header = task.header;
+  const auto is_late = [&] { return context_.clock.now() >= task.deadline; };
+  if (is_late()) {
+    send_missed(header);
+    return {};
+  }
   const std::size_t stage = header.stage();
   MG_TRY(const std::span<const float> values, stages_.find(stage)->run(header.count(), received));
   const Instant computed = context_.clock.now();
   Trace trace = header.trace();
   trace.add_seconds(busy(stage, computed - start));
   trace.add_queued(static_cast<std::uint32_t>(
-      std::ranges::count_if(tasks_, [&](const Task& task) { return task.header.stage() == stage; })));
-  stage + 1 == stages_.size() ? send_predictions(header, std::move(trace), values)
-                              : send_on(header, std::move(trace), values);
+      std::ranges::count_if(tasks_, [&](const Task& other) { return other.header.stage() == stage; })));
+  if (is_late()) {
+    send_missed(header);
+  } else if (stage + 1 == stages_.size()) {
+    send_predictions(header, std::move(trace), values);
+  } else {
+    send_on(task, std::move(trace), values);
+  }
   overhead_[stage] = context_.clock.now() - computed;
   return {};
+}
+
+void StageWorker::send_missed(const Activation& header) {
+  FromNode message;
+  Predictions& predictions = *message.mutable_predictions();
+  predictions.set_generation(header.generation());
+  predictions.set_micro_batch(header.micro_batch());
+  predictions.set_missed(true);
+  context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
 }
 
 void StageWorker::send_predictions(const Activation& header, Trace trace, std::span<const float> values) {
@@ -118,18 +169,26 @@ void StageWorker::send_predictions(const Activation& header, Trace trace, std::s
   predictions.set_micro_batch(header.micro_batch());
   const auto classes = static_cast<std::int32_t>(static_cast<std::int64_t>(values.size()) / header.count());
   for (const std::int32_t c : learn::argmax_rows(values, classes)) predictions.add_classes(c);
+  if (source_.frames) {
+    for (std::int64_t row = 0; row < header.count(); ++row)
+      predictions.add_confidence(highest_probability(
+          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes))));
+  }
+  *predictions.mutable_unreadable() = header.unreadable();
   *predictions.mutable_trace() = std::move(trace);
   context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
 }
 
-void StageWorker::send_on(const Activation& header, Trace trace, std::span<const float> values) {
-  Activation next = header;
-  next.set_stage(header.stage() + 1);
+void StageWorker::send_on(const Task& task, Trace trace, std::span<const float> values) {
+  Activation next = task.header;
+  next.set_stage(task.header.stage() + 1);
+  if (task.deadline < Deadline::never()) next.set_remaining_s(task.deadline - context_.clock.now());
   *next.mutable_trace() = std::move(trace);
+  next.set_sent_at(context_.clock.now().seconds);
   const std::int64_t bytes = encoded_bytes(job_.activations(), std::ssize(values));
   std::string payload = net::begin_payload(next.SerializeAsString(), static_cast<std::size_t>(bytes));
   codec_.append(payload, values);
-  context_.endpoint.send(stages_.rank_of(header.stage() + 1), kActivationTag, std::move(payload));
+  context_.endpoint.send(stages_.rank_of(next.stage()), kActivationTag, std::move(payload));
 }
 
 }  // namespace mangrove::infer

@@ -10,6 +10,7 @@
 
 #include "mangrove/data/loader.h"
 #include "mangrove/infer/activation_codec.h"
+#include "mangrove/infer/frame_samples.h"
 #include "mangrove/infer/held_stages.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
@@ -20,8 +21,9 @@ namespace mangrove::infer {
 /// Where a node that holds the first stage reads samples.
 struct SampleSource {
   std::shared_ptr<const data::Dataset> dataset;
-  std::int64_t samples = 0;     // of it, that the job uses
-  data::LoaderOptions loading;  // of micro-batches, prepared as the network was trained
+  std::int64_t samples = 0;                   // of it, that the job uses
+  std::shared_ptr<FrameSamples> frames = {};  // the same data set, of a job whose client pushes frames; else null
+  data::LoaderOptions loading;                // of micro-batches, prepared as the network was trained
 };
 
 /// A node's part in the pipeline: the stages that it holds, the micro-batches that wait for them, and what these cost.
@@ -41,7 +43,8 @@ class StageWorker {
   void take_activation(net::Message message);
 
   bool has_work() const { return !tasks_.empty(); }
-  /// One micro-batch: its answer goes to the leader, or its values to the next stage. errors: those of Loader::next,
+  /// One micro-batch: its answer goes to the leader, or its values to the next stage; one whose time is up is dropped,
+  /// and the leader told. errors: those of Loader::next,
   /// ActivationCodec::decode and Stage::run. REQUIRES: has_work().
   Status work();
 
@@ -51,11 +54,15 @@ class StageWorker {
     Activation header;
     std::string payload;  // body at the end; unused by the first stage, whose samples the loader prepares
     std::size_t body_bytes = 0;
+    Deadline deadline = Deadline::never();
+    std::vector<std::uint32_t> frames = {};  // of the first stage: their numbers, where a client pushes them
   };
 
-  Status run_stage(const Activation& header, std::span<const float> received, Instant start);
+  Result<data::Batch> load(Task& task);
+  Status run_stage(const Task& task, std::span<const float> received, Instant start);
+  void send_missed(const Activation& header);
   void send_predictions(const Activation& header, Trace trace, std::span<const float> values);
-  void send_on(const Activation& header, Trace trace, std::span<const float> values);
+  void send_on(const Task& task, Trace trace, std::span<const float> values);
   Seconds busy(std::size_t stage, Seconds computing);
 
   const InferJob& job_;
@@ -66,8 +73,8 @@ class StageWorker {
   std::map<std::size_t, Seconds> overhead_;  // of sending, by stage; told with its next micro-batch
   const bool has_spare_core_;                // for reading, sending and receiving beside computing
   const double slowdown_;
-  Seconds counted_cpu_ = 0;             // of this process, as of the last micro-batch
-  std::int64_t samples_ = 0;            // of the source
+  Seconds counted_cpu_ = 0;  // of this process, as of the last micro-batch
+  SampleSource source_;
   std::optional<data::Loader> loader_;  // requests are in the order of the first stage's tasks
   std::deque<Task> tasks_;
   std::vector<float> received_;  // values of the task at hand

@@ -1,33 +1,30 @@
 #include "mangrove/infer/stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
 #include "mangrove/infer/job_settings.h"
-#include "mangrove/infer/micro_batches.h"
 #include "mangrove/infer/placement.h"
 
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr double kPatience = 10;  // timeouts without any sign of life before the job fails
 
 class Stream {
  public:
-  Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
-         StagePlan plan, const Replan& replan)
+  Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
+         StagePlan plan, Revision& revision)
       : context_(context),
         nodes_(nodes),
         reports_(reports),
-        data_(data),
-        replan_(replan),
+        work_(work),
+        revision_(revision),
         timeout_(answer_timeout(job)),
-        micro_batches_(data.samples(), job.micro_batch(), window(job, plan)),
-        first_sent_(micro_batches_.size()) {
-    result_.predictions.assign(static_cast<std::size_t>(data.samples()), -1);
-    result_.deliveries.assign(static_cast<std::size_t>(data.samples()), 0);
+        micro_batch_(job.micro_batch()),
+        window_(window(job, plan)) {
     use(std::move(plan));
   }
 
@@ -36,6 +33,7 @@ class Stream {
  private:
   void use(StagePlan plan);
   Status place();
+  bool revise();
   Status replace_lost(const net::RankSet& ranks);
   /// False: a stage was lost meanwhile.
   Result<bool> wait_until_ready();
@@ -50,14 +48,15 @@ class Stream {
   net::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
-  const Hello& data_;
-  const Replan& replan_;
+  StreamWork& work_;
+  Revision& revision_;
   const Seconds timeout_;
-  MicroBatches micro_batches_;
-  std::vector<std::optional<Instant>> first_sent_;  // of each micro-batch
+  const std::int64_t micro_batch_;
+  const std::size_t window_;
   std::uint64_t generation_ = 0;
-  std::int64_t answered_ = 0;  // samples
-  Instant start_, planned_, last_report_, last_answer_;
+  Instant start_, planned_;
+  Seconds placing_ = 0;  // the last time
+  Instant last_answer_;  // or when there was nothing to be answered
   StreamResult result_;
 };
 
@@ -70,22 +69,24 @@ void Stream::use(StagePlan plan) {
 
 Result<StreamResult> Stream::run() {
   MG_RETURN_IF_ERROR(place());
-  start_ = planned_ = last_report_ = last_answer_ = context_.clock.now();
-  while (!micro_batches_.done()) {
-    if (!all_stages_held()) {
+  start_ = planned_ = last_answer_ = context_.clock.now();
+  work_.begin(start_);
+  while (!work_.is_done()) {
+    if (!all_stages_held() || revise()) {
       MG_RETURN_IF_ERROR(place());
-      micro_batches_.resend_all();
+      work_.resend_all();
       last_answer_ = context_.clock.now();
     }
-    micro_batches_.resend_overdue(context_.clock.now(), timeout_);
+    work_.resend_overdue(context_.clock.now(), timeout_);
     feed();
+    if (work_.is_done()) break;  // the rest had missed its deadline
+    if (!work_.is_waiting()) last_answer_ = context_.clock.now();
     MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(context_.clock.after(timeout_)));
     if (said && said->message.has_predictions()) take(said->message.predictions());
     MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", last_answer_));
   }
   result_.seconds = context_.clock.now() - start_;
   result_.planned_seconds = context_.clock.now() - planned_;
-  std::ranges::sort(result_.latencies);
   return std::move(result_);
 }
 
@@ -101,8 +102,24 @@ bool Stream::all_stages_held() const {
                              [&](const StagePlan::Stage& stage) { return nodes_.is_usable(stage.rank); });
 }
 
+/// Whether there is another plan now.
+bool Stream::revise() {
+  Revision::Outlook outlook;
+  if (const auto samples = work_.left())
+    outlook.left = std::ceil(static_cast<double>(*samples) / static_cast<double>(micro_batch_));
+  // what is in flight begins anew; all boards have the network already
+  outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
+  std::optional<StagePlan> better = revision_.revise(result_.plan, nodes_.usable(), outlook);
+  if (!better) return false;
+  reports_.revised(*better);
+  use(std::move(*better));
+  planned_ = context_.clock.now();
+  return true;
+}
+
 /// Begins a generation: every stage on a usable node, and every such node knows it.
 Status Stream::place() {
+  const Instant start = context_.clock.now();
   for (bool ready = false; !ready;) {
     MG_TRY(const net::RankSet ranks, nodes_.wait_usable());
     MG_RETURN_IF_ERROR(replace_lost(ranks));
@@ -110,6 +127,8 @@ Status Stream::place() {
     send_placement(ranks);
     MG_TRY(ready, wait_until_ready());
   }
+  placing_ = context_.clock.now() - start;
+  revision_.begin(result_.plan);
   return {};
 }
 
@@ -120,7 +139,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   for (const StagePlan::Stage& stage : stages) before.push_back(stage.rank);
   const std::optional<Placement> after = with_spares(before, ranks);
   if (!after) {
-    MG_TRY(StagePlan plan, replan_(ranks));
+    MG_TRY(StagePlan plan, revision_.plan(ranks));
     reports_.replanned(plan);
     use(std::move(plan));
     planned_ = context_.clock.now();
@@ -168,49 +187,33 @@ Result<bool> Stream::wait_until_ready() {
 }
 
 void Stream::feed() {
-  while (const auto part = micro_batches_.send_next(context_.clock.now())) {
-    std::optional<Instant>& first = first_sent_[part->id];
-    if (!first) first = context_.clock.now();
-    Command command;
-    command.set_kind(Command::FEED);
-    command.set_generation(generation_);
-    command.set_micro_batch(part->id);
-    command.set_begin(part->begin);
-    command.set_count(part->count);
-    nodes_.send(result_.plan.stages.front().rank, command);
+  while (std::optional<Command> command = work_.next(context_.clock.now())) {
+    command->set_generation(generation_);
+    nodes_.send(result_.plan.stages.front().rank, *command);
   }
 }
 
 bool Stream::valid(const Predictions& predictions) const {
-  const auto is_class = [&](std::int32_t c) { return c >= 0 && c < data_.classes_size(); };
+  const auto is_number = [](double value) { return std::isfinite(value); };
+  const Trace& trace = predictions.trace();
+  if (!std::ranges::all_of(trace.seconds(), is_number) || !std::ranges::all_of(trace.transit(), is_number))
+    return false;
   const auto stages = static_cast<int>(result_.plan.stages.size());
-  return predictions.generation() == generation_ && micro_batches_.exists(predictions.micro_batch()) &&
-         predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
-         std::all_of(predictions.classes().begin(), predictions.classes().end(), is_class) &&
-         predictions.trace().seconds_size() == stages && predictions.trace().queued_size() == stages &&
-         predictions.trace().sent_bytes_size() == stages - 1;
+  return predictions.generation() == generation_ &&
+         (predictions.missed() || (trace.seconds_size() == stages && trace.queued_size() == stages &&
+                                   trace.sent_bytes_size() == stages - 1 && trace.transit_size() == stages - 1));
 }
 
 void Stream::take(const Predictions& predictions) {
   if (!valid(predictions)) return;
-  last_answer_ = context_.clock.now();
-  if (!micro_batches_.answer(predictions.micro_batch())) {
-    ++result_.repeated;
-    return;
-  }
-  const MicroBatches::Part part = micro_batches_.part(predictions.micro_batch());
-  for (std::int64_t i = 0; i < part.count; ++i) {
-    const auto sample = static_cast<std::size_t>(part.begin + i);
-    result_.predictions[sample] = predictions.classes(static_cast<int>(i));
-    ++result_.deliveries[sample];
-  }
-  answered_ += part.count;
-  result_.latencies.push_back(last_answer_ - first_sent_[part.id].value_or(last_answer_));
+  const Instant now = context_.clock.now();
+  const StreamWork::Taken taken = work_.take(predictions, now);
+  if (taken == StreamWork::Taken::ignored) return;
+  last_answer_ = now;
+  if (taken == StreamWork::Taken::repeated) ++result_.repeated;
+  if (taken != StreamWork::Taken::accepted || predictions.missed()) return;
   record(predictions.trace());
-  if (micro_batches_.done() || last_answer_ - last_report_ >= kProgressInterval) {
-    reports_.progress("pipeline", answered_, data_.samples(), last_answer_ - start_);
-    last_report_ = last_answer_;
-  }
+  revision_.add(result_.plan, predictions.trace(), now);
 }
 
 void Stream::record(const Trace& trace) {
@@ -228,8 +231,8 @@ void Stream::record(const Trace& trace) {
 }  // namespace
 
 Result<StreamResult> stream_through(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
-                                    const Hello& data, StagePlan plan, const Replan& replan) {
-  return Stream(job, context, nodes, reports, data, std::move(plan), replan).run();
+                                    StreamWork& work, StagePlan plan, Revision& revision) {
+  return Stream(job, context, nodes, reports, work, std::move(plan), revision).run();
 }
 
 }  // namespace mangrove::infer

@@ -11,6 +11,7 @@
 #include "mangrove/base/report.h"
 #include "mangrove/base/units.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/net/frame_queue.h"
 
 namespace mangrove::net {
 
@@ -47,6 +48,8 @@ struct RoleContext {
   /// one thing for all of them. One role runs at a time, others only while it waits or in computing(). Null: it is
   /// alone.
   std::any* bench = nullptr;
+  /// Rank 0 only: what the client of a job pushes. Null: nothing.
+  FrameQueue* frames = nullptr;
 };
 
 }  // namespace mangrove::net

@@ -38,6 +38,42 @@ double accuracy_of_predict(const std::string& model, const fs::path& folder) {
   return static_cast<double>(right) / static_cast<double>(total);
 }
 
+/// What each line of text says.
+std::vector<json> objects(const std::string& text) {
+  std::vector<json> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    all.push_back(json::parse(text.substr(at, end - at), nullptr, /*allow_exceptions=*/false));
+    at = end + 1;
+  }
+  return all;
+}
+
+/// Images go through a cluster as through predict: from a folder, or by their names on standard input, one of which is
+/// no image's.
+void expect_infer_like_predict(const std::string& model, const fs::path& folder, bool by_names) {
+  const std::string names = "(echo /none.png; ls -d " + folder.string() + "/*) | ";
+  const std::string infer = program() + " infer --model " + model +
+                            " --local 2 --stages 2 --micro-batch 4 --json --run-dir " + model + ".run --input ";
+  const testing::Finished run =
+      run_program({"/bin/sh", "-c", by_names ? names + infer + "-" : infer + folder.string()}, /*timeout=*/200);
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::map<std::string, json> answers;
+  const std::vector<json> lines = objects(run.out);
+  for (const json& line : lines)
+    if (line.contains("name")) answers[line["name"]] = line;
+  ASSERT_EQ(lines.back()["images"], answers.size()) << "the result comes last, and each image once";
+  const json report = result_of({"predict", model, "--input", folder});
+  for (const json& sample : report["samples"]) {
+    const json& answer = answers.at(sample["input"]);
+    EXPECT_EQ(answer["label"], sample["top"][0]["label"]);
+    EXPECT_NEAR(answer["confidence"], sample["top"][0]["probability"], 1e-4);
+  }
+  EXPECT_EQ(answers.size(), report["samples"].size() + (by_names ? 1 : 0));
+  EXPECT_EQ(lines.back()["unreadable"], by_names ? 1 : 0);
+  EXPECT_EQ(answers.count("/none.png"), by_names ? 1u : 0u);
+}
+
 class TrainedModel : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TrainedModel, PredictsAsItWasEvaluated) {
@@ -49,6 +85,8 @@ TEST_P(TrainedModel, PredictsAsItWasEvaluated) {
   EXPECT_GT(trained["accuracy"], 0.3);
   EXPECT_LT(trained["accuracy"], 1.0) << "there must be something to get wrong";
   EXPECT_NEAR(accuracy_of_predict(run + "/model.onnx", images + "/test"), trained["accuracy"].get<double>(), 1e-9);
+  const std::string recipe = GetParam();
+  if (recipe != "none") expect_infer_like_predict(run + "/model.onnx", images + "/test/3", recipe == "normalise");
   const json evaluated = result_of({"eval", "--model", run + "/model.onnx", "--data", "folder:" + images});
   EXPECT_NEAR(evaluated["accuracy"].get<double>(), trained["accuracy"].get<double>(), 1e-9);
 }

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/infer/inference_job.h"
 
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
 namespace {
@@ -131,6 +134,28 @@ TEST(PipelineCuts, AreWhereTheJobSays) {
   for (const char* stage :
        {R"("operators":["conv","relu","pool"])", R"("operators":["flatten"])", R"("operators":["fc1","tanh","fc2"])"})
     EXPECT_NE(result.find(stage), std::string::npos) << stage << " in " << result;
+}
+
+/// The first stage's board takes 5 ms more for each micro-batch from the tenth on.
+TEST(PipelineRevision, MovesAwayFromABoardThatBecomesSlowerAndLosesNothing) {
+  InferJob job = small_job(600, 2);
+  RoleWorld world(4);
+  std::atomic<net::Rank> slow = 0;
+  std::atomic<int> sent = 0;
+  const SteadyClock clock;
+  world.world().set_loss([&](net::Rank from, net::Rank, net::Tag tag) {
+    if (tag == kActivationTag && ++sent == 10) slow = from;
+    return false;
+  });
+  world.on_send([&](net::Rank from, net::Rank, int) {
+    const Deadline until = clock.after(0.005);
+    while (slow == from && clock.now() < until) {  // computes: so it counts on any machine
+    }
+  });
+  const RoleWorld::Outcome outcome = infer(job, world);
+  expect_exact(outcome, 600, "slow board");
+  EXPECT_TRUE(outcome.has_event(R"("event":"revised")"));
+  EXPECT_EQ(json_number(outcome.result(), "repeated"), 0);
 }
 
 TEST(RunInference, RefusesMoreStagesThanLayersNamingBoth) {

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/graph/graph.h"
+#include "mangrove/infer/messages.pb.h"
+
+namespace mangrove::infer {
+
+/// Frames that a client pushed, as samples of a data set on the node of the first stage: decoded when they are read,
+/// scaled so that the shorter side fits, and cut to the middle. threads: any thread may call any method.
+class FrameSamples final : public data::Dataset {
+ public:
+  /// For a network of images; its classes have the names in its metadata, else numbers. errors: invalid_argument (it
+  /// does not take images).
+  static Result<std::shared_ptr<FrameSamples>> create(const Graph& graph);
+
+  /// JPEG or PNG files. Returns the numbers of their samples.
+  template <class Files>
+  std::vector<std::uint32_t> add(const Files& files) {
+    MutexLock lock(mutex_);
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& file : files) {
+      numbers.push_back(next_);
+      frames_[next_] = {std::make_shared<const std::string>(file), {}};
+      next_ = next_ + 1 < size() ? next_ + 1 : 0;
+    }
+    return numbers;
+  }
+  /// Forgets samples that were read. Returns those that were no images, and are zeros.
+  std::vector<Unreadable> remove(const std::vector<std::uint32_t>& numbers);
+
+  // Of a number that was not added: a picture that takes as long as a frame of the network's own size.
+  Status read(std::uint32_t index, std::span<float> out) const override;
+  std::uint32_t size() const override { return 0xffff'ffff; }
+  Shape sample_shape() const override { return shape_; }
+  const std::vector<std::string>& class_names() const override { return classes_; }
+  std::int32_t label(std::uint32_t) const override { return 0; }
+
+ private:
+  struct Frame {
+    std::shared_ptr<const std::string> file;
+    std::string problem;  // why it could not be read
+  };
+  FrameSamples(Shape shape, std::vector<std::string> classes);
+
+  const Shape shape_;  // [C, H, W]
+  const std::vector<std::string> classes_;
+  const std::shared_ptr<const std::string> picture_;
+  mutable Mutex mutex_;
+  mutable std::map<std::uint32_t, Frame> frames_ MG_GUARDED_BY(mutex_);
+  std::uint32_t next_ MG_GUARDED_BY(mutex_) = 0;
+};
+
+/// The names of a classifier's classes: those in its metadata, where these have one for each output; else numbers.
+std::vector<std::string> class_names_of(const Graph& graph);
+
+}  // namespace mangrove::infer
