@@ -30,6 +30,22 @@ std::string numbers(const json& list) {
   return text;
 }
 
+/// A line for each coarse class: the classes below it.
+std::string hierarchy_rows(const json& description) {
+  if (!description.contains("coarse_classes")) return "";
+  const auto classes = description["classes"].get<std::vector<std::string>>();
+  const auto coarse = description["coarse_classes"].get<std::vector<std::string>>();
+  const auto above = description["coarse_of_class"].get<std::vector<std::int32_t>>();
+  std::string rows;
+  for (std::size_t c = 0; c < coarse.size(); ++c) {
+    std::vector<std::string> below;
+    for (std::size_t i = 0; i < classes.size(); ++i)
+      if (above[i] == static_cast<std::int32_t>(c)) below.push_back(classes[i]);
+    rows += fmt::format("\n    {:<30} {}", coarse[c], fmt::join(below, " "));
+  }
+  return rows;
+}
+
 }  // namespace
 
 Result<json> describe_known_data(const fs::path& folder) {
@@ -67,7 +83,7 @@ std::string known_data_table(const json& known) {
       "options of all of them: ,validation=0.1 and ,test=0.2 carve these splits from the training samples (a share, or "
       "a\n"
       "number of samples), ,split-seed=1 chooses them, ,balance=yes repeats training samples of small classes,\n"
-      ",balance=N makes N of each class\n";
+      ",balance=N makes N of each class, ,labels=coarse takes the classes above the data's own\n";
   table += "transformations, for --augment, separated by commas:\n";
   for (const json& row : known["transformations"])
     table += fmt::format("  {:<40} {}\n", text(row, "usage"), text(row, "summary"));
@@ -116,6 +132,7 @@ std::string data_table(const json& description) {
   table += fmt::format("  classes     {}", classes.size());
   if (description.contains("coarse_classes"))
     table += fmt::format(" in {} coarse ones", description["coarse_classes"].size());
+  table += hierarchy_rows(description);
   table += fmt::format("\n\n  {:<44}", "samples");
   const json& splits = description["splits"];
   for (const auto& [name, split] : kSplits)

@@ -175,21 +175,17 @@ constexpr Variant kFine = {"cifar100",         "",
                            kTest100,           2,
                            kFineLabel,         100,
                            kFineNames,         "get it with 'mangrove data fetch cifar100'"};
-constexpr Variant kCoarse = {"cifar100-coarse",  "CIFAR-100 (20 coarse classes)",
-                             "cifar-100-binary", kTrain100,
-                             kTest100,           2,
-                             kCoarseLabel,       20,
-                             kCoarseNames,       "get it with 'mangrove data fetch cifar100'"};
+constexpr std::int32_t kCoarseClasses = 20;
 
 /// The coarse class of each fine one, as the records say.
 Result<CoarseLabels> find_coarse(const Cifar& dataset, const fs::path& folder) {
   CoarseLabels coarse;
-  MG_TRY(coarse.names, read_names(folder / kCoarseNames, kCoarse.classes));
+  MG_TRY(coarse.names, read_names(folder / kCoarseNames, kCoarseClasses));
   coarse.of_class.assign(static_cast<std::size_t>(dataset.classes()), -1);
   for (std::uint32_t i = 0; i < dataset.size(); ++i) {
     const std::int32_t found = dataset.label_byte(i, kCoarseLabel), fine = dataset.label_byte(i, kFineLabel);
     std::int32_t& known = coarse.of_class[static_cast<std::size_t>(fine)];
-    if (found >= kCoarse.classes || (known >= 0 && known != found))
+    if (found >= kCoarseClasses || (known >= 0 && known != found))
       return make_error(Code::data_loss,
                         folder.string() + ": sample " + std::to_string(i) + ": coarse class " + std::to_string(found) +
                             " of fine class " + std::to_string(fine) + ": expected " +
@@ -253,10 +249,6 @@ Result<std::shared_ptr<const Dataset>> open_cifar100(Split split, const fs::path
   MG_TRY(CoarseLabels coarse, find_coarse(*dataset, folder / kFine.folder));
   dataset->set_coarse(std::move(coarse));
   return std::shared_ptr<const Dataset>(dataset);
-}
-
-Result<std::shared_ptr<const Dataset>> open_cifar100_coarse(Split split, const fs::path& folder) {
-  return open_variant(kCoarse, split, folder);
 }
 
 }  // namespace mangrove::data

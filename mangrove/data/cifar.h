@@ -18,8 +18,6 @@ Result<std::shared_ptr<const Dataset>> open_cifar10_jpeg(Split split, const fs::
 Result<std::shared_ptr<const Dataset>> open_cifar10_lossless(Split split, const fs::path& folder);
 /// 50,000 + 10,000 of 100 classes in 20 coarse ones, from folder/cifar-100-binary; labels are the fine classes.
 Result<std::shared_ptr<const Dataset>> open_cifar100(Split split, const fs::path& folder);
-/// The same, labels are the coarse classes.
-Result<std::shared_ptr<const Dataset>> open_cifar100_coarse(Split split, const fs::path& folder);
 
 extern const RemoteDataset kCifar10Files;
 extern const RemoteDataset kCifar100Files;

@@ -79,6 +79,7 @@ Result<bool> is_present(std::string_view spec, const fs::path& folder);
 ///   validation=N, test=N  where there is no such split: carved from the training samples, a share if below 1, else
 ///                         a number of samples; the same share of each class (of a CSV: of each recording's time)
 ///   split-seed=N          which samples are carved; 1
+///   labels=fine|coarse    the classes themselves, or those above them (Dataset::coarse); before classes
 ///   classes=NAME;NAME     labels are these classes and, behind them, "rest" for all others; before balance
 ///   balance=yes|N         training: samples of smaller classes are repeated until all are as large as the largest, or
 ///                         have N; of larger ones only N are used

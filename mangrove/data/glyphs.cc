@@ -109,6 +109,7 @@ class Glyphs final : public Dataset {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(labels_.size()); }
   Shape sample_shape() const override { return {1, GlyphCanvas::kSide, GlyphCanvas::kSide}; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
+  const CoarseLabels* coarse() const override { return &coarse_; }
   std::int32_t label(std::uint32_t index) const override { return labels_[index]; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
@@ -127,7 +128,8 @@ class Glyphs final : public Dataset {
  private:
   const Random random_;
   std::vector<std::uint8_t> labels_;
-  std::vector<std::string> class_names_ = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  const std::vector<std::string> class_names_ = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  const CoarseLabels coarse_ = {{"straight", "curved", "looped"}, {2, 0, 1, 1, 0, 1, 2, 0, 2, 2}};
 };
 
 }  // namespace

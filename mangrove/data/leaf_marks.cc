@@ -48,6 +48,12 @@ std::vector<std::string> leaf_diseases() {
           "leaf_mold",      "mosaic_virus", "septoria",     "spider_mites", "target_spot"};
 }
 
+CoarseLabels leaf_disease_causes() {
+  enum Cause : std::int32_t { bacterium, fungus, mite, none, oomycete, virus };
+  return {{"bacterium", "fungus", "mite", "none", "oomycete", "virus"},
+          {bacterium, virus, fungus, none, oomycete, fungus, virus, fungus, mite, fungus}};
+}
+
 LeafMarks::LeafMarks(LeafDisease disease, Random& random) : disease_(disease), patches_(random) {
   switch (disease) {
     case LeafDisease::bacterial_spot:

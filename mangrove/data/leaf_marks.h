@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset.h"
 
 namespace mangrove::data {
 
@@ -48,6 +49,8 @@ enum class LeafDisease : std::uint8_t {
   target_spot,
 };
 std::vector<std::string> leaf_diseases();
+/// What causes each.
+CoarseLabels leaf_disease_causes();
 
 /// The marks of one leaf.
 class LeafMarks {

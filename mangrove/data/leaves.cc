@@ -70,6 +70,7 @@ class Leaves final : public Dataset {
   std::uint32_t size() const override { return static_cast<std::uint32_t>(labels_.size()); }
   Shape sample_shape() const override { return {3, kSide, kSide}; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
+  const CoarseLabels* coarse() const override { return &coarse_; }
   std::int32_t label(std::uint32_t index) const override { return labels_[index]; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
@@ -112,6 +113,7 @@ class Leaves final : public Dataset {
   const Random random_;
   std::vector<std::uint8_t> labels_;
   const std::vector<std::string> class_names_ = leaf_diseases();
+  const CoarseLabels coarse_ = leaf_disease_causes();
 };
 
 }  // namespace

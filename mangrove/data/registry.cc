@@ -19,8 +19,8 @@
 #include "mangrove/data/image_folder.h"
 #include "mangrove/data/leaves.h"
 #include "mangrove/data/mnist.h"
+#include "mangrove/data/relabelled.h"
 #include "mangrove/data/shards.h"
-#include "mangrove/data/some_classes.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/data/subset.h"
 
@@ -91,11 +91,6 @@ constexpr Entry kDatasets[] = {
      "cifar-100-binary",
      &kCifar100Files,
      ""},
-    {{"cifar100-coarse", "cifar100-coarse", "CIFAR-100 with its 20 coarse classes for labels", false},
-     &by_name<open_cifar100_coarse>,
-     "cifar-100-binary",
-     &kCifar100Files,
-     ""},
     {{"clips", "clips:PATH[,frames=8][,size=96][,channels=3]",
       "short videos in class folders: Motion-JPEG (.avi, .mjpeg), or a folder of frames each", true},
      &open_clip_folder,
@@ -145,7 +140,7 @@ constexpr Entry kDatasets[] = {
      ""},
 };
 constexpr std::int64_t kMostPerClass = 1'000'000;
-constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance", "classes"};
+constexpr std::string_view kCommonOptions[] = {"validation", "test", "split-seed", "balance", "classes", "labels"};
 
 struct Found {
   DatasetSpec spec;
@@ -186,6 +181,7 @@ Result<Found> find(std::string_view text) {
 struct CommonOptions {
   double validation, test;  // 0: not given; a share below 1, or a number of samples
   std::uint64_t seed;
+  bool is_coarse;
   std::optional<std::size_t> balance;  // samples of each class; 0: as many as the largest has
 };
 
@@ -195,6 +191,10 @@ Result<CommonOptions> common_options(const DatasetSpec& spec) {
   MG_TRY(options.test, spec.number("test", 0, 0, 1e9));
   MG_TRY(const std::int64_t seed, spec.whole_number("split-seed", 1, 0, std::int64_t{1} << 62));
   options.seed = static_cast<std::uint64_t>(seed);
+  const std::string labels = spec.option("labels").value_or("fine");
+  if (labels != "fine" && labels != "coarse")
+    return make_error(Code::invalid_argument, "option 'labels': '" + labels + "' is not fine or coarse");
+  options.is_coarse = labels == "coarse";
   const std::string balance = spec.option("balance").value_or("no");
   if (balance == "yes") options.balance = std::size_t{0};
   if (balance == "yes" || balance == "no") return options;
@@ -304,6 +304,9 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
     return make_error(Code::not_found, "data '" + std::string(spec) + "' has no " + split_name(split) +
                                            " split; carve one from its training samples with '" + std::string(spec) +
                                            (split == Split::test ? ",test=0.2'" : ",validation=0.1'"));
+  if (options.is_coarse) {
+    MG_TRY(dataset, coarse_classes(std::move(dataset)).context("data '" + std::string(spec) + "'"));
+  }
   if (const auto classes = found.spec.option("classes")) {
     MG_TRY(dataset,
            some_classes(std::move(dataset), parts_of(*classes, ';')).context("data '" + std::string(spec) + "'"));

@@ -48,6 +48,8 @@ TEST(Cifar10, ReadsRecordsAcrossFiles) {
   EXPECT_EQ(dataset.sample_shape(), (Shape{3, 32, 32}));
   EXPECT_EQ(dataset.class_names()[3], "cat");
   EXPECT_EQ(dataset.coarse(), nullptr);
+  EXPECT_EQ(open_dataset("cifar10,labels=coarse", Split::train, folder.path()).error().message,
+            "data 'cifar10,labels=coarse': option 'labels': the data has no classes above its own");
   EXPECT_EQ(dataset.title(), "");
   std::vector<float> pixels(3072);
   for (std::uint32_t i = 0; i < 15; ++i) {
@@ -108,7 +110,7 @@ TEST_F(Cifar100Test, FineLabelsWithTheirHierarchy) {
 }
 
 TEST_F(Cifar100Test, CoarseLabels) {
-  const auto dataset = *open_cifar100_coarse(Split::test, folder_.path());
+  const auto dataset = *open_dataset("cifar100,labels=coarse", Split::test, folder_.path());
   EXPECT_EQ(dataset->classes(), 20);
   EXPECT_EQ(dataset->class_names()[19], "coarse19");
   EXPECT_EQ(dataset->label(0), 97 / 5);

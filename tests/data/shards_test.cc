@@ -94,7 +94,8 @@ TEST_F(ShardsTest, HoldTheSameSamplesBitForBit) {
     expect_same(**opened, *glyphs);
     EXPECT_EQ((*opened)->class_names(), glyphs->class_names());
     EXPECT_EQ((*opened)->title(), "glyphs");
-    EXPECT_EQ((*opened)->coarse(), nullptr);
+    ASSERT_NE((*opened)->coarse(), nullptr);
+    EXPECT_EQ((*opened)->coarse()->of_class, glyphs->coarse()->of_class);
     EXPECT_EQ((*opened)->decodes(), compress);
     EXPECT_EQ((*opened)->run_ends().size(), packed->shards);
     if (compress) {

@@ -1,4 +1,4 @@
-#include "mangrove/data/some_classes.h"
+#include "mangrove/data/relabelled.h"
 
 #include <gtest/gtest.h>
 
@@ -43,6 +43,36 @@ TEST(SomeClasses, AreBalancedAgainstTheRest) {
   std::vector<int> counts(2, 0);
   for (std::uint32_t i = 0; i < both->size(); ++i) ++counts[static_cast<std::size_t>(both->label(i))];
   EXPECT_EQ(counts[0], counts[1]);
+}
+
+TEST(CoarseClasses, AreThoseAboveTheFineOnes) {
+  for (const std::string name : {"glyphs", "leaves"}) {
+    const auto fine = open(name), coarse = open(name + ",labels=coarse");
+    ASSERT_TRUE(fine != nullptr && coarse != nullptr) << name;
+    const CoarseLabels* above = fine->coarse();
+    ASSERT_NE(above, nullptr) << name;
+    ASSERT_EQ(above->of_class.size(), fine->class_names().size()) << name;
+    EXPECT_EQ(coarse->class_names(), above->names) << name;
+    EXPECT_EQ(coarse->coarse(), nullptr) << name;
+    std::vector<int> counts(above->names.size(), 0);
+    for (std::uint32_t i = 0; i < fine->size(); ++i) {
+      EXPECT_EQ(coarse->label(i), above->of_class[static_cast<std::size_t>(fine->label(i))]) << name;
+      ++counts[static_cast<std::size_t>(coarse->label(i))];
+    }
+    EXPECT_GT(*std::ranges::min_element(counts), 0) << name << ": a class that no sample has";
+  }
+}
+
+TEST(CoarseClasses, AreWhatClassesChoosesFrom) {
+  const auto looped = open("glyphs,labels=coarse,classes=looped");
+  ASSERT_NE(looped, nullptr);
+  EXPECT_EQ(looped->class_names(), (Names{"looped", "rest"}));
+  EXPECT_EQ(open("glyphs,labels=fine")->classes(), 10);
+}
+
+TEST(CoarseClasses, RefusesWhatIsNotThere) {
+  const auto refused = [](const char* spec) { return open_dataset(spec, Split::test, "/nowhere").error().message; };
+  EXPECT_NE(refused("glyphs,labels=rough").find("option 'labels': 'rough' is not fine or coarse"), std::string::npos);
 }
 
 TEST(SomeClasses, RefusesWhatIsNotThereOrTwice) {

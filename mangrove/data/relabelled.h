@@ -11,6 +11,9 @@ namespace mangrove::data {
 /// What the class of all other samples is called.
 constexpr const char* kRestClass = "rest";
 
+/// The samples of a data set with the classes above its own for labels. errors: invalid_argument (it has no hierarchy).
+Result<std::shared_ptr<const Dataset>> coarse_classes(std::shared_ptr<const Dataset> dataset);
+
 /// The samples of a data set with these of its classes for labels, in this order, and behind them, unless these are
 /// all, kRestClass for all others: with one class, that class against the rest. Coarse labels are lost. errors:
 /// invalid_argument (no class, one that is not there, with the nearest, or one twice).

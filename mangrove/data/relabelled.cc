@@ -1,4 +1,4 @@
-#include "mangrove/data/some_classes.h"
+#include "mangrove/data/relabelled.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,10 +9,10 @@
 namespace mangrove::data {
 namespace {
 
-class SomeClasses final : public WrappedDataset {
+class Relabelled final : public WrappedDataset {
  public:
   /// new_label: of each class of `inner`.
-  SomeClasses(std::shared_ptr<const Dataset> inner, std::vector<std::string> names, std::vector<std::int32_t> new_label)
+  Relabelled(std::shared_ptr<const Dataset> inner, std::vector<std::string> names, std::vector<std::int32_t> new_label)
       : WrappedDataset(std::move(inner)), names_(std::move(names)), new_label_(std::move(new_label)) {}
 
   const std::vector<std::string>& class_names() const override { return names_; }
@@ -45,7 +45,16 @@ Result<std::shared_ptr<const Dataset>> some_classes(std::shared_ptr<const Datase
     new_label[static_cast<std::size_t>(found - known.begin())] = static_cast<std::int32_t>(i);
   }
   if (names.size() < known.size()) names.emplace_back(kRestClass);
-  return std::make_shared<SomeClasses>(std::move(dataset), std::move(names), std::move(new_label));
+  return std::make_shared<Relabelled>(std::move(dataset), std::move(names), std::move(new_label));
+}
+
+Result<std::shared_ptr<const Dataset>> coarse_classes(std::shared_ptr<const Dataset> dataset) {
+  const CoarseLabels* coarse = dataset->coarse();
+  if (coarse == nullptr)
+    return make_error(Code::invalid_argument, "option 'labels': the data has no classes above its own");
+  std::vector<std::string> names = coarse->names;
+  std::vector<std::int32_t> new_label = coarse->of_class;
+  return std::make_shared<Relabelled>(std::move(dataset), std::move(names), std::move(new_label));
 }
 
 }  // namespace mangrove::data
