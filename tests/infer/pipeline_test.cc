@@ -138,7 +138,7 @@ TEST(PipelineCuts, AreWhereTheJobSays) {
 
 /// The first stage's board takes 5 ms more for each micro-batch from the tenth on.
 TEST(PipelineRevision, MovesAwayFromABoardThatBecomesSlowerAndLosesNothing) {
-  InferJob job = small_job(600, 2);
+  InferJob job = small_job(1200, 2);
   RoleWorld world(4);
   std::atomic<net::Rank> slow = 0;
   std::atomic<int> sent = 0;
@@ -153,7 +153,7 @@ TEST(PipelineRevision, MovesAwayFromABoardThatBecomesSlowerAndLosesNothing) {
     }
   });
   const RoleWorld::Outcome outcome = infer(job, world);
-  expect_exact(outcome, 600, "slow board");
+  expect_exact(outcome, 1200, "slow board");
   EXPECT_TRUE(outcome.has_event(R"("event":"revised")"));
   EXPECT_EQ(json_number(outcome.result(), "repeated"), 0);
 }
