@@ -1,16 +1,7 @@
 #include "mangrove/zoo/families.h"
-#include "mangrove/zoo/network_builder.h"
+#include "mangrove/zoo/layers.h"
 
 namespace mangrove::zoo {
-namespace {
-
-/// b[c] = a[c] / (2 + 1e-4 sum of a^2 over 5 channels around c)^0.75; ONNX divides its alpha by the size.
-Value response_normalization(NetworkBuilder& network, const std::string& name, const Value& x) {
-  return network.apply(name, "LRN", {x}, {},
-                       {{"size", std::int64_t{5}}, {"alpha", 5e-4f}, {"beta", 0.75f}, {"bias", 2.0f}});
-}
-
-}  // namespace
 
 /// The original of two columns: the second, fourth and fifth convolution have two groups; 60,965,224 parameters and
 /// 0.72 G multiply-adds for samples [3, 224, 224] and 1,000 classes (padded by 2, which makes the paper's 55 x 55).

@@ -25,4 +25,8 @@ Result<Graph> build_densenet_bc(const Variant& variant, const ModelOptions& opti
 Result<Graph> build_lstm(const Variant& variant, const ModelOptions& options);
 Result<Graph> build_gru(const Variant& variant, const ModelOptions& options);
 
+Result<Graph> build_branchy_lenet(const Variant& variant, const ModelOptions& options);
+Result<Graph> build_branchy_alexnet(const Variant& variant, const ModelOptions& options);
+Result<Graph> build_branchy_resnet(const Variant& variant, const ModelOptions& options);
+
 }  // namespace mangrove::zoo

@@ -20,6 +20,12 @@ Value classifier(NetworkBuilder& network, const Value& x, std::int64_t classes, 
   return network.dense("fc", network.global_average_pool("pool", x), classes, weights);
 }
 
+Value response_normalization(NetworkBuilder& network, const std::string& name, const Value& x) {
+  // ONNX divides its alpha by the size
+  return network.apply(name, "LRN", {x}, {},
+                       {{"size", std::int64_t{5}}, {"alpha", 5e-4f}, {"beta", 0.75f}, {"bias", 2.0f}});
+}
+
 Value channel_shuffle(NetworkBuilder& network, const std::string& name, const Value& x, std::int64_t groups) {
   const auto shape = [](const std::vector<std::int64_t>& dims) {
     return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(dims.size())}, dims);

@@ -41,6 +41,9 @@ std::span<const ModelEntry> models() {
       {"xception", {3, 299, 299}, 1000, 22'855'952, 8'357'403'496},
       {"densenet-bc-100-12", cifar, 10, 769'162, 287'929'692},
       {"densenet-121", imagenet, 1000, 7'978'856, 2'834'161'664},
+      {"branchy-lenet", mnist, 10, 661'146, 2'829'136},
+      {"branchy-alexnet", cifar, 10, 484'926, 28'711'296},
+      {"branchy-resnet-110", cifar, 10, 1'873'774, 267'569'024},
       {"lstm", window, 6, 204'038, 25'756'416},
       {"gru", window, 6, 153'222, 19'317'504},
   };

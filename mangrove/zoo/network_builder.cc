@@ -179,14 +179,18 @@ void NetworkBuilder::fill_bias(const std::string& layer, float value) {
   }
 }
 
-Result<Graph> NetworkBuilder::finish(const Value& logits) && {
-  MG_RETURN_IF_ERROR(std::move(status_));
+void NetworkBuilder::make_output(const Value& value, const std::string& name) {
   for (Node& node : parts_.nodes) {
-    for (std::string& name : node.outputs) {
-      if (name == logits.name) name = "logits";
-    }
+    std::ranges::replace(node.inputs, value.name, name);
+    std::ranges::replace(node.outputs, value.name, name);
   }
-  parts_.outputs = {"logits"};
+  parts_.outputs.push_back(name);
+}
+
+Result<Graph> NetworkBuilder::finish(const Value& logits, const std::vector<Value>& early_exits) && {
+  MG_RETURN_IF_ERROR(std::move(status_));
+  for (std::size_t i = 0; i < early_exits.size(); ++i) make_output(early_exits[i], "exit" + std::to_string(i + 1));
+  make_output(logits, "logits");
   return Graph::create(std::move(parts_));
 }
 

@@ -91,11 +91,13 @@ class NetworkBuilder {
   void fill_bias(const std::string& layer, float value);
   Random& random() { return random_; }
 
-  /// Renames the value to "logits", makes it the graph's output and checks the whole.
-  Result<Graph> finish(const Value& logits) &&;
+  /// Renames the value to "logits", makes it the graph's output and checks the whole. early_exits: logits too, from the
+  /// first exit on; they become the outputs "exit1", "exit2" ... before it (see graph/exits.h).
+  Result<Graph> finish(const Value& logits, const std::vector<Value>& early_exits = {}) &&;
 
  private:
   bool reserve(const Shape& weights);
+  void make_output(const Value& value, const std::string& name);
   Value pool(const std::string& op, const std::string& name, const Value& x, const PoolOptions& options);
 
   GraphParts parts_;

@@ -40,9 +40,10 @@ std::span<const ModelEntry> models();
 const ModelFamily* find_family(std::string_view name);
 
 /// Builds a model: one of models(), or any other that a family's pattern gives ("wrn-16-4"). Input "input" [N, sample
-/// shape...] f32, output "logits" [N, classes] f32; initial weights as the family's paper or its authors' code has
-/// them. errors: not_found (unknown name; the message suggests the nearest, or says what the family takes),
-/// invalid_argument (a sample shape that does not fit it), resource_exhausted.
+/// shape...] f32, output "logits" [N, classes] f32, with early exits before it "exit1", "exit2" ... alike; initial
+/// weights as the family's paper or its authors' code has them. errors: not_found (unknown name; the message suggests
+/// the nearest, or says what the family takes), invalid_argument (a sample shape that does not fit it),
+/// resource_exhausted.
 Result<Graph> build_model(std::string_view name, const ModelOptions& options);
 
 }  // namespace mangrove::zoo
