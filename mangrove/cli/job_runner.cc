@@ -19,8 +19,10 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/engine/optimize.h"
+#include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/learn/loss.h"
 #include "mangrove/learn/schedule.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
@@ -68,6 +70,8 @@ Status set_recipe(const RecipeSettings& settings, train::TrainJob& job) {
   job.set_plateau_patience(settings.plateau_patience);
   job.set_loss(settings.loss);
   job.set_label_smoothing(f32(settings.label_smoothing));
+  MG_TRY(const std::vector<float> exit_weights, learn::parse_exit_weights(settings.exit_weights));
+  job.mutable_exit_weights()->Add(exit_weights.begin(), exit_weights.end());
   job.set_ema_decay(f32(settings.ema_decay));
   return {};
 }
@@ -146,7 +150,8 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
                                                                : "' takes one network: --model, not --models"));
   for (const std::string& path : is_ensemble ? members : std::vector{settings.model}) {
     MG_TRY(const Graph graph, read_model(path, settings.input_shape));
-    MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context("model " + path));
+    const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
+    MG_TRY(const Graph rewritten, rewritten_for_inference(whole, disabled).context("model " + path));
     is_ensemble ? job.add_members(encode_onnx(rewritten)) : job.set_model(encode_onnx(rewritten));
   }
   job.set_unfused(disabled.contains(std::string(kFusePass)));

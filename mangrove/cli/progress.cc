@@ -27,15 +27,26 @@ std::string render_node(const json& n) {
                      format_bytes(n.value("sent_bytes", Bytes{0})), format_bytes(n.value("received_bytes", Bytes{0})));
 }
 
+/// " (exits: 95.20 %, 97.60 %)", of a network with early exits
+std::string render_exits(const json& e, const char* key) {
+  if (!e.contains(key)) return "";
+  std::string text;
+  for (const json& accuracy : e[key])
+    text += fmt::format("{}{:.2f} %", text.empty() ? "" : ", ", 100 * accuracy.get<double>());
+  return " (exits: " + text + ")";
+}
+
 /// epoch 3: loss 0.0912, accuracy 97.21 %; validation: loss 0.0801, accuracy 97.60 % (best so far)
 std::string render_epoch(const json& e) {
   if (!e.contains("loss"))
     return fmt::format("epoch {}: {}", e.value("epoch", 0), format_seconds(number(e, "train_seconds")));
   std::string line = fmt::format("epoch {}: loss {:.4f}, accuracy {:.2f} %", e.value("epoch", 0), number(e, "loss"),
                                  100 * number(e, "accuracy"));
+  line += render_exits(e, "exit_accuracy");
   if (!e.contains("validation_loss")) return line;
   line += fmt::format("; validation: loss {:.4f}, accuracy {:.2f} %", number(e, "validation_loss"),
                       100 * number(e, "validation_accuracy"));
+  line += render_exits(e, "validation_exit_accuracy");
   if (e.value("best_epoch", 0) == e.value("epoch", 0)) return line + " (best so far)";
   return line +
          fmt::format(" (best: {:.2f} % after epoch {})", 100 * number(e, "best_accuracy"), e.value("best_epoch", 0));

@@ -61,6 +61,9 @@ void RecipeSettings::declare(Keys& keys) {
   keys.add("loss", loss,
            "what is minimised: softmax_cross_entropy, binary_cross_entropy (one against the rest) or mse");
   keys.add("label_smoothing", label_smoothing, "share of each label that is spread over all classes", 0, 0.9999);
+  keys.add("exit_weights", exit_weights,
+           "of a network with early exits: what the loss at each exit counts, from the first to the last, with commas "
+           "between; default: 1 each");
   keys.add("ema_decay", ema_decay, "of the average of the weights that is validated and exported; 0: none", 0,
            0.999999);
 }
@@ -214,6 +217,7 @@ Keys EvalSettings::keys() {
   keys.add("threads", threads, "threads for the kernels", 1, 1024);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest of this build");
   keys.add("disable_pass", disable_pass, disable_pass_help());
+  keys.add("exit_thresholds", exit_thresholds, kExitThresholdsHelp);
   return keys;
 }
 

@@ -42,6 +42,7 @@ struct RecipeSettings {
   std::int64_t plateau_patience = 10;
   std::string loss = "softmax_cross_entropy";
   double label_smoothing = 0;
+  std::string exit_weights;
   double ema_decay = 0;
   void declare(Keys& keys);
 };
@@ -121,8 +122,15 @@ struct EvalSettings {
   std::int64_t threads = 1;
   std::string backend;
   std::string disable_pass;
+  std::string exit_thresholds;
   Keys keys();
 };
+
+/// The help of the key exit_thresholds.
+constexpr const char* kExitThresholdsHelp =
+    "of a network with early exits: a sample leaves at an exit whose normalised entropy is at most this, one number "
+    "for "
+    "each exit but the last, with commas between; none: at the last; default: those in the model's file";
 
 /// What a person, not a job, chooses.
 struct OutputOptions {

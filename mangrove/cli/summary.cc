@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/units.h"
+#include "mangrove/cli/exits_report.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/learn/metrics.h"
 
@@ -100,6 +101,11 @@ std::string train_table(const json& r) {
     text += row("best validation",
                 fmt::format("{} after epoch {} (best.onnx)", percent(r.value("best_validation_accuracy", 0.0)),
                             r.value("best_epoch", 0)));
+  if (const auto exits = r.value("exit_accuracy", std::vector<double>()); !exits.empty()) {
+    std::vector<std::string> texts;
+    for (const double accuracy : exits) texts.push_back(percent(accuracy));
+    text += row("accuracy at exits", fmt::format("{}", fmt::join(texts, " / ")));
+  }
   text += row("training time", format_seconds(r.value("train_seconds", 0.0)));
   text += row("training images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
   if (r.contains("advice")) text += row("advice", advice_line(r["advice"]));
@@ -195,7 +201,7 @@ std::string eval_table(const json& r) {
   std::string text = fmt::format("Evaluation: {} on {} images of {}\n", r.value("model", "?"), r.value("images", 0),
                                  r.value("data", "?"));
   text += accuracy_rows(r) + row("images/s", fmt::format("{:.0f}", r.value("images_per_s", 0.0)));
-  return text + confusion_rows(r);
+  return text + exit_rows(r) + confusion_rows(r);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Status lead_nodes(const InferJob& job, net::RoleContext& context,
 
 Status check_data(const InferJob& job, const Graph& graph, const Hello& data, std::int64_t classes) {
   if (data.samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
-  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   const Shape sample({data.sample_shape().begin(), data.sample_shape().end()});
   return learn::check_fits(graph, sample, classes).context("data set '" + job.data() + "'");
 }

@@ -141,6 +141,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
   file.tensors.emplace("pending",
                        vector_tensor(std::vector<std::int64_t>(checkpoint.pending.begin(), checkpoint.pending.end())));
   file.tensors.emplace("micro_batches", vector_tensor(checkpoint.micro_batches));
+  file.tensors.emplace("early_correct", vector_tensor(checkpoint.epoch_stats.early_correct));
   // Bytes, not metadata: settings may hold file names, which need not be UTF-8.
   file.tensors.emplace("job", vector_tensor(std::vector<std::uint8_t>(checkpoint.job.begin(), checkpoint.job.end())));
   file.metadata = {
@@ -188,6 +189,8 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   checkpoint.epoch_stats = {.loss = reader.number<double>("epoch_loss"),
                             .correct = reader.number<std::int64_t>("epoch_correct"),
                             .count = reader.number<std::int64_t>("epoch_count")};
+  if (file.tensors.contains("early_correct"))  // likewise
+    checkpoint.epoch_stats.early_correct = reader.vector<std::int64_t>("early_correct");
   checkpoint.train_seconds = reader.number<double>("train_seconds");
   checkpoint.plateau = {.factor = reader.number<double>("plateau_factor"),
                         .best = reader.number<double>("plateau_best"),

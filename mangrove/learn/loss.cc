@@ -1,6 +1,7 @@
 #include "mangrove/learn/loss.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -74,6 +75,8 @@ BatchStats& BatchStats::operator+=(const BatchStats& other) {
   loss += other.loss;
   correct += other.correct;
   count += other.count;
+  early_correct.resize(std::max(early_correct.size(), other.early_correct.size()));
+  for (std::size_t i = 0; i < other.early_correct.size(); ++i) early_correct[i] += other.early_correct[i];
   return *this;
 }
 
@@ -101,7 +104,35 @@ Status check_options(const LossOptions& options) {
     return make_error(Code::invalid_argument, "label_smoothing: loss '" + options.name + "' takes none");
   if (!(std::isfinite(temperature) && temperature > 0))
     return make_error(Code::invalid_argument, "temperature: must be above 0, got " + std::to_string(temperature));
+  const auto is_weight = [](float weight) { return std::isfinite(weight) && weight >= 0; };
+  const std::vector<float>& weights = options.exit_weights;
+  if (!weights.empty() && (!std::ranges::all_of(weights, is_weight) || std::ranges::max(weights) == 0))
+    return make_error(Code::invalid_argument, "exit_weights: must be 0 or more, and one of them more");
   return {};
+}
+
+Result<std::vector<float>> parse_exit_weights(const std::string& text) {
+  std::vector<float> weights;
+  for (const char* at = text.data(); !text.empty();) {
+    const char* const end = text.data() + text.size();
+    float weight = 0;
+    const auto [next, error] = std::from_chars(at, end, weight);
+    if (error != std::errc() || (next != end && *next != ','))
+      return make_error(Code::invalid_argument,
+                        "exit_weights: expected a number for each exit with commas between, got '" + text + "'");
+    weights.push_back(weight);
+    if (next == end) break;
+    at = next + 1;
+  }
+  return weights;
+}
+
+Result<std::vector<float>> weights_of_exits(const LossOptions& options, std::size_t exits) {
+  const std::vector<float>& weights = options.exit_weights;
+  if (weights.empty()) return std::vector<float>(exits, 1.0f);
+  if (weights.size() == exits) return weights;
+  return make_error(Code::invalid_argument, "exit_weights: " + std::to_string(weights.size()) +
+                                                " given, the network has " + std::to_string(exits) + " exit(s)");
 }
 
 Result<Loss> Loss::create(const LossOptions& options) {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mangrove/base/result.h"
 
@@ -14,6 +15,7 @@ struct BatchStats {
   double loss = 0;           // sum, not mean
   std::int64_t correct = 0;  // top-1
   std::int64_t count = 0;    // rows with a label
+  std::vector<std::int64_t> early_correct = {};  // top-1 at each early exit; empty without
 
   BatchStats& operator+=(const BatchStats& other);
 };
@@ -23,6 +25,8 @@ struct LossOptions {
   std::string name = "softmax_cross_entropy";
   float label_smoothing = 0;  // share of each target that is spread evenly over all classes
   float temperature = 1;      // distillation: of both softmaxes
+  std::vector<float> exit_weights = {};  // of a network with early exits: what the loss at each exit, the last one too,
+                                         // counts in the sum; empty: 1 each
 };
 
 /// What the rows of a batch should have come out as. The target row of a label is its one-hot vector, that of a mixed
@@ -50,6 +54,10 @@ std::span<const LossRow> losses();
 Result<const LossRow*> find_loss(const std::string& name);
 /// errors: not_found (name); invalid_argument (a constant out of its range: names it).
 Status check_options(const LossOptions& options);
+/// "1,0.3" as weights; "" none. errors: invalid_argument.
+Result<std::vector<float>> parse_exit_weights(const std::string& text);
+/// Weights for so many outputs. errors: invalid_argument (given for another number).
+Result<std::vector<float>> weights_of_exits(const LossOptions& options, std::size_t exits);
 
 /// A loss of logits.
 /// threads: any.

@@ -6,6 +6,7 @@
 #include "mangrove/base/check.h"
 #include "mangrove/base/random.h"
 #include "mangrove/engine/load_parameters.h"
+#include "mangrove/graph/exits.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/learn/metrics.h"
 
@@ -39,9 +40,10 @@ std::vector<T> rows_of(std::span<const T> all, std::int64_t first, std::int64_t 
 }  // namespace
 
 Status check_classifier(const Graph& graph) {
-  if (graph.inputs().size() != 1 || graph.outputs().size() != 1) {
+  if (graph.inputs().size() != 1 || (graph.outputs().size() != 1 && !has_early_exits(graph))) {
     return no_classifier(graph, "it has " + std::to_string(graph.inputs().size()) + " inputs and " +
-                                    std::to_string(graph.outputs().size()) + " outputs, expected one of each");
+                                    std::to_string(graph.outputs().size()) +
+                                    " outputs, expected one of each, or several outputs [N, classes] that are exits");
   }
   MG_RETURN_IF_ERROR(check_value(graph, "input", graph.inputs()[0].first, 0, "[N, ...]"));
   MG_RETURN_IF_ERROR(check_value(graph, "output", graph.outputs()[0], 2, "[N, classes]"));
@@ -53,6 +55,13 @@ Status check_classifier(const Graph& graph) {
     }
   }
   return {};
+}
+
+Status check_single_exit(const Graph& graph) {
+  MG_RETURN_IF_ERROR(check_classifier(graph));
+  if (graph.outputs().size() == 1) return {};
+  return make_error(Code::invalid_argument, "graph '" + graph.name() + "' has early exits ('" + graph.outputs()[0] +
+                                                "' ...), which cannot be used here");
 }
 
 Status check_fits(const Graph& classifier, const data::Dataset& dataset) {
@@ -72,6 +81,7 @@ Status check_fits(const Graph& classifier, const Shape& sample, std::int64_t cla
 Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const ReplicaOptions& options) {
   MG_RETURN_IF_ERROR(check_classifier(graph));
   MG_TRY(Loss loss, Loss::create(options.loss));
+  MG_TRY(std::vector<float> exit_weights, weights_of_exits(options.loss, graph.outputs().size()));
   ReplicaOptions checked = options;
   if (checked.micro_batch == 0) checked.micro_batch = options.batch;
   if (checked.micro_batch < 0 || checked.micro_batch > options.batch) {
@@ -104,20 +114,23 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   }
   MG_TRY(auto execution, Execution::create(std::move(program), options.threads));
   MG_RETURN_IF_ERROR(load_parameters(*execution, graph));
-  std::unique_ptr<Replica> replica(new Replica(kept, checked, std::move(loss), std::move(execution)));
+  std::unique_ptr<Replica> replica(
+      new Replica(kept, checked, std::move(loss), std::move(exit_weights), std::move(execution)));
   replica->plan_ = std::move(plan);
   return replica;
 }
 
-Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution)
+Replica::Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::vector<float> exit_weights,
+                 std::unique_ptr<Execution> execution)
     : options_(options),
       loss_(std::move(loss)),
       measured_loss_(loss_.needs_dense() ? Loss::create({}).value() : loss_.unsmoothed()),
       execution_(std::move(execution)),
-      states_(graph.states()) {
+      states_(graph.states()),
+      outputs_(graph.outputs()),
+      exit_weights_(std::move(exit_weights)) {
   input_ = graph.inputs()[0].first;
-  output_ = graph.outputs()[0];
-  classes_ = static_cast<std::int32_t>(graph.value(output_).shape[1]);
+  classes_ = static_cast<std::int32_t>(graph.value(outputs_.back()).shape[1]);
   parameter_elements_ = graph.parameter_elements();
   sample_flops_ =
       2.0 * static_cast<double>(multiply_adds(graph, 1)) * (options.mode == Mode::training ? kTrainingPasses : 1);
@@ -146,16 +159,27 @@ void Replica::forward(const data::Batch& batch, std::int64_t first) {
   execution_->forward();
 }
 
-/// Loss of the rows that forward() took.
+/// Loss of the rows that forward() took, and its gradient where backward() reads it: the weighted sum over the exits.
 BatchStats Replica::add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
-                             std::span<const float> dense, std::span<float> gradient) {
+                             std::span<const float> dense, bool with_gradient) {
   const auto rows = options_.micro_batch;
   const auto labels = rows_of<std::int32_t>(batch.labels, first, rows, 1, data::kPadding);
   const auto second = rows_of<std::int32_t>(batch.mix_labels, first, rows, 1, 0);
   const auto share = rows_of<float>(batch.mix_weight, first, rows, 1, 1);
   const auto targets = rows_of<float>(dense, first, rows, classes_, 0);
-  return loss(execution_->output<float>(output_), classes_,
-              {.labels = labels, .second = second, .share = share, .dense = targets}, scale, gradient);
+  const Targets wanted{.labels = labels, .second = second, .share = share, .dense = targets};
+  BatchStats stats;
+  for (std::size_t exit = 0; exit < outputs_.size(); ++exit) {
+    const float weight = exit_weights_[exit];
+    const auto gradient = with_gradient ? execution_->output_gradient<float>(outputs_[exit]) : std::span<float>();
+    const BatchStats at_exit =
+        loss(execution_->output<float>(outputs_[exit]), classes_, wanted, weight * scale, gradient);
+    stats.loss += weight * at_exit.loss;
+    stats.correct = at_exit.correct;
+    stats.count = at_exit.count;
+    if (exit + 1 < outputs_.size()) stats.early_correct.push_back(at_exit.correct);
+  }
+  return stats;
 }
 
 BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense,
@@ -166,7 +190,7 @@ BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std
   std::int64_t first = 0;
   do {
     forward(batch, first);
-    stats += add_loss(loss_, batch, first, scale, dense, execution_->output_gradient<float>(output_));
+    stats += add_loss(loss_, batch, first, scale, dense, /*with_gradient=*/true);
     first += options_.micro_batch;
     execution_->backward(first >= batch.count ? ready : nullptr);
   } while (first < batch.count);
@@ -177,9 +201,9 @@ std::vector<std::int32_t> Replica::predict(const data::Batch& batch, BatchStats*
   std::vector<std::int32_t> predictions;
   for (std::int64_t first = 0; first < batch.count; first += options_.micro_batch) {
     forward(batch, first);
-    if (stats != nullptr) *stats += add_loss(measured_loss_, batch, first, 1, {}, {});
+    if (stats != nullptr) *stats += add_loss(measured_loss_, batch, first, 1, {}, /*with_gradient=*/false);
     const auto rows = static_cast<std::size_t>(std::min(options_.micro_batch, batch.count - first));
-    const auto logits = execution_->output<float>(output_).first(rows * static_cast<std::size_t>(classes_));
+    const auto logits = execution_->output<float>(outputs_.back()).first(rows * static_cast<std::size_t>(classes_));
     const std::vector<std::int32_t> part = argmax_rows(logits, classes_);
     predictions.insert(predictions.end(), part.begin(), part.end());
   }

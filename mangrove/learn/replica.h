@@ -33,20 +33,24 @@ struct ReplicaOptions {
 };
 
 /// Whether the graph is a classifier that a Replica can run: one f32 input [N, ...] and one f32 output of logits
-/// [N, classes], both with a symbolic batch, and parameters and states of f32. errors: invalid_argument (says what
-/// differs).
+/// [N, classes], or several alike where it has early exits (see graph/exits.h), with a symbolic batch, and parameters
+/// and states of f32. errors: invalid_argument (says what differs).
 Status check_classifier(const Graph& graph);
+/// The same, and that it has no early exits. errors: the same.
+Status check_single_exit(const Graph& graph);
 /// Whether the samples and classes of a data set fit a classifier. errors: invalid_argument (names both shapes).
 Status check_fits(const Graph& classifier, const data::Dataset& dataset);
 Status check_fits(const Graph& classifier, const Shape& sample, std::int64_t classes);
 
-/// One copy of a classifier on one device: the compiled network, its buffers and its loss.
+/// One copy of a classifier on one device: the compiled network, its buffers and its loss. Of a network with early
+/// exits all exits are trained jointly: the loss is the sum of theirs, weighted as LossOptions::exit_weights says.
+/// source: Teerapittayanon et al., BranchyNet, ICPR 2016, section III-B.
 /// threads: one at a time.
 class Replica {
  public:
   /// Takes its own copy of the weights and keeps nothing of the graph's.
-  /// errors: those of check_classifier, Loss::create, Program::compile, plan_process and Execution::create;
-  /// invalid_argument (micro_batch).
+  /// errors: those of check_classifier, Loss::create, weights_of_exits, Program::compile, plan_process and
+  /// Execution::create; invalid_argument (micro_batch).
   static Result<std::unique_ptr<Replica>> create(const Graph& graph, const ReplicaOptions& options);
 
   std::int32_t classes() const { return classes_; }
@@ -68,8 +72,8 @@ class Replica {
   BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {},
                                const std::function<void(std::size_t parameter)>& ready = {});
 
-  /// Forward only: the predicted class of each of the first batch.count rows. stats, unless null: gets the loss without
-  /// label smoothing (softmax cross-entropy where the loss needs more than labels) added.
+  /// Forward only: the class of each of the first batch.count rows, as the last exit has it. stats, unless null: gets
+  /// the loss without label smoothing (softmax cross-entropy where the loss needs more than labels) added.
   std::vector<std::int32_t> predict(const data::Batch& batch, BatchStats* stats = nullptr);
 
   /// Starts the random numbers of the network (dropout) anew; see Execution::seed.
@@ -94,10 +98,11 @@ class Replica {
   Execution& execution() { return *execution_; }
 
  private:
-  Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::unique_ptr<Execution> execution);
+  Replica(const Graph& graph, const ReplicaOptions& options, Loss loss, std::vector<float> exit_weights,
+          std::unique_ptr<Execution> execution);
   void forward(const data::Batch& batch, std::int64_t first);
   BatchStats add_loss(const Loss& loss, const data::Batch& batch, std::int64_t first, float scale,
-                      std::span<const float> dense, std::span<float> gradient);
+                      std::span<const float> dense, bool with_gradient);
 
   std::optional<ProcessPlan> plan_;
   ReplicaOptions options_;
@@ -106,7 +111,9 @@ class Replica {
   std::vector<Execution::ParameterView> views_;  // training: in the order of Graph::parameters()
   std::vector<std::size_t> sizes_, starts_;      // elements of each, and where they begin, in the flat vector
   std::vector<std::string> states_;
-  std::string input_, output_;
+  std::string input_;
+  std::vector<std::string> outputs_;  // one for each exit
+  std::vector<float> exit_weights_;   // as many
   std::int32_t classes_ = 0;
   double sample_flops_ = 0;
   std::int64_t parameter_elements_ = 0, state_elements_ = 0;

@@ -22,7 +22,7 @@ class EvaluationRun {
         reports_(reports),
         task_(task),
         values_(values),
-        evaluation_{learn::ConfusionMatrix(task.classes), 0},
+        evaluation_{.confusion = learn::ConfusionMatrix(task.classes)},
         start_(context.clock.now()),
         last_report_(start_) {
     std::vector<std::uint32_t> order(static_cast<std::size_t>(task.samples));
@@ -80,6 +80,10 @@ class EvaluationRun {
     for (int i = 0; i < answered.answer.truths_size(); ++i) {
       evaluation_.confusion.add(answered.answer.truths(i), answered.answer.predictions(i));
     }
+    const auto& early = answered.answer.early_correct();
+    evaluation_.early_correct.resize(
+        std::max(evaluation_.early_correct.size(), static_cast<std::size_t>(early.size())));
+    for (int i = 0; i < early.size(); ++i) evaluation_.early_correct[static_cast<std::size_t>(i)] += early[i];
     const Instant now = context_.clock.now();
     if (now - last_report_ < kProgressInterval && !work_.done()) return;
     last_report_ = now;
@@ -102,6 +106,15 @@ class EvaluationRun {
 };
 
 }  // namespace
+
+std::vector<double> accuracy_at_exits(const Evaluation& evaluation) {
+  std::vector<double> accuracy;
+  for (const std::int64_t correct : evaluation.early_correct)
+    accuracy.push_back(static_cast<double>(correct) /
+                       static_cast<double>(std::max<std::int64_t>(1, evaluation.confusion.total())));
+  if (!accuracy.empty()) accuracy.push_back(evaluation.confusion.accuracy());
+  return accuracy;
+}
 
 Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "mangrove/learn/metrics.h"
 #include "mangrove/train/workers.h"
 
@@ -15,8 +17,12 @@ struct EvaluationTask {
 
 struct Evaluation {
   learn::ConfusionMatrix confusion;
-  double loss = 0;  // mean
+  double loss = 0;                               // mean
+  std::vector<std::int64_t> early_correct = {};  // samples, at each early exit of the network
 };
+
+/// Share of the samples that are right at each exit, the last one too; empty for a network without early exits.
+std::vector<double> accuracy_at_exits(const Evaluation& evaluation);
 
 /// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
 /// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the

@@ -193,6 +193,9 @@ std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph
   add("plateau_patience", std::to_string(schedule.patience));
   add("loss", recipe.loss.name);
   add("label_smoothing", exact(recipe.loss.label_smoothing));
+  std::string exit_weights;
+  for (const float weight : recipe.loss.exit_weights) exit_weights += (exit_weights.empty() ? "" : ",") + exact(weight);
+  if (!exit_weights.empty()) add("exit_weights", exit_weights);
   if (!is_plain(job.codec())) add("codec", job.codec());
   if (!is_plain(job.codec_pull())) add("codec_pull", job.codec_pull());
   if (job.codec_warmup() > 0) add("codec_warmup", std::to_string(job.codec_warmup()));

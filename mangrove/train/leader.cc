@@ -145,7 +145,7 @@ Status Leader::finish_epoch() {
     master_->schedule().observe(measured.loss);
     const double accuracy = measured.confusion.accuracy();
     if (master_->best().observe(epoch_, accuracy, measured.loss)) best_model = model();
-    report.validation = {true, accuracy, measured.loss, master_->best()};
+    report.validation = {true, accuracy, measured.loss, accuracy_at_exits(measured), master_->best()};
   }
   report.train_seconds = train_seconds();
   reports_.epoch(report, std::move(best_model));
@@ -248,7 +248,10 @@ Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t
       return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step_) +
                                                 ": the loss is no number any more; try a lower learning_rate");
     }
-    stats += {answer.loss(), answer.correct(), answer.count()};
+    stats += {answer.loss(),
+              answer.correct(),
+              answer.count(),
+              {answer.early_correct().begin(), answer.early_correct().end()}};
     meter_.add(answered.rank, answer.count(), answer.compute_s());
   }
   std::int64_t taken = 0;

@@ -62,6 +62,7 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds) {
   result.class_names = class_names(data_);
   result.best = master_->best();
   result.test_loss = test.loss;
+  result.exit_accuracy = accuracy_at_exits(test);
   result.advice = advice();
   result.pushed = workers_.pushed();
   result.pulled = workers_.pulled();

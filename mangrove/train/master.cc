@@ -12,6 +12,7 @@ namespace mangrove::train {
 
 Result<std::unique_ptr<Master>> Master::create(Graph graph, const Recipe& recipe) {
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  MG_RETURN_IF_ERROR(learn::weights_of_exits(recipe.loss, graph.outputs().size()));
   MG_TRY(learn::Schedule schedule, learn::Schedule::create(recipe.schedule));
   std::unique_ptr<Master> master(new Master(std::move(graph), recipe, std::move(schedule)));
   MG_RETURN_IF_ERROR(master->make_optimizer(recipe));

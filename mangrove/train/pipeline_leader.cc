@@ -7,6 +7,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/leader.h"
 #include "mangrove/train/pipeline_cut.h"
@@ -351,6 +352,7 @@ Status lead_pipeline(const TrainJob& job, net::RoleContext& context, Schedule sc
   MG_TRY(CutRule rule, parse_cut(job.cut()));
   const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
   MG_RETURN_IF_ERROR(check_stages(job, rule, graph, nodes));
+  MG_RETURN_IF_ERROR(learn::check_single_exit(graph).context("strategy " + job.strategy()));
   MG_TRY(std::unique_ptr<Master> master, Master::create(std::move(graph), recipe));
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe.optimizer.name));
   return PipelineLeader(job, context, recipe, std::move(master), schedule, std::move(rule), optimizer->slots).run();

@@ -35,6 +35,7 @@ learn::LossOptions loss_of(const TrainJob& job) {
   learn::LossOptions options;
   if (job.has_loss()) options.name = job.loss();
   if (job.has_label_smoothing()) options.label_smoothing = job.label_smoothing();
+  options.exit_weights = {job.exit_weights().begin(), job.exit_weights().end()};
   return options;
 }
 

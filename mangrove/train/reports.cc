@@ -121,9 +121,16 @@ void Reports::epoch(const Epoch& e, std::string best_model) {
                {"accuracy", static_cast<double>(e.train.correct) / count},
                {"learning_rate", e.learning_rate},
                {"train_seconds", e.train_seconds}};
+  if (!e.train.early_correct.empty()) {
+    json["exit_accuracy"] = Json::array();
+    for (const std::int64_t correct : e.train.early_correct)
+      json["exit_accuracy"].push_back(static_cast<double>(correct) / count);
+    json["exit_accuracy"].push_back(json["accuracy"]);
+  }
   if (e.validation.there_is) {
     json["validation_loss"] = e.validation.loss;
     json["validation_accuracy"] = e.validation.accuracy;
+    if (!e.validation.exit_accuracy.empty()) json["validation_exit_accuracy"] = e.validation.exit_accuracy;
     json["best_epoch"] = e.validation.best.epoch;
     json["best_accuracy"] = e.validation.best.accuracy;
   }
@@ -228,6 +235,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
                {"workers", r.workers},
                {"batch", r.batch},
                {"test_loss", r.test_loss}};
+  if (!r.exit_accuracy.empty()) json["exit_accuracy"] = r.exit_accuracy;
   if (r.best.epoch > 0) {
     json["best_epoch"] = r.best.epoch;
     json["best_validation_accuracy"] = r.best.accuracy;

@@ -40,7 +40,8 @@ class Reports {
     struct Validation {
       bool there_is = false;
       double accuracy = 0, loss = 0;
-      learn::BestModel best;  // so far
+      std::vector<double> exit_accuracy;  // of a network with early exits, at each exit
+      learn::BestModel best;              // so far
     } validation;
   };
   /// best_model: ONNX, where this epoch's validation is the best so far; else empty.
@@ -96,6 +97,7 @@ class Reports {
     double train_seconds = 0, eval_seconds = 0;
     double loss = 0, train_accuracy = 0;  // of the last epoch
     double test_loss = 0;
+    std::vector<double> exit_accuracy;  // on the test samples, as of a validation
     learn::BestModel best;  // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
     std::optional<Advice> advice;  // of several boards

@@ -76,7 +76,7 @@ class StageWorker final : public WorkerRole {
 
 Status StageWorker::prepare() {
   MG_TRY(const Graph graph, parse_onnx(job_.model()).context("model"));  // its weights come again, with the work
-  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   graph_ = graph.without_weights();
   classes_ = static_cast<std::int32_t>(graph.value(graph.outputs()[0]).shape[1]);
   MG_TRY(recipe_, recipe_of(job_));

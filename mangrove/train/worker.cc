@@ -70,6 +70,7 @@ Answer answer_with(const learn::BatchStats& stats) {
   answer.set_loss(stats.loss);
   answer.set_correct(stats.correct);
   answer.set_count(stats.count);
+  answer.mutable_early_correct()->Add(stats.early_correct.begin(), stats.early_correct.end());
   return answer;
 }
 
@@ -292,6 +293,7 @@ Status Worker::evaluate(const Work& work) {
   MG_TRY(const bool are_there, bench_->data().of(work).wait_for(samples, work.round(), interruption_));
   if (!are_there) return {};
   Answer result;
+  learn::BatchStats all;
   for (std::size_t first = 0; first < samples.size();) {
     Source& source = bench_->data().of(work);
     MG_TRY(const data::Batch batch, source.take(part(first), 0));
@@ -302,10 +304,12 @@ Status Worker::evaluate(const Work& work) {
     learn::BatchStats stats;
     const std::vector<std::int32_t> predictions = replica->predict(batch, &stats);
     result.add_losses(stats.loss);
+    all += stats;
     result.mutable_predictions()->Add(predictions.begin(), predictions.end());
     result.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
   }
   result.set_count(static_cast<std::int64_t>(samples.size()));
+  result.mutable_early_correct()->Add(all.early_correct.begin(), all.early_correct.end());
   answer(std::move(result), work.round(), {});
   return {};
 }

@@ -53,6 +53,29 @@ Graph small_network() {
   return Graph::create(small_parts()).value();
 }
 
+Graph branchy_network() {
+  GraphParts parts = small_parts();
+  Random random(43);
+  parts.name = "branchy";
+  parts.outputs = {"exit1", "logits"};
+  const std::vector<std::int64_t> two{2, 2};
+  parts.nodes.push_back({.name = "branch.pool",
+                         .op = "AveragePool",
+                         .attributes = {{"kernel_shape", two}, {"strides", two}},
+                         .inputs = {"b"},
+                         .outputs = {"p"}});
+  parts.nodes.push_back(
+      {.name = "branch.flatten", .op = "Flatten", .attributes = {}, .inputs = {"p"}, .outputs = {"q"}});
+  parts.nodes.push_back({.name = "branch.fc",
+                         .op = "Gemm",
+                         .attributes = {{"transB", std::int64_t{1}}},
+                         .inputs = {"q", "branch.w", "branch.b"},
+                         .outputs = {"exit1"}});
+  parts.initializers.emplace("branch.w", random_tensor({4, 20}, 0.5, random));
+  parts.initializers.emplace("branch.b", random_tensor({4}, 0.1, random));
+  return Graph::create(std::move(parts)).value();
+}
+
 Graph normalized_network(float dropout) {
   GraphParts parts = small_parts();
   parts.name = "normalized";

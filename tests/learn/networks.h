@@ -47,6 +47,9 @@ class FirstOf final : public data::Dataset {
 GraphParts small_parts(std::int64_t classes = 4);
 Graph small_network();
 
+/// small_network() with an early exit behind its Tanh: AveragePool of 2x2, Flatten, Gemm to 4 classes.
+Graph branchy_network();
+
 /// Conv 5 of 3x3 without bias, BatchNormalization, Relu, Flatten, Dropout if its ratio is above 0, Gemm to 4 classes.
 Graph normalized_network(float dropout = 0);
 

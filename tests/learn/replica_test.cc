@@ -36,19 +36,19 @@ class ReplicaOn : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Backends, ReplicaOn, ::testing::ValuesIn(backend_names().begin(), backend_names().end()),
                          [](const auto& test) { return test.param; });
 
-TEST_P(ReplicaOn, GradientMatchesCentralDifferences) {
+/// Every third element of the gradient on 7 samples.
+void expect_gradient_of_central_differences(Replica& replica) {
   const Patterns dataset(7);
-  const auto replica = replica_of(small_network(), GetParam(), 7);
   const data::Batch batch = batch_of(dataset, 0, 7, 7);
   constexpr float scale = 0.5f;
-  replica->compute_gradients(batch, scale);
-  const std::vector<float> gradient = gradients(*replica);
-  std::vector<float> flat = parameters(*replica);
+  replica.compute_gradients(batch, scale);
+  const std::vector<float> gradient = gradients(replica);
+  std::vector<float> flat = parameters(replica);
   const auto loss_at = [&](std::size_t i, float value) {
     const float kept = std::exchange(flat[i], value);
-    replica->write_parameters(flat);
+    replica.write_parameters(flat);
     flat[i] = kept;
-    return replica->compute_gradients(batch, scale).loss;
+    return replica.compute_gradients(batch, scale).loss;
   };
   float largest = 0;
   for (const float g : gradient) largest = std::max(largest, std::abs(g));
@@ -58,6 +58,47 @@ TEST_P(ReplicaOn, GradientMatchesCentralDifferences) {
     const double difference = loss_at(i, flat[i] + step) - loss_at(i, flat[i] - step);
     EXPECT_NEAR(gradient[i], scale * difference / (2 * step), 1e-3 * largest) << i;
   }
+}
+
+TEST_P(ReplicaOn, GradientMatchesCentralDifferences) {
+  expect_gradient_of_central_differences(*replica_of(small_network(), GetParam(), 7));
+}
+
+TEST_P(ReplicaOn, GradientOfExitsTogetherMatchesCentralDifferences) {
+  const ReplicaOptions options{.batch = 7, .backend = GetParam(), .loss = {.exit_weights = {1, 0.3f}}};
+  const auto replica = Replica::create(branchy_network(), options);
+  ASSERT_TRUE(replica.ok()) << replica.error().message;
+  expect_gradient_of_central_differences(**replica);
+}
+
+TEST_P(ReplicaOn, LossOfExitsIsTheirWeightedSum) {
+  const Patterns dataset(12);
+  const data::Batch batch = batch_of(dataset, 0, 12, 12);
+  const auto stats_with = [&](std::vector<float> weights) {
+    const ReplicaOptions options{.batch = 12, .backend = GetParam(), .loss = {.exit_weights = std::move(weights)}};
+    return Replica::create(branchy_network(), options).value()->compute_gradients(batch, 1);
+  };
+  const BatchStats first = stats_with({1, 0}), last = stats_with({0, 1}), both = stats_with({2, 0.5f});
+  const BatchStats plain = replica_of(small_network(), GetParam(), 12)->compute_gradients(batch, 1);
+  EXPECT_NE(first.loss, last.loss);
+  EXPECT_NEAR(last.loss, plain.loss, 1e-4);
+  EXPECT_NEAR(both.loss, 2 * first.loss + 0.5 * last.loss, 1e-4);
+  EXPECT_NEAR(stats_with({}).loss, first.loss + last.loss, 1e-4);
+  EXPECT_EQ(both.correct, plain.correct);
+  EXPECT_EQ(both.early_correct.size(), 1u);
+  EXPECT_TRUE(plain.early_correct.empty());
+}
+
+TEST(Replica, RefusesExitWeightsThatDoNotFit) {
+  const auto error_with = [](const Graph& graph, std::vector<float> weights) {
+    const auto replica = Replica::create(graph, {.batch = 1, .loss = {.exit_weights = std::move(weights)}});
+    return replica.ok() ? "" : replica.error().message;
+  };
+  EXPECT_EQ(error_with(branchy_network(), {1, 0.3f}), "");
+  EXPECT_NE(error_with(branchy_network(), {1}).find("1 given, the network has 2"), std::string::npos);
+  EXPECT_NE(error_with(small_network(), {1, 1}).find("2 given, the network has 1"), std::string::npos);
+  EXPECT_NE(error_with(branchy_network(), {1, -1}).find("exit_weights"), std::string::npos);
+  EXPECT_NE(error_with(branchy_network(), {0, 0}).find("exit_weights"), std::string::npos);
 }
 
 TEST_P(ReplicaOn, FlatParametersAreInTheOrderOfTheGraph) {
