@@ -1,0 +1,102 @@
+#include "mangrove/infer/early_exit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+namespace mangrove::infer {
+
+Result<std::vector<float>> parse_exit_thresholds(const std::string& text, const Graph& network) {
+  const std::size_t wanted = has_early_exits(network) ? network.outputs().size() - 1 : 0;
+  const auto wrong = [&] {
+    return make_error(Code::invalid_argument,
+                      "exit_thresholds: expected " + std::to_string(wanted) +
+                          " number(s) from 0 to 1, one for each early exit of the network, got '" + text + "'");
+  };
+  if (wanted == 0)
+    return make_error(Code::invalid_argument, "exit_thresholds: network '" + network.name() + "' has no early exits");
+  std::vector<float> thresholds;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {
+    float threshold = 0;
+    const auto [next, error] = std::from_chars(at, end, threshold);
+    if (error != std::errc() || !(threshold >= 0 && threshold <= 1) || (next != end && *next != ',')) return wrong();
+    thresholds.push_back(threshold);
+    at = next;
+    if (at == end) break;
+  }
+  if (thresholds.size() != wanted) return wrong();
+  return thresholds;
+}
+
+std::string exit_thresholds_text(std::span<const float> thresholds) {
+  return fmt::format("{}", fmt::join(thresholds, ","));
+}
+
+Result<std::optional<std::vector<float>>> choose_exit_thresholds(const std::string& text, const Graph& network) {
+  if (text == "none") return std::nullopt;
+  const auto stored = network.metadata().find(kExitThresholdsKey);
+  if (text.empty() && stored == network.metadata().end()) return std::nullopt;
+  MG_TRY(std::vector<float> thresholds, text.empty()
+                                            ? parse_exit_thresholds(stored->second, network).context("its metadata")
+                                            : parse_exit_thresholds(text, network));
+  return thresholds;
+}
+
+Result<std::unique_ptr<EarlyExit>> EarlyExit::create(const Graph& graph, std::vector<float> thresholds,
+                                                     const StageOptions& options) {
+  if (thresholds.size() + 1 != graph.outputs().size())
+    return make_error(Code::invalid_argument, "exit_thresholds: " + std::to_string(thresholds.size()) +
+                                                  " given, network '" + graph.name() + "' has " +
+                                                  std::to_string(graph.outputs().size() - 1) + " early exit(s)");
+  std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds)));
+  MG_TRY(early->segments_, make_exit_segments(graph, options));
+  return early;
+}
+
+std::size_t EarlyExit::compiled() const {
+  std::size_t programs = 0;
+  for (const auto& segment : segments_) programs += segment->compiled();
+  return programs;
+}
+
+Result<std::span<const EarlyExit::Answer>> EarlyExit::classify(std::int64_t count, std::span<const float> samples) {
+  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, samples, threshold(0)));
+  return go_on(count, outcome);
+}
+
+Result<std::span<const EarlyExit::Answer>> EarlyExit::classify(std::int64_t count) {
+  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, threshold(0)));
+  return go_on(count, outcome);
+}
+
+/// From what the first segment made of all samples.
+Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, ExitSegment::Outcome outcome) {
+  const auto classes = static_cast<std::size_t>(this->classes());
+  answers_.assign(static_cast<std::size_t>(count), {});
+  logits_.resize(answers_.size() * classes);
+  samples_.resize(answers_.size());
+  std::iota(samples_.begin(), samples_.end(), std::int64_t{0});
+  for (std::size_t exit = 0;; ++exit) {
+    std::size_t stayed = 0;
+    for (std::size_t row = 0; row < outcome.entropies.size(); ++row) {
+      if (stayed < outcome.stay.size() && outcome.stay[stayed] == static_cast<std::int64_t>(row)) {
+        samples_[stayed++] = samples_[row];
+        continue;
+      }
+      const auto sample = static_cast<std::size_t>(samples_[row]);
+      const auto logits = outcome.logits.subspan(row * classes, classes);
+      std::ranges::copy(logits, logits_.begin() + static_cast<std::ptrdiff_t>(sample * classes));
+      answers_[sample] = {.exit = static_cast<std::int32_t>(exit),
+                          .predicted = static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin()),
+                          .entropy = outcome.entropies[row]};
+    }
+    samples_.resize(stayed);
+    if (samples_.empty()) return std::span<const Answer>(answers_);
+    MG_TRY(outcome, segments_[exit + 1]->run(static_cast<std::int64_t>(stayed), outcome.passed, threshold(exit + 1)));
+  }
+}
+
+}  // namespace mangrove::infer

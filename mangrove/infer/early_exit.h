@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mangrove/infer/exit_segment.h"
+
+namespace mangrove::infer {
+
+/// Where the metadata of a network say at which normalised entropies samples leave, as exit_thresholds_text() has them.
+constexpr const char* kExitThresholdsKey = "mangrove.exit_thresholds";
+
+/// "0.05,0.2": one number from 0 to 1 for each exit but the last, where all leave. errors: invalid_argument (no such
+/// numbers, or another number of them than the network has early exits).
+Result<std::vector<float>> parse_exit_thresholds(const std::string& text, const Graph& network);
+std::string exit_thresholds_text(std::span<const float> thresholds);
+/// The thresholds to run a network with: those of `text`; where it is empty, those of the network's metadata. Nothing
+/// where it is "none", or where there are none in either: the whole network. errors: those of parse_exit_thresholds.
+Result<std::optional<std::vector<float>>> choose_exit_thresholds(const std::string& text, const Graph& network);
+
+/// A network with early exits on one device, decided sample by sample.
+/// source: Teerapittayanon, McDanel & Kung, BranchyNet, ICPR 2016, algorithm 1.
+/// threads: one at a time.
+class EarlyExit {
+ public:
+  /// thresholds: one for each exit but the last; a network of one output has none, and is run whole. graph: its weights
+  /// stay in memory. options.micro_batch: the most samples that classify() takes.
+  /// errors: invalid_argument (another number of thresholds); those of make_exit_segments.
+  static Result<std::unique_ptr<EarlyExit>> create(const Graph& graph, std::vector<float> thresholds,
+                                                   const StageOptions& options);
+
+  /// Of one sample.
+  struct Answer {
+    std::int32_t exit = 0;       // that it left at, from 0
+    std::int32_t predicted = 0;  // class
+    float entropy = 0;           // normalised
+  };
+  /// Classifies samples [count, sample shape...]. Valid until the next call. errors: those of ExitSegment::run.
+  Result<std::span<const Answer>> classify(std::int64_t count, std::span<const float> samples);
+  /// The same of samples that lie in first(count)'s inputs. errors: the same.
+  Result<std::span<const Answer>> classify(std::int64_t count);
+  Result<Execution*> first(std::int64_t count) { return segments_.front()->execution(count); }
+
+  /// [count, classes] of the last samples, each at the exit where it left.
+  std::span<const float> logits() const { return logits_; }
+  std::int64_t classes() const { return segments_.front()->classes(); }
+  std::size_t exits() const { return segments_.size(); }
+  /// Programs so far, see ExitSegment: a call that makes one takes longer than the next like it.
+  std::size_t compiled() const;
+
+ private:
+  explicit EarlyExit(std::vector<float> thresholds) : thresholds_(std::move(thresholds)) {}
+  float threshold(std::size_t exit) const { return exit < thresholds_.size() ? thresholds_[exit] : 1; }
+  Result<std::span<const Answer>> go_on(std::int64_t count, ExitSegment::Outcome outcome);
+
+  std::vector<float> thresholds_;
+  std::vector<std::unique_ptr<ExitSegment>> segments_;
+  std::vector<std::int64_t> samples_;  // of the rows that are still there
+  std::vector<Answer> answers_;
+  std::vector<float> logits_;
+};
+
+}  // namespace mangrove::infer
