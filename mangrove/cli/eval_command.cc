@@ -29,7 +29,8 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "Examples:\n"
       "  mangrove eval --model runs/mine/model.onnx --data mnist\n"
-      "  mangrove eval --model model.onnx --data glyphs --backend portable --json");
+      "  mangrove eval --model model.onnx --data glyphs --backend portable --json\n"
+      "  mangrove eval --model branchy.onnx --data mnist --exit-thresholds 0.05 --batch 1   # with early exits");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

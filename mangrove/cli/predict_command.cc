@@ -10,6 +10,8 @@
 #include "mangrove/cli/predict_report.h"
 #include "mangrove/cli/progress.h"
 #include "mangrove/cli/rewriting.h"
+#include "mangrove/graph/exits.h"
+#include "mangrove/infer/early_exit.h"
 #include "mangrove/tensor/npy.h"
 
 namespace mangrove::cli {
@@ -24,7 +26,7 @@ struct State {
   std::string mean, deviation, labels;
   std::int64_t batch = 0;
   std::int64_t threads = 1;
-  std::string backend, disable_pass, input_shape, data_dir;
+  std::string backend, disable_pass, input_shape, data_dir, exit_thresholds;
   Keys keys;
   Overrides overrides;
 };
@@ -89,16 +91,19 @@ Status run(State& state, CommandContext& context) {
   const std::string where = "model " + state.model;
   MG_TRY(const std::vector<std::string> labels, class_labels(state, graph).context(where));
   MG_TRY(const std::unique_ptr<SampleSource> source, open_source(state, graph).context(where));
+  MG_TRY(const auto thresholds, infer::choose_exit_thresholds(state.exit_thresholds, graph).context(where));
   const PredictOptions options{.batch = state.batch,
                                .backend = state.backend,
                                .threads = static_cast<int>(state.threads),
-                               .disabled_passes = disabled};
+                               .disabled_passes = disabled,
+                               .exit_thresholds = thresholds};
   ProgressDisplay display(!context.output.quiet && source->count() > options.batch);
   const SampleProgress progress(display, "predict", source->count());
   MG_TRY(const Predictions predictions, run_model(graph, *source, options, progress, context.stop).context(where));
   display.finish();
   MG_RETURN_IF_ERROR(write_outputs(state, predictions));
-  json report = predict_report(predictions, *source, labels);
+  const bool all_outputs = predictions.outputs.size() == graph.outputs().size();
+  json report = predict_report(predictions, *source, labels, all_outputs ? answering_output(graph) : 0);
   report["model"] = state.model;
   context.failed = report["failed"] > 0;
   return print_result(report, predict_table(report), context.output);
@@ -119,6 +124,7 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   state->keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   state->keys.add("disable_pass", state->disable_pass, disable_pass_help());
   state->keys.add("input_shape", state->input_shape, kInputShapeHelp);
+  state->keys.add("exit_thresholds", state->exit_thresholds, kExitThresholdsHelp);
   state->keys.add("data_dir", state->data_dir, "folder of the data sets, for a model trained with zca");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command

@@ -111,12 +111,12 @@ std::string single_text(const json& sample) {
 
 }  // namespace
 
-json predict_report(const Predictions& predictions, const SampleSource& source,
-                    const std::vector<std::string>& labels) {
+json predict_report(const Predictions& predictions, const SampleSource& source, const std::vector<std::string>& labels,
+                    std::size_t answering) {
   json report;
   report["outputs"] = json::array();
   for (const auto& [name, tensor] : predictions.outputs) report["outputs"].push_back(output_report(name, tensor));
-  const Tensor& first = predictions.outputs[0].second;
+  const Tensor& first = predictions.outputs[answering].second;
   const bool classifies = first.dtype() == DType::f32 && first.shape().rank() == 2 && first.shape()[1] > 1;
   const std::int64_t rows = classifies ? first.shape()[0] : source.count();
   report["samples"] = json::array();
@@ -130,8 +130,10 @@ json predict_report(const Predictions& predictions, const SampleSource& source,
       const auto classes = static_cast<std::size_t>(first.shape()[1]);
       sample["top"] = top_classes(first.as<float>().subspan(at * classes, classes), labels);
     }
+    if (at < predictions.exits.size()) sample["exit"] = predictions.exits[at] + 1;
     report["samples"].push_back(std::move(sample));
   }
+  if (!predictions.left_at_exits.empty()) report["left_at_exits"] = predictions.left_at_exits;
   report["failed"] = std::ranges::count_if(predictions.read, [](const Status& read) { return !read.ok(); });
   report["seconds"] = predictions.seconds;
   report["samples_per_s"] = static_cast<double>(source.count()) / std::max(predictions.seconds, 1e-9);
@@ -152,6 +154,8 @@ std::string predict_table(const json& report) {
                           output["mean"].get<double>());
     text += "\n";
   }
+  if (report.contains("left_at_exits"))
+    text += "samples that left at each exit: " + report["left_at_exits"].dump() + "\n";
   if (report["failed"] > 0)
     text += fmt::format("{} of {} samples could not be read\n", report["failed"].get<int>(), samples.size());
   return text + fmt::format("{} sample(s) in {}, {:.1f} a second\n", samples.size(),

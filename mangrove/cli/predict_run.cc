@@ -10,6 +10,7 @@
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/engine/optimize.h"
+#include "mangrove/infer/early_exit.h"
 
 namespace mangrove::cli {
 namespace {
@@ -77,6 +78,45 @@ Result<std::unique_ptr<Execution>> execution_of(const Graph& graph, std::int64_t
   return execution;
 }
 
+Result<Predictions> run_with_exits(const Graph& graph, const SampleSource& source, const PredictOptions& options,
+                                   const std::function<void(std::int64_t done)>& progress, std::stop_token stop) {
+  const std::int64_t per_pass = samples_per_pass(graph, source, options.batch);
+  MG_TRY(const Graph rewritten, rewritten_for_inference(graph, options.disabled_passes));
+  MG_TRY(const auto network,
+         infer::EarlyExit::create(rewritten, *options.exit_thresholds,
+                                  {.micro_batch = per_pass,
+                                   .backend = options.backend,
+                                   .threads = options.threads,
+                                   .fuse = !options.disabled_passes.contains(std::string(kFusePass))}));
+  Predictions predictions;
+  predictions.left_at_exits.resize(network->exits());
+  Tensor logits(DType::f32, {source.count(), network->classes()});
+  const auto classes = static_cast<std::size_t>(network->classes());
+  const SteadyClock clock;
+  const Instant start = clock.now();
+  for (std::int64_t first = 0; first < source.count(); first += per_pass) {
+    if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
+    const std::int64_t n = std::min(per_pass, source.count() - first);
+    std::vector<std::int64_t> samples(static_cast<std::size_t>(n));
+    std::iota(samples.begin(), samples.end(), first);
+    MG_TRY(Execution * execution, network->first(n));
+    MG_TRY(const std::vector<Status> read, source.fill(*execution, samples));
+    MG_TRY(const auto answers, network->classify(n));
+    const auto rows = logits.as<float>().subspan(static_cast<std::size_t>(first) * classes, answers.size() * classes);
+    std::ranges::copy(network->logits(), rows.begin());
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      predictions.exits.push_back(answers[i].exit);
+      ++predictions.left_at_exits[static_cast<std::size_t>(answers[i].exit)];
+      if (!read[i].ok()) std::ranges::fill(rows.subspan(i * classes, classes), std::numeric_limits<float>::quiet_NaN());
+    }
+    predictions.read.insert(predictions.read.end(), read.begin(), read.end());
+    progress(first + n);
+  }
+  predictions.seconds = clock.now() - start;
+  predictions.outputs.emplace_back(graph.outputs().back(), std::move(logits));
+  return predictions;
+}
+
 }  // namespace
 
 std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, std::int64_t wanted) {
@@ -88,6 +128,7 @@ std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, st
 
 Result<Predictions> run_model(const Graph& graph, const SampleSource& source, const PredictOptions& options,
                               const std::function<void(std::int64_t done)>& progress, std::stop_token stop) {
+  if (options.exit_thresholds) return run_with_exits(graph, source, options, progress, stop);
   const std::int64_t per_pass = samples_per_pass(graph, source, options.batch);
   std::vector<Collector> collectors;
   for (const std::string& name : graph.outputs()) {

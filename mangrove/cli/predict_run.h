@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -17,11 +18,15 @@ struct PredictOptions {
   std::string backend;
   int threads = 1;
   std::set<std::string> disabled_passes = {};  // see OptimizeOptions, and kFusePass
+  std::optional<std::vector<float>> exit_thresholds = {};  // nothing: all outputs of all samples
 };
 
 struct Predictions {
   std::vector<std::pair<std::string, Tensor>> outputs;  // of all samples, in the order of the graph
   std::vector<Status> read;  // of each sample; outputs of one not read are NaN, or 0 where they are integers
+  // with exit_thresholds
+  std::vector<std::int32_t> exits = {};          // that each sample left at, from 0
+  std::vector<std::int64_t> left_at_exits = {};  // samples, of each exit
   Seconds seconds = 0;       // reading samples and running the network, compiled before
 };
 
@@ -29,8 +34,10 @@ struct Predictions {
 std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, std::int64_t wanted);
 
 /// Runs a model on all samples of a source. `progress` is told after each forward pass how many are done.
-/// errors: those of optimize, Program::compile, Execution::create and SampleSource::fill; invalid_argument: an output
-/// without a batch, of which several passes would leave only the last; cancelled.
+/// With exit_thresholds each sample runs as far as the exit where it leaves; the only output is then the last one's
+/// name with the logits of that exit. errors: those of optimize, Program::compile, Execution::create and
+/// SampleSource::fill; invalid_argument: an output without a batch, of which several passes would leave only the last;
+/// cancelled. With exit_thresholds also those of infer::EarlyExit.
 Result<Predictions> run_model(const Graph& graph, const SampleSource& source, const PredictOptions& options,
                               const std::function<void(std::int64_t done)>& progress, std::stop_token stop);
 

@@ -13,6 +13,7 @@
 #include "mangrove/compress/calibration.h"
 #include "mangrove/compress/quantize.h"
 #include "mangrove/engine/optimize.h"
+#include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 
 namespace mangrove::cli {
@@ -87,7 +88,7 @@ Result<json> compare(const State& state, const Graph& graph, const Graph& quanti
          run_model(graph, source, options, SampleProgress(display, "float", source.count()), stop));
   MG_TRY(const Predictions bytes,
          run_model(quantized, source, options, SampleProgress(display, "int8", source.count()), stop));
-  json comparison = compare_predictions(source, reference, bytes);
+  json comparison = compare_predictions(source, reference, bytes, answering_output(graph));
   comparison["held_back"] = data.held_back;
   return comparison;
 }

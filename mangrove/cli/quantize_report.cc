@@ -65,7 +65,8 @@ std::string comparison_rows(const json& comparison) {
 
 }  // namespace
 
-json compare_predictions(const SampleSource& source, const Predictions& reference, const Predictions& quantized) {
+json compare_predictions(const SampleSource& source, const Predictions& reference, const Predictions& quantized,
+                         std::size_t answering) {
   json result = {{"outputs", json::array()}};
   for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
     const auto& [name, tensor] = reference.outputs[i];
@@ -74,7 +75,7 @@ json compare_predictions(const SampleSource& source, const Predictions& referenc
         {{"name", name}, {"snr_db", signal_to_noise(tensor, quantized.outputs[i].second, reference.read)}});
   }
   std::int64_t samples = 0, labelled = 0, same = 0, right = 0, right_quantized = 0;
-  const Tensor& logits = reference.outputs[0].second;
+  const Tensor& logits = reference.outputs[answering].second;
   const bool classifies = is_classifier(logits, reference.read.size());
   const std::size_t classes = classifies ? static_cast<std::size_t>(logits.shape()[1]) : 0;
   for (std::size_t i = 0; i < reference.read.size(); ++i) {
@@ -82,7 +83,7 @@ json compare_predictions(const SampleSource& source, const Predictions& referenc
     ++samples;
     if (!classifies) continue;
     const std::int32_t a = largest(logits.as<float>().subspan(i * classes, classes));
-    const std::int32_t b = largest(quantized.outputs[0].second.as<float>().subspan(i * classes, classes));
+    const std::int32_t b = largest(quantized.outputs[answering].second.as<float>().subspan(i * classes, classes));
     same += a == b;
     if (const auto label = source.label(static_cast<std::int64_t>(i))) {
       ++labelled;

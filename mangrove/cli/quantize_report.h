@@ -9,10 +9,10 @@
 namespace mangrove::cli {
 
 /// What two networks say to the same samples, the second against the first: signal-to-noise ratio of each f32 output;
-/// where the first output is f32 [samples, classes], how often both give the same class, and where the labels of the
-/// samples are known, the accuracy of each. Samples that could not be read do not count.
+/// where the output number `answering` is f32 [samples, classes], how often both give the same class, and where the
+/// labels of the samples are known, the accuracy of each. Samples that could not be read do not count.
 nlohmann::json compare_predictions(const SampleSource& source, const Predictions& reference,
-                                   const Predictions& quantized);
+                                   const Predictions& quantized, std::size_t answering);
 
 /// A row for each layer.
 nlohmann::json layers_report(const Graph& graph, const compress::QuantizationPlan& plan);

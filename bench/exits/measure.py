@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Networks with early exits, trained and tuned here: accuracy and time with exits, beside the same networks without.
+Thresholds are chosen on validation samples, everything is measured on test samples. Started by run.sh, which builds."""
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+AREA = "exits"
+
+
+def trained(args, folder, model, data, flags, given):
+    """The file of a trained network: a copy of the one that was given, or one trained now."""
+    path = folder / f"{model}.onnx"
+    if given:
+        shutil.copy(given, path)
+        return path
+    run = folder / model
+    fig.run_json([args.program, "train", "--model", model, "--data", data, "--run-dir", run, "--local", 1, "--json", "--quiet",
+                  *flags], timeout=7 * 86400)
+    best = run / "best.onnx"
+    shutil.copy(best if best.exists() else run / "model.onnx", path)
+    return path
+
+
+def evaluated(args, model, data, batch, rounds, *more):
+    """Of each round, on the test samples."""
+    return [fig.run_json([args.program, "eval", "--model", model, "--data", data, "--batch", batch, "--json", *more], 3600)
+            for _ in range(rounds)]
+
+
+def figures_of(args, name, model, data, batches, accuracy_loss, goals):
+    """Of a trained network: tuned for each batch, then measured."""
+    rounds = 1 if args.quick else 5
+    figures = []
+    for batch in batches:
+        fig.run_json([args.program, "tune-exits", model, "--target", f"accuracy({accuracy_loss})", "--batch", batch, "--json"],
+                     3600)
+        runs = evaluated(args, model, data, batch, rounds)
+        whole = fig.column(runs, "without_exits")
+        prefix = f"{name}_batch{batch}"
+        figures += [
+            fig.figure(f"{prefix}_speedup", fig.column(runs, "speedup"), "x", goal=goals["speedup"] if batch == 1 else None,
+                       peer="BranchyNet, published", peer_values=[goals["published"]]),
+            fig.figure(f"{prefix}_time", [1e6 * run["seconds_per_sample"] for run in runs], "us", better="lower",
+                       peer="without exits", peer_values=[1e6 * run["seconds_per_sample"] for run in whole]),
+            fig.figure(f"{prefix}_accuracy", [100 * run["accuracy"] for run in runs], "%", goal=goals.get("accuracy"),
+                       peer="without exits", peer_values=[100 * run["accuracy"] for run in whole]),
+            fig.figure(f"{prefix}_accuracy_lost", [100 * (w["accuracy"] - run["accuracy"]) for run, w in zip(runs, whole)],
+                       "points", goal=goals.get("lost"), better="lower"),
+        ]
+        for number, exit in enumerate(runs[0]["exits"][:-1], start=1):
+            figures.append(fig.figure(f"{prefix}_left_at_exit{number}", [100 * exit["share"]], "%"))
+    return figures
+
+
+def lenet(args):
+    with tempfile.TemporaryDirectory() as name:
+        epochs = 2 if args.quick else 20
+        flags = ["--epochs", epochs, "--batch", 64, "--schedule", "cosine", "--exit-weights", "1,0.3"]
+        model = trained(args, pathlib.Path(name), "branchy-lenet", "mnist", flags, args.lenet)
+        return figures_of(args, "lenet", model, "mnist", [1, 64], 0.001,
+                          {"speedup": 5.4, "published": 5.4, "accuracy": 99})
+
+
+def resnet(args):
+    depth = 8 if args.quick else 110
+    epochs = 1 if args.quick else 164
+    with tempfile.TemporaryDirectory() as name:
+        flags = ["--epochs", epochs, "--batch", 128, "--optimizer", "nesterov", "--learning-rate", 0.1, "--weight-decay", 1e-4,
+                 "--augment", "normalise" if args.quick else "cifar", "--schedule", "cosine"]
+        if args.quick:
+            flags += ["--limit", 2000]
+        model = trained(args, pathlib.Path(name), f"branchy-resnet-{depth}", args.cifar10, flags, args.resnet)
+        goals = {"speedup": None if args.quick else 1.9, "published": 1.9, "lost": None if args.quick else 0.3}
+        return figures_of(args, "resnet", model, args.cifar10, [1] if args.quick else [1, 64], 0.003, goals)
+
+
+PARTS = {"lenet": lenet, "resnet": resnet}
+
+
+def main():
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
+    parser.add_argument("--lenet", metavar="FILE", help="a trained branchy-lenet")
+    parser.add_argument("--resnet", metavar="FILE", help="a trained branchy-resnet")
+    fig.publish_parts(AREA, parser.parse_args(), PARTS)
+
+
+main()

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cli/process.h"
+
+#include "mangrove/base/random.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/tensor/npy.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove {
+namespace {
+
+using nlohmann::json;
+using testing::Finished;
+using testing::program;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+Finished run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program());
+  return run_program(arguments);
+}
+
+/// So many images of noise in IDX files.
+void write_images(const fs::path& folder, const std::string& name, int count) {
+  const auto number = [](int n) { return std::string{'\0', '\0', static_cast<char>(n >> 8), static_cast<char>(n)}; };
+  std::string images = std::string("\0\0\x08\x03", 4) + number(count) + number(28) + number(28);
+  std::string labels = std::string("\0\0\x08\x01", 4) + number(count);
+  Random random(9);
+  for (int i = 0; i < count * 784; ++i) images += static_cast<char>(random.below(256));
+  for (int i = 0; i < count; ++i) labels += static_cast<char>(i % 10);
+  std::ofstream(folder / (name + "-images-idx3-ubyte"), std::ios::binary) << images;
+  std::ofstream(folder / (name + "-labels-idx1-ubyte"), std::ios::binary) << labels;
+}
+
+class Exits : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(save_onnx(zoo::build_model("branchy-lenet", {}).value(), folder_ / "m.onnx").ok());
+    write_images(folder_.path(), "train", 200);
+    write_images(folder_.path(), "t10k", 64);
+  }
+  std::string model() const { return folder_ / "m.onnx"; }
+  std::string data() const { return "idx:" + folder_.path().string() + ",validation=100"; }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(Exits, EvalTellsOfEachExitAndOfTheWholeNetwork) {
+  const Finished all =
+      run({"eval", "--model", model(), "--data", data(), "--exit-thresholds", "1", "--batch", "20", "--json"});
+  ASSERT_EQ(all.status, 0) << all.err;
+  const json first = json::parse(all.out);
+  ASSERT_EQ(first["exits"].size(), 2u);
+  EXPECT_EQ(first["exits"][0]["output"], "exit1");
+  EXPECT_EQ(first["exits"][0]["samples"], first["images"]);
+  EXPECT_EQ(first["exits"][0]["accuracy"], first["accuracy"]);
+  EXPECT_EQ(first["exits"][1]["share"], 0);
+  EXPECT_TRUE(first["exits"][1]["accuracy"].is_null());
+  const json last =
+      json::parse(run({"eval", "--model", model(), "--data", data(), "--exit-thresholds", "0", "--json"}).out);
+  const json whole = json::parse(run({"eval", "--model", model(), "--data", data(), "--json"}).out);
+  EXPECT_FALSE(whole.contains("exits"));
+  EXPECT_EQ(last["confusion"], whole["confusion"]);
+  EXPECT_EQ(last["without_exits"]["accuracy"], whole["accuracy"]);
+  EXPECT_EQ(first["without_exits"]["accuracy"], whole["accuracy"]);
+}
+
+TEST_F(Exits, TunedThresholdsAreInTheFileAndUsed) {
+  const std::string tuned = folder_ / "tuned.onnx";
+  // an untrained network: all must leave at the first exit, for nothing may pass it
+  const Finished done =
+      run({"tune-exits", model(), "--data", data(), "--target", "traffic(0)", "--batch", "8", "-o", tuned, "--json"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const json report = json::parse(done.out);
+  EXPECT_EQ(report["samples"], 100);
+  EXPECT_EQ(report["exits"][0]["share"], 1);
+  EXPECT_EQ(report["forecast"]["exits"][0]["passed_bytes_per_sample"], 0);
+  EXPECT_NEAR(report["forecast"]["accuracy"].get<double>(), report["accuracy"].get<double>(), 0.011);
+  EXPECT_EQ(report["segments"][0]["passed_bytes"], 14 * 14 * 16 * 4);
+  EXPECT_EQ(report["segments"][1]["runs"].size(), 4u);  // of 1, 2, 4 and 8 samples
+  EXPECT_FALSE(load_onnx(model())->metadata().contains("mangrove.exit_thresholds"));
+  EXPECT_EQ(load_onnx(tuned)->metadata().at("mangrove.exit_thresholds"), report["thresholds_text"]);
+  EXPECT_EQ(json::parse(run({"eval", "--model", tuned, "--data", data(), "--json"}).out)["exits"][0]["samples"], 64);
+  EXPECT_FALSE(json::parse(run({"eval", "--model", tuned, "--data", data(), "--exit-thresholds", "none", "--json"}).out)
+                   .contains("exits"));
+  std::ofstream(folder_ / "x.npy", std::ios::binary) << encode_npy(Tensor(DType::f32, {3, 1, 28, 28}));
+  const json predicted =
+      json::parse(run({"predict", tuned, "--input", folder_ / "x.npy", "--batch", "2", "--json"}).out);
+  EXPECT_EQ(predicted["left_at_exits"], (json{3, 0}));
+  EXPECT_EQ(predicted["samples"][2]["exit"], 1);
+  EXPECT_EQ(predicted["samples"][2]["top"].size(), 5u);
+  ASSERT_EQ(predicted["outputs"].size(), 1u);
+  EXPECT_EQ(predicted["outputs"][0]["shape"], (json{3, 10}));
+}
+
+TEST_F(Exits, WhatIsWrongIsSaid) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& why) {
+    const Finished done = run(std::move(arguments));
+    EXPECT_EQ(done.status, 2) << done.err;
+    EXPECT_NE(done.err.find(why), std::string::npos) << done.err;
+  };
+  refused({"eval", "--model", model(), "--data", data(), "--exit-thresholds", "0.5,0.5"},
+          "expected 1 number(s) from 0 to 1");
+  refused({"tune-exits", model(), "--data", data(), "--target", "speed"}, "target: expected accuracy(SHARE)");
+  refused({"tune-exits", model(), "--data", data(), "--target", "traffic(10,0)"}, "target: expected accuracy(SHARE)");
+  refused({"tune-exits", model(), "--data", data(), "--target", "traffic(10,2)"}, "exit 2 is no early exit");
+  refused({"tune-exits", model()}, "give --data");
+  ASSERT_TRUE(save_onnx(zoo::build_model("lenet", {}).value(), folder_ / "plain.onnx").ok());
+  refused({"tune-exits", folder_ / "plain.onnx", "--data", data()}, "has no early exits");
+  refused({"eval", "--model", folder_ / "plain.onnx", "--data", data(), "--exit-thresholds", "0.5"},
+          "has no early exits");
+}
+
+}  // namespace
+}  // namespace mangrove
