@@ -8,6 +8,10 @@
 namespace mangrove::infer {
 namespace {
 
+// What is classified in one go; above a single batch, no more bytes than these.
+constexpr std::size_t kMostBatches = 100;
+constexpr Bytes kMostBytes = MiB(16);
+
 /// A network, and what its answers cost.
 struct Timed {
   std::unique_ptr<EarlyExit> network;
@@ -48,19 +52,30 @@ Result<ExitEvaluation> evaluate_exits(const Graph& graph, const std::vector<floa
   const auto width = static_cast<std::size_t>(dataset->sample_shape().elements());
   for (std::size_t done = 0; done < samples.size();) {
     if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
-    MG_TRY(const data::Batch batch, loader.next());
-    const auto images = batch.images.as<float>().first(static_cast<std::size_t>(batch.count) * width);
-    MG_TRY(const auto answers, with.classify(batch.count, images, clock));
-    MG_TRY(const auto whole, without.classify(batch.count, images, clock));
-    for (std::size_t row = 0; row < answers.size(); ++row) {
-      const std::int32_t truth = batch.labels[row];
-      result.confusion.add(truth, answers[row].predicted);
-      result.whole_confusion.add(truth, whole[row].predicted);
-      ExitEvaluation::Exit& exit = result.exits[static_cast<std::size_t>(answers[row].exit)];
-      exit.samples += 1;
-      exit.correct += answers[row].predicted == truth ? 1 : 0;
+    std::vector<data::Batch> batches;
+    for (Bytes bytes = 0; done < samples.size() && batches.size() < kMostBatches && bytes < kMostBytes;) {
+      MG_TRY(batches.emplace_back(), loader.next());
+      done += static_cast<std::size_t>(batches.back().count);
+      bytes += batches.back().images.bytes();
     }
-    done += answers.size();
+    const auto images = [&](const data::Batch& batch) {
+      return batch.images.as<float>().first(static_cast<std::size_t>(batch.count) * width);
+    };
+    for (const data::Batch& batch : batches) {
+      MG_TRY(const auto answers, with.classify(batch.count, images(batch), clock));
+      for (std::size_t row = 0; row < answers.size(); ++row) {
+        const bool correct = answers[row].predicted == batch.labels[row];
+        result.confusion.add(batch.labels[row], answers[row].predicted);
+        ExitEvaluation::Exit& exit = result.exits[static_cast<std::size_t>(answers[row].exit)];
+        exit.samples += 1;
+        exit.correct += correct ? 1 : 0;
+      }
+    }
+    for (const data::Batch& batch : batches) {
+      MG_TRY(const auto answers, without.classify(batch.count, images(batch), clock));
+      for (std::size_t row = 0; row < answers.size(); ++row)
+        result.whole_confusion.add(batch.labels[row], answers[row].predicted);
+    }
   }
   result.seconds = with.seconds;
   result.whole_seconds = without.seconds;

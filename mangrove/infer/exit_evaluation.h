@@ -23,8 +23,9 @@ struct ExitEvaluation {
   Seconds seconds = 0, whole_seconds = 0;  // of computing, for all samples: with exits; without
 };
 
-/// Classifies each batch of options.micro_batch samples with exits and without, in turn, so that both are measured in
-/// the same circumstances. What programs take to compile does not count. errors: those of check_fits,
+/// Classifies some batches of options.micro_batch samples with exits, then the same without, then the next ones, so
+/// that both are measured in the same circumstances, and each with its own weights in the caches. What programs take to
+/// compile does not count. errors: those of check_fits,
 /// EarlyExit::create, classify() and Loader::next; cancelled.
 Result<ExitEvaluation> evaluate_exits(const Graph& graph, const std::vector<float>& thresholds,
                                       const StageOptions& options, std::shared_ptr<const data::Dataset> dataset,

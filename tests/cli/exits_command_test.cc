@@ -88,13 +88,18 @@ TEST_F(Exits, TunedThresholdsAreInTheFileAndUsed) {
   EXPECT_FALSE(json::parse(run({"eval", "--model", tuned, "--data", data(), "--exit-thresholds", "none", "--json"}).out)
                    .contains("exits"));
   std::ofstream(folder_ / "x.npy", std::ios::binary) << encode_npy(Tensor(DType::f32, {3, 1, 28, 28}));
-  const json predicted =
-      json::parse(run({"predict", tuned, "--input", folder_ / "x.npy", "--batch", "2", "--json"}).out);
-  EXPECT_EQ(predicted["left_at_exits"], (json{3, 0}));
-  EXPECT_EQ(predicted["samples"][2]["exit"], 1);
-  EXPECT_EQ(predicted["samples"][2]["top"].size(), 5u);
-  ASSERT_EQ(predicted["outputs"].size(), 1u);
-  EXPECT_EQ(predicted["outputs"][0]["shape"], (json{3, 10}));
+  const auto predict = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"predict", tuned, "--input", folder_ / "x.npy", "--batch", "2", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return json::parse(run(arguments).out);
+  };
+  EXPECT_EQ(predict({})["left_at_exits"], predict({"--exit-thresholds", report["thresholds_text"]})["left_at_exits"]);
+  const json early = predict({"--exit-thresholds", "1"});
+  EXPECT_EQ(early["left_at_exits"], (json{3, 0}));
+  EXPECT_EQ(early["samples"][2]["exit"], 1);
+  EXPECT_EQ(early["samples"][2]["top"].size(), 5u);
+  ASSERT_EQ(early["outputs"].size(), 1u);
+  EXPECT_EQ(early["outputs"][0]["shape"], (json{3, 10}));
 }
 
 TEST_F(Exits, WhatIsWrongIsSaid) {
