@@ -123,13 +123,13 @@ std::string operators_text(const std::vector<std::string>& names) {
 std::string stage_rows(const json& r) {
   std::string text = fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", "stage", "node", "busy",
                                  "utilisation", "queue mean/max", "bytes/image", "operators");
-  int number = 1;
   for (const json& s : r.value("stages", json::array())) {
     const auto beside = [](const std::string& measured, const std::string& predicted) {
       return fmt::format("{} ({})", measured, predicted);
     };
     text +=
-        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", number++, s.value("node", "?"),
+        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", s.value("stage", 0) + 1,
+                    s.value("node", "?"),
                     beside(format_seconds(s.value("busy_s", 0.0)), format_seconds(s.value("predicted_busy_s", 0.0))),
                     beside(percent(s.value("utilisation", 0.0)), percent(s.value("predicted_utilisation", 0.0))),
                     fmt::format("{:.1f} / {}", s.value("queue_mean", 0.0), s.value("queue_max", 0)),

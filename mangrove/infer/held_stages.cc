@@ -1,5 +1,7 @@
 #include "mangrove/infer/held_stages.h"
 
+#include <algorithm>
+
 #include "mangrove/graph/cut.h"
 
 namespace mangrove::infer {
@@ -8,7 +10,8 @@ bool makes_sense(const Command& command, const Graph& graph, int ranks) {
   std::size_t position = 0;
   for (const StagePlace& place : command.stages()) {
     if (place.first() != position || place.last() <= place.first()) return false;
-    if (place.rank() < 1 || place.rank() >= ranks) return false;
+    const auto is_node = [&](net::Rank rank) { return rank >= 1 && rank < ranks; };
+    if (place.ranks().empty() || !std::ranges::all_of(place.ranks(), is_node)) return false;
     position = place.last();
   }
   return position == graph.nodes().size() && static_cast<std::size_t>(command.order_size()) == position;
@@ -27,19 +30,26 @@ Status HeldStages::place(const Command& command, const Graph& graph) {
   by_number_.clear();
   places_.assign(command.stages().begin(), command.stages().end());
   for (std::size_t s = 0; s < places_.size(); ++s) {
-    if (places_[s].rank() != rank_) continue;
+    if (std::ranges::count(places_[s].ranks(), rank_) == 0) continue;
     const std::string own = key(command, places_[s]);
     if (const auto found = by_key_.find(own); found != by_key_.end()) {
       held[own] = found->second;
     } else {
       MG_TRY(held[own], Stage::create(ordered, places_[s].first(), places_[s].last(), options_));
-      const std::vector<float> nothing(static_cast<std::size_t>(held[own]->input_elements(options_.micro_batch)));
-      MG_RETURN_IF_ERROR(held[own]->run(options_.micro_batch, nothing));  // touches all memory before the time counts
+      std::ranges::fill(held[own]->input(options_.micro_batch), 0.0f);
+      held[own]->run(options_.micro_batch);  // touches all memory before the time counts
     }
     by_number_[s] = held[own];
   }
   by_key_ = std::move(held);
   return {};
+}
+
+bool HeldStages::fits(const Route& route) const {
+  if (static_cast<std::size_t>(route.size()) != places_.size()) return false;
+  for (int s = 0; s < route.size(); ++s)
+    if (std::ranges::count(places_[static_cast<std::size_t>(s)].ranks(), route[s]) == 0) return false;
+  return true;
 }
 
 Stage* HeldStages::find(std::size_t stage) const {

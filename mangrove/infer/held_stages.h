@@ -11,7 +11,7 @@
 
 namespace mangrove::infer {
 
-/// Whether a PLACE command has every operator in exactly one stage, each on one of `ranks` ranks.
+/// Whether a PLACE command has every operator in exactly one stage, each on some of `ranks` ranks.
 bool makes_sense(const Command& command, const Graph& graph, int ranks);
 
 /// The stages of a placement that one node holds.
@@ -25,7 +25,9 @@ class HeldStages {
   Status place(const Command& command, const Graph& graph);
 
   std::size_t size() const { return places_.size(); }  // of the whole placement
-  net::Rank rank_of(std::size_t stage) const { return places_[stage].rank(); }
+  using Route = google::protobuf::RepeatedField<std::int32_t>;
+  /// Whether it has a holder of each stage.
+  bool fits(const Route& route) const;
   /// Null: another rank has it, or there is none of this number.
   Stage* find(std::size_t stage) const;
 

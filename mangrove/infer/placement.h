@@ -8,7 +8,7 @@
 
 namespace mangrove::infer {
 
-/// The rank of each stage.
+/// The ranks of the stages, one after the other.
 using Placement = std::vector<net::Rank>;
 
 /// The placement with the stages of each rank that is none of `ranks` moved to one of these that has no stage, in their

@@ -25,26 +25,32 @@ Json latency_json(std::vector<Seconds> latencies) {
           {"p99_s", percentile(latencies, 0.99)}};
 }
 
+/// One object for each replica of each stage.
 Json stages_json(const StreamResult& streamed, const Reports& reports) {
-  Json stages = Json::array();
-  const double micro_batches = std::max<double>(1, static_cast<double>(streamed.micro_batches));
+  Json all = Json::array();
   const StagePlan& plan = streamed.plan;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const StagePlan::Stage& planned = plan.stages[s];
-    const StageRecord& record = streamed.stages[s];
-    stages.push_back({{"node", reports.node(planned.rank)},
-                      {"operators", planned.operators},
-                      {"seconds", record.busy},
-                      {"busy_s", record.busy / micro_batches},
-                      {"predicted_busy_s", planned.busy},
-                      {"utilisation", streamed.planned_seconds > 0 ? record.busy / streamed.planned_seconds : 0},
-                      {"predicted_utilisation", plan.period > 0 ? planned.busy / plan.period : 0},
-                      {"queue_mean", static_cast<double>(record.queued) / micro_batches},
-                      {"queue_max", record.most_queued},
-                      {"sent_bytes", record.sent_bytes},
-                      {"bytes_per_image", planned.bytes_per_image}});
+    const StagePlan::Stage& stage = plan.stages[s];
+    for (const StagePlan::Replica& replica : stage.replicas) {
+      const auto found = streamed.records.find({s, replica.rank});
+      const StageRecord record = found == streamed.records.end() ? StageRecord{} : found->second;
+      const double micro_batches = std::max<double>(1, static_cast<double>(record.micro_batches));
+      all.push_back({{"stage", s},
+                     {"node", reports.node(replica.rank)},
+                     {"operators", stage.operators},
+                     {"micro_batches", record.micro_batches},
+                     {"seconds", record.busy},
+                     {"busy_s", record.busy / micro_batches},
+                     {"predicted_busy_s", replica.busy},
+                     {"utilisation", streamed.planned_seconds > 0 ? record.busy / streamed.planned_seconds : 0},
+                     {"predicted_utilisation", plan.period > 0 ? stage.period() / plan.period : 0},
+                     {"queue_mean", static_cast<double>(record.queued) / micro_batches},
+                     {"queue_max", record.most_queued},
+                     {"sent_bytes", record.sent_bytes},
+                     {"bytes_per_image", stage.bytes_per_image}});
+    }
   }
-  return stages;
+  return all;
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ namespace {
 Json activations_json(const InferJob& job, const StreamResult& streamed) {
   constexpr std::int64_t kBlock = 256;  // a whole one of each encoding
   std::int64_t sent = 0;
-  for (const StageRecord& stage : streamed.stages) sent += stage.sent_bytes;
+  for (const auto& [holder, record] : streamed.records) sent += record.sent_bytes;
   const double times = 4.0 * kBlock / static_cast<double>(encoded_bytes(job.activations(), kBlock));
   return {{"encoding", job.activations().empty() ? "float32" : job.activations()},
           {"sent_bytes", sent},
@@ -143,7 +149,7 @@ Json devices_json(const InferJob& job, std::span<const DeviceProfile> devices, c
   for (const DeviceProfile& device : devices) {
     Json stages = Json::array();
     for (std::size_t s = 0; s < plan.stages.size(); ++s)
-      if (plan.stages[s].rank == device.rank) stages.push_back(s);
+      if (plan.stages[s].has(device.rank)) stages.push_back(s);
     all.push_back({{"node", device.name},
                    {"stages", std::move(stages)},
                    {"predicted_images_per_s", per_second(job.micro_batch(), device.single_seconds())},

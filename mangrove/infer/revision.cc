@@ -7,6 +7,8 @@ namespace mangrove::infer {
 namespace {
 
 constexpr int kLongestBackoff = 64;  // rounds
+constexpr std::size_t kFewest = 3;   // times that a median is taken of
+constexpr double kTrifle = 0.05;     // of the plan's period: how fast a board is cannot be seen from less work
 
 Seconds median(std::vector<Seconds> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -21,6 +23,13 @@ bool is_drift(double factor) {
 /// Both say the same.
 bool persists(double before, double now) {
   return is_drift(before) && is_drift(now) && (before > 1) == (now > 1);
+}
+
+/// So many times more micro-batches make a round: each board of a stage has but a part of them.
+int most_replicas(const StagePlan& plan) {
+  std::size_t most = 1;
+  for (const StagePlan::Stage& stage : plan.stages) most = std::max(most, stage.replicas.size());
+  return static_cast<int>(most);
 }
 
 /// One that was not measured is taken for such as the first.
@@ -63,8 +72,8 @@ void Revision::begin(const StagePlan& plan) {
   backoff_ = 1;
 }
 
-void Revision::add(const StagePlan& plan, const Trace& trace, Instant answered) {
-  const std::size_t stages = plan.stages.size();
+void Revision::add(const Trace& trace, Instant answered) {
+  const auto stages = static_cast<std::size_t>(trace.seconds_size());
   if (round_.count == 0) {
     round_.seconds.assign(stages, {});
     round_.transit.assign(stages, {});
@@ -75,7 +84,7 @@ void Revision::add(const StagePlan& plan, const Trace& trace, Instant answered) 
   ++round_.count;
   for (std::size_t s = 0; s < stages; ++s) {
     const int at = static_cast<int>(s);
-    round_.seconds[s].push_back(trace.seconds(at));
+    round_.seconds[s][trace.ranks(at)].push_back(trace.seconds(at));
     if (s == 0) continue;
     round_.transit[s].push_back(trace.transit(at - 1));
     round_.sent_bytes[s] += trace.sent_bytes(at - 1);
@@ -83,15 +92,27 @@ void Revision::add(const StagePlan& plan, const Trace& trace, Instant answered) 
   }
 }
 
+/// For one micro-batch; what is expected where it has had too few.
+Seconds Revision::measured(std::size_t stage, const StagePlan::Replica& replica) const {
+  const auto found = round_.seconds[stage].find(replica.rank);
+  const bool has_enough = found != round_.seconds[stage].end() && found->second.size() >= kFewest;
+  return has_enough ? median(found->second) : replica.busy;
+}
+
 /// Of each rank with a stage: what it takes, by what was predicted.
 Revision::Factors Revision::compute_factors(const StagePlan& plan) const {
-  std::map<net::Rank, Seconds> measured, predicted;
+  std::map<net::Rank, Seconds> taken, predicted;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    measured[plan.stages[s].rank] += median(round_.seconds[s]);
-    predicted[plan.stages[s].rank] += plan.stages[s].busy;
+    for (const StagePlan::Replica& replica : plan.stages[s].replicas) {
+      taken[replica.rank] += measured(s, replica);
+      predicted[replica.rank] += replica.busy;
+    }
   }
   Factors factors;
-  for (const auto& [rank, seconds] : measured) factors[rank] = predicted[rank] > 0 ? seconds / predicted[rank] : 1;
+  for (const auto& [rank, seconds] : taken) {
+    const bool says_something = predicted[rank] > 0 && std::max(seconds, predicted[rank]) > kTrifle * plan.period;
+    factors[rank] = says_something ? seconds / predicted[rank] : 1;
+  }
   return factors;
 }
 
@@ -103,18 +124,23 @@ std::optional<std::size_t> Revision::drifted_link(const StagePlan& plan, Seconds
   std::optional<std::size_t> slowest;
   Seconds longest = 2 * between;  // that many wait for the link: not just one that is a little late
   for (std::size_t s = 1; s < plan.stages.size(); ++s) {
+    const bool is_one_link = plan.stages[s - 1].replicas.size() == 1 && plan.stages[s].replicas.size() == 1;
     const Seconds waited = median(round_.transit[s]) - least_transit_[s];
-    if (waited <= longest || round_.sent_bytes[s] == 0) continue;
+    if (!is_one_link || waited <= longest || round_.sent_bytes[s] == 0) continue;
     slowest = s;
     longest = waited;
   }
   return slowest;
 }
 
-/// Of the board that takes longest.
+/// Of the board that takes longest with its share of the micro-batches.
 Seconds Revision::compute_period(const StagePlan& plan) const {
   std::map<net::Rank, Seconds> busy;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) busy[plan.stages[s].rank] += median(round_.seconds[s]);
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    StagePlan::Stage stage = plan.stages[s];
+    for (StagePlan::Replica& replica : stage.replicas) replica.busy = measured(s, replica);
+    for (const StagePlan::Replica& replica : stage.replicas) busy[replica.rank] += stage.period();
+  }
   Seconds most = 0;
   for (const auto& [rank, seconds] : busy) most = std::max(most, seconds);
   return most;
@@ -142,14 +168,14 @@ bool Revision::slow_down_links(const StagePlan& plan, std::optional<std::size_t>
   if (!link || slow_link_ != link) return false;
   const BytesPerSecond rate = static_cast<double>(round_.sent_bytes[*link]) / round_.count / answer_period();
   for (const std::size_t end : {*link - 1, *link}) {
-    DeviceProfile& profile = profile_of(devices, plan.stages[end].rank);
+    DeviceProfile& profile = profile_of(devices, plan.stages[end].replicas.front().rank);
     profile.rate = profile.rate > 0 ? std::min(profile.rate, rate) : rate;
   }
   return true;
 }
 
 std::optional<StagePlan> Revision::revise(const StagePlan& plan, const net::RankSet& ranks, const Outlook& outlook) {
-  if (round_.count < kRound) return std::nullopt;
+  if (round_.count < kRound * most_replicas(plan)) return std::nullopt;
   std::vector<DeviceProfile> now = devices_;
   const Seconds compute = compute_period(plan);
   const std::optional<std::size_t> link = drifted_link(plan, compute);

@@ -17,9 +17,10 @@ namespace mangrove::infer {
 /// Makes the plans of a run, and revises them: compares what micro-batches cost with what was predicted, takes a board
 /// that is slower or faster than it was, or a link, for what it is now, and plans anew.
 ///
-/// hysteresis  A board has drifted when the median of a round of kRound micro-batches is kDrift times what was
+/// hysteresis  A board has drifted when the median of a round of kRound micro-batches (times the most boards of a stage) is kDrift times what was
 /// predicted,
-///             or less than its inverse, in two rounds one after the other; a link when the time between answers is. A
+///             or less than its inverse, in two rounds one after the other; a link when the time between answers is; links of a
+///             stage with several boards are not looked at. A
 ///             plan is changed where the new one is predicted to be kFaster times as fast, and what it gains over the
 ///             micro-batches that are left is at least kPays times the pause that the change makes. After a refusal the
 ///             next look comes twice as late.
@@ -40,8 +41,8 @@ class Revision {
 
   /// What was seen of another plan is forgotten.
   void begin(const StagePlan& plan);
-  /// A micro-batch went through all stages of `plan`, and was answered then.
-  void add(const StagePlan& plan, const Trace& trace, Instant answered);
+  /// A micro-batch went through all stages of the plan, and was answered then.
+  void add(const Trace& trace, Instant answered);
 
   struct Outlook {
     std::optional<double> left;  // micro-batches to come; nothing: not known
@@ -52,7 +53,8 @@ class Revision {
 
  private:
   struct Round {
-    std::vector<std::vector<Seconds>> seconds, transit;  // by stage; transit: to it, with the offset of two clocks
+    std::vector<std::map<net::Rank, std::vector<Seconds>>> seconds;  // by stage and who holds it
+    std::vector<std::vector<Seconds>> transit;                       // by stage: to it, with the offset of two clocks
     std::vector<std::int64_t> sent_bytes;                // by stage
     Instant first, last;
     int count = 0;
@@ -60,6 +62,7 @@ class Revision {
   using Factors = std::map<net::Rank, double>;
 
   Result<StagePlan> plan_for(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) const;
+  Seconds measured(std::size_t stage, const StagePlan::Replica& replica) const;
   Seconds compute_period(const StagePlan& plan) const;
   Seconds answer_period() const { return (round_.last - round_.first) / (round_.count - 1); }
   bool slow_down_links(const StagePlan& plan, std::optional<std::size_t> link,

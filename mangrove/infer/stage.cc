@@ -35,6 +35,9 @@ Result<std::unique_ptr<Stage>> Stage::create(const Graph& graph, std::size_t fir
   MG_TRY(stage->after_, values(last, [&](const std::string& name) {
            return std::find(slice.outputs().begin(), slice.outputs().end(), name) != slice.outputs().end();
          }));
+  const bool none_passes = std::ranges::all_of(stage->after_, &Value::here);
+  stage->direct_input_ = none_passes && stage->before_.size() == 1 && stage->before_.front().here;
+  stage->direct_output_ = none_passes && stage->after_.size() == 1;
   MG_TRY(auto program, Program::compile(slice.without_weights(), {.mode = Mode::inference,
                                                                   .batch = options.micro_batch,
                                                                   .backend = options.backend,
@@ -51,29 +54,42 @@ std::int64_t Stage::input_elements(std::int64_t count) const {
   return elements;
 }
 
-Result<std::span<const float>> Stage::run(std::int64_t count, std::span<const float> received) {
-  if (count < 1 || count > options_.micro_batch ||
-      input_elements(count) != static_cast<std::int64_t>(received.size())) {
-    return make_error(Code::data_loss, "stage: got " + std::to_string(received.size()) + " values for " +
-                                           std::to_string(count) + " samples");
-  }
-  std::map<std::string, std::span<const float>> passing;
+std::span<float> Stage::input(std::int64_t count) {
+  MG_CHECK(count >= 1 && count <= options_.micro_batch);
+  const auto elements = static_cast<std::size_t>(input_elements(count));
+  if (direct_input_) return execution_->input<float>(before_.front().name).first(elements);
+  received_.resize(elements);
+  return received_;
+}
+
+/// Hands the received values to the inputs of the sub-graph; returns all of them.
+Stage::ByName Stage::spread(std::int64_t count) {
+  ByName values;
   for (std::size_t offset = 0; const Value& value : before_) {
-    const auto rows = received.subspan(offset, static_cast<std::size_t>(elements_of(value.info, count)));
-    offset += rows.size();
-    passing[value.name] = rows;
-    if (!value.here) continue;
-    const std::span<float> input = execution_->input<float>(value.name);
-    std::fill(std::copy(rows.begin(), rows.end(), input.begin()), input.end(), 0.0f);
+    const auto elements = static_cast<std::size_t>(elements_of(value.info, count));
+    const auto rows = std::span<const float>(received_).subspan(offset, elements);
+    offset += elements;
+    values[value.name] = rows;
+    if (value.here) std::ranges::copy(rows, execution_->input<float>(value.name).begin());
   }
+  return values;
+}
+
+std::span<const float> Stage::made(const Value& value, std::int64_t count) const {
+  return execution_->output<float>(value.name).first(static_cast<std::size_t>(elements_of(value.info, count)));
+}
+
+std::span<const float> Stage::run(std::int64_t count) {
+  ByName passing;
+  if (!direct_input_) passing = spread(count);
   execution_->forward();
+  if (direct_output_) return made(after_.front(), count);
   sent_.clear();
   for (const Value& value : after_) {
-    const auto elements = static_cast<std::size_t>(elements_of(value.info, count));
-    const auto rows = value.here ? execution_->output<float>(value.name).first(elements) : passing.at(value.name);
+    const std::span<const float> rows = value.here ? made(value, count) : passing.at(value.name);
     sent_.insert(sent_.end(), rows.begin(), rows.end());
   }
-  return std::span<const float>(sent_);
+  return sent_;
 }
 
 }  // namespace mangrove::infer

@@ -26,13 +26,16 @@ class Stage {
   static Result<std::unique_ptr<Stage>> create(const Graph& graph, std::size_t first, std::size_t last,
                                                const StageOptions& options);
 
-  /// Runs on `count` <= micro_batch samples. `received` holds the values at the cut before the stage, one after the
-  /// other (see graph/cut.h). Returns those at the cut after it, in the same way; they are valid until the next call.
-  /// errors: data_loss (another number of elements than the cut has).
-  Result<std::span<const float>> run(std::int64_t count, std::span<const float> received);
-
-  /// f32 elements that run() wants for `count` samples.
+  /// f32 elements at the cut before the stage for `count` samples.
   std::int64_t input_elements(std::int64_t count) const;
+
+  /// Where run() takes the values at the cut before the stage from, one after the other (see graph/cut.h): to be filled
+  /// anew before each run. count: 1 to micro_batch.
+  std::span<float> input(std::int64_t count);
+
+  /// Runs on the `count` samples whose values input(count) holds. Returns the values at the cut after the stage, in the
+  /// same way; they are valid until the next call of input() or run().
+  std::span<const float> run(std::int64_t count);
 
  private:
   struct Value {
@@ -41,10 +44,16 @@ class Stage {
     bool here = false;  // of the values before: an input of the sub-graph; after: made by it
   };
   Stage() = default;
+  using ByName = std::map<std::string, std::span<const float>>;
+  ByName spread(std::int64_t count);
+  std::span<const float> made(const Value& value, std::int64_t count) const;
+
   StageOptions options_;
   std::vector<Value> before_, after_;
   std::unique_ptr<Execution> execution_;
-  std::vector<float> sent_;
+  // Where a cut has one value and nothing passes through the stage, it is received and sent where the operators have it.
+  bool direct_input_ = false, direct_output_ = false;
+  std::vector<float> received_, sent_;  // otherwise
 };
 
 }  // namespace mangrove::infer

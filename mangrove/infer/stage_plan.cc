@@ -10,6 +10,7 @@
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/pipeline_cost.h"
 #include "mangrove/plan/planner.h"
+#include "mangrove/plan/stage_load.h"
 
 namespace mangrove::infer {
 namespace {
@@ -98,24 +99,26 @@ class Planning {
     return {};
   }
 
-  /// However many stages are worth it. What the planner does not know of is that devices may share a machine's cores.
+  /// However many stages are worth it, and replicas of them. What the planner does not know of is that devices may share a machine's cores.
   Result<StagePlan> best_of_any() {
     MG_TRY(StagePlan plan, best({.least = 1, .most = devices_.size()}));
-    if (plan.stages.size() == 1) return plan;
+    if (plan.ranks().size() == 1) return plan;
     MG_TRY(StagePlan single, best({.least = 1, .most = 1}));
     return single.period <= plan.period ? single : plan;
   }
 
   Result<StagePlan> best(const plan::DeviceRange& range) {
-    plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = 1};
+    plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = stages_ > 0 ? 1u : 0u};
     const std::size_t places = std::max(range.least, devices_.size());  // more stages than devices share these
-    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(devices_[of_place(i, places)]));
+    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(profile_of(i, places)));
     if (places > (range.least > 1 ? kMostUnlikeExactly : kMostUnlike)) make_alike(problem.devices);
     MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
-    return described(plan, places);
+    return described(plan, problem.devices);
   }
 
-  std::size_t of_place(std::size_t place, std::size_t places) const { return place * devices_.size() / places; }
+  const DeviceProfile& profile_of(std::size_t place, std::size_t places) const {
+    return devices_[place * devices_.size() / places];
+  }
 
   plan::Device device(const DeviceProfile& profile) const {
     plan::Device device{.name = profile.name, .rate = profile.rate, .delay = profile.round_trip / 4};
@@ -149,44 +152,56 @@ class Planning {
     }
   }
 
-  Result<StagePlan> described(const plan::Plan& plan, std::size_t places) const {
+  Result<StagePlan> described(const plan::Plan& plan, const std::vector<plan::Device>& devices) const {
     StagePlan made{{}, plan.period, plan.latency, 1, plan.limiting};
-    std::vector<const DeviceProfile*> holders;
     for (const plan::Stage& part : plan.stages) {
-      const DeviceProfile& holder = devices_[of_place(part.devices.front(), places)];
-      holders.push_back(&holder);
-      StagePlan::Stage stage{{}, {}, holder.rank, part.busy, part.sent / layers_.network.batch};
+      StagePlan::Stage stage{{}, {}, {}, part.sent / layers_.network.batch};
+      for (const std::size_t device : part.devices)
+        stage.replicas.push_back({profile_of(device, devices.size()).rank, busy_seconds(part, devices[device])});
       for (const std::size_t layer : part.layers)
         stage.nodes.insert(stage.nodes.end(), layers_.nodes[layer].begin(), layers_.nodes[layer].end());
       std::ranges::sort(stage.nodes);
       for (const std::uint32_t node : stage.nodes) stage.operators.push_back(graph_.nodes()[node].name);
       made.stages.push_back(std::move(stage));
     }
-    if (const Seconds shared = period_of_hosts(plan, holders); shared > made.period) {
+    if (const Seconds shared = period_of_hosts(plan, made, devices.size()); shared > made.period) {
       made.period = shared;
       made.limited_by = "the cores that devices share";
     }
-    made.window = std::max(2 * made.stages.size() + 2, plan.in_flight + made.stages.size());
+    const std::size_t holders = made.ranks().size();
+    made.window = std::max(2 * holders + 2, plan.in_flight + holders);
     return made;
+  }
+
+  Seconds busy_seconds(const plan::Stage& stage, const plan::Device& device) const {
+    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
+    for (const std::size_t layer : stage.layers) load.seconds += device.seconds[layer];
+    return plan::busy_seconds(load, device, /*training=*/false);
   }
 
   /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside
   /// them.
-  Seconds period_of_hosts(const plan::Plan& plan, const std::vector<const DeviceProfile*>& holders) const {
+  Seconds period_of_hosts(const plan::Plan& plan, const StagePlan& made, std::size_t places) const {
     std::map<std::string, std::size_t> hosts;
     std::vector<double> cores;
     std::vector<plan::PipelineLoad> loads;
     int beside = -1;  // devices of their own, with negative numbers
-    for (std::size_t s = 0; s < holders.size(); ++s) {
-      const DeviceProfile& holder = *holders[s];
-      const auto [host, is_new] = hosts.emplace(holder.host, cores.size());
-      if (is_new) cores.push_back(holder.cores);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
       const plan::Stage& stage = plan.stages[s];
-      loads.push_back({stage.busy, holder.rank, host->second, holder.threads});
-      if (!holder.reads_beside()) continue;
-      if (s == 0) loads.push_back({holder.read_seconds, beside--, host->second, 1});
-      const auto bytes = static_cast<double>(stage.received + stage.sent);
-      loads.push_back({holder.byte_seconds * bytes + kMessages * holder.message_seconds, beside--, host->second, 1});
+      const Seconds period = made.stages[s].period();
+      for (std::size_t r = 0; r < stage.devices.size(); ++r) {
+        const DeviceProfile& holder = profile_of(stage.devices[r], places);
+        const auto [host, is_new] = hosts.emplace(holder.host, cores.size());
+        if (is_new) cores.push_back(holder.cores);
+        loads.push_back({period, holder.rank, host->second, holder.threads});  // its share, as long as that takes it
+        if (!holder.reads_beside()) continue;
+        const Seconds busy = made.stages[s].replicas[r].busy;
+        const double share = busy > 0 ? period / busy : 1;
+        if (s == 0) loads.push_back({share * holder.read_seconds, beside--, host->second, 1});
+        const auto bytes = static_cast<double>(stage.received + stage.sent);
+        const Seconds messages = holder.byte_seconds * bytes + kMessages * holder.message_seconds;
+        loads.push_back({share * messages, beside--, host->second, 1});
+      }
     }
     return plan::predict_pipeline(loads, cores, 1).period;
   }
@@ -199,6 +214,23 @@ class Planning {
 };
 
 }  // namespace
+
+Seconds StagePlan::Stage::period() const {
+  // a stage may take no time
+  if (std::ranges::any_of(replicas, [](const Replica& replica) { return replica.busy <= 0; })) return 0;
+  double speed = 0;
+  for (const Replica& replica : replicas) speed += 1 / replica.busy;
+  return 1 / speed;
+}
+
+std::vector<net::Rank> StagePlan::ranks() const {
+  std::vector<net::Rank> all;
+  for (const Stage& stage : stages)
+    for (const Replica& replica : stage.replicas) all.push_back(replica.rank);
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
 
 Status check_cut(const Graph& graph, const InferJob& job) {
   return Planning(graph, {}, job).prepare();

@@ -57,17 +57,24 @@ void StageWorker::feed(const Command& command) {
                                           : command.begin() >= 0 && command.count() <= samples &&
                                                 command.begin() <= samples - command.count();
   const bool valid = command.count() >= 1 && command.count() <= job_.micro_batch() && has_samples;
-  if (command.generation() != generation_ || stages_.find(0) == nullptr || !valid) return;
+  if (command.generation() != generation_ || !is_mine(command.route(), 0) || !valid) return;
   Task task;
   if (command.remaining_s() > 0) task.deadline = context_.clock.after(command.remaining_s());
   task.header.set_generation(command.generation());
   task.header.set_micro_batch(command.micro_batch());
   task.header.set_count(command.count());
+  *task.header.mutable_route() = command.route();
   std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
   std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
   if (source_.frames) indices = task.frames = source_.frames->add(command.frames());
   loader_->request(std::move(indices));
   tasks_.push_back(std::move(task));
+}
+
+/// Whether this stage of the route is here.
+bool StageWorker::is_mine(const HeldStages::Route& route, std::size_t stage) const {
+  return stages_.fits(route) && stage < stages_.size() &&
+         route[static_cast<int>(stage)] == context_.endpoint.rank();
 }
 
 void StageWorker::take_activation(net::Message message) {
@@ -78,8 +85,8 @@ void StageWorker::take_activation(net::Message message) {
     log_warn("activation cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
     return;
   }
+  if (header.generation() != generation_ || header.stage() == 0 || !is_mine(header.route(), header.stage())) return;
   const Stage* stage = stages_.find(header.stage());
-  if (header.generation() != generation_ || stage == nullptr || header.stage() == 0) return;
   const bool valid = header.count() >= 1 && header.count() <= job_.micro_batch() &&
                      encoded_bytes(job_.activations(), stage->input_elements(header.count())) ==
                          static_cast<std::int64_t>(parts->body.size());
@@ -108,16 +115,16 @@ Status StageWorker::work() {
   Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();  // waiting for the samples is this device's work too
-  const auto elements =
-      static_cast<std::size_t>(stages_.find(task.header.stage())->input_elements(task.header.count()));
+  const std::span<float> input = stages_.find(task.header.stage())->input(task.header.count());
   if (task.header.stage() == 0) {
     MG_TRY(const data::Batch batch, load(task));
-    return run_stage(task, batch.images.as<float>().first(elements), start);
+    std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
+  } else {
+    const std::string_view payload = task.payload;
+    MG_RETURN_IF_ERROR(codec_.decode(payload.substr(payload.size() - task.body_bytes), input));
   }
-  received_.resize(elements);
-  MG_RETURN_IF_ERROR(
-      codec_.decode(std::string_view(task.payload).substr(task.payload.size() - task.body_bytes), received_));
-  return run_stage(task, received_, start);
+  run_stage(task, start);
+  return {};
 }
 
 /// What this board has worked for a micro-batch: computing, unpacking and packing; where no core is left for reading,
@@ -128,18 +135,16 @@ Seconds StageWorker::busy(std::size_t stage, Seconds computing) {
   return (cpu - std::exchange(counted_cpu_, cpu)) * slowdown_;
 }
 
-Status StageWorker::run_stage(const Task& task, std::span<const float> received, Instant start) {
+void StageWorker::run_stage(const Task& task, Instant start) {
   const Activation& header = task.header;
   const auto is_late = [&] { return context_.clock.now() >= task.deadline; };
-  if (is_late()) {
-    send_missed(header);
-    return {};
-  }
+  if (is_late()) return send_missed(header);
   const std::size_t stage = header.stage();
-  MG_TRY(const std::span<const float> values, stages_.find(stage)->run(header.count(), received));
+  const std::span<const float> values = stages_.find(stage)->run(header.count());
   const Instant computed = context_.clock.now();
   Trace trace = header.trace();
   trace.add_seconds(busy(stage, computed - start));
+  trace.add_ranks(context_.endpoint.rank());
   trace.add_queued(static_cast<std::uint32_t>(
       std::ranges::count_if(tasks_, [&](const Task& other) { return other.header.stage() == stage; })));
   if (is_late()) {
@@ -150,7 +155,6 @@ Status StageWorker::run_stage(const Task& task, std::span<const float> received,
     send_on(task, std::move(trace), values);
   }
   overhead_[stage] = context_.clock.now() - computed;
-  return {};
 }
 
 void StageWorker::send_missed(const Activation& header) {
@@ -188,7 +192,7 @@ void StageWorker::send_on(const Task& task, Trace trace, std::span<const float> 
   const std::int64_t bytes = encoded_bytes(job_.activations(), std::ssize(values));
   std::string payload = net::begin_payload(next.SerializeAsString(), static_cast<std::size_t>(bytes));
   codec_.append(payload, values);
-  context_.endpoint.send(stages_.rank_of(next.stage()), kActivationTag, std::move(payload));
+  context_.endpoint.send(next.route(static_cast<int>(next.stage())), kActivationTag, std::move(payload));
 }
 
 }  // namespace mangrove::infer

@@ -44,8 +44,8 @@ class StageWorker {
 
   bool has_work() const { return !tasks_.empty(); }
   /// One micro-batch: its answer goes to the leader, or its values to the next stage; one whose time is up is dropped,
-  /// and the leader told. errors: those of Loader::next,
-  /// ActivationCodec::decode and Stage::run. REQUIRES: has_work().
+  /// and the leader told. errors: those of Loader::next
+  /// and ActivationCodec::decode. REQUIRES: has_work().
   Status work();
 
  private:
@@ -58,8 +58,9 @@ class StageWorker {
     std::vector<std::uint32_t> frames = {};  // of the first stage: their numbers, where a client pushes them
   };
 
+  bool is_mine(const HeldStages::Route& route, std::size_t stage) const;
   Result<data::Batch> load(Task& task);
-  Status run_stage(const Task& task, std::span<const float> received, Instant start);
+  void run_stage(const Task& task, Instant start);
   void send_missed(const Activation& header);
   void send_predictions(const Activation& header, Trace trace, std::span<const float> values);
   void send_on(const Task& task, Trace trace, std::span<const float> values);
@@ -77,7 +78,6 @@ class StageWorker {
   SampleSource source_;
   std::optional<data::Loader> loader_;  // requests are in the order of the first stage's tasks
   std::deque<Task> tasks_;
-  std::vector<float> received_;  // values of the task at hand
 };
 
 }  // namespace mangrove::infer

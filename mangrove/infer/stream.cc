@@ -7,6 +7,7 @@
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/placement.h"
+#include "mangrove/infer/routes.h"
 
 namespace mangrove::infer {
 namespace {
@@ -54,6 +55,7 @@ class Stream {
   const std::int64_t micro_batch_;
   const std::size_t window_;
   std::uint64_t generation_ = 0;
+  Routes routes_;
   Instant start_, planned_;
   Seconds placing_ = 0;  // the last time
   Instant last_answer_;  // or when there was nothing to be answered
@@ -62,8 +64,7 @@ class Stream {
 
 /// What was counted of the stages of an older plan is forgotten.
 void Stream::use(StagePlan plan) {
-  result_.stages.assign(plan.stages.size(), {});
-  result_.micro_batches = 0;
+  result_.records.clear();
   result_.plan = std::move(plan);
 }
 
@@ -98,8 +99,7 @@ Status Stream::check_patience(const char* what, Instant since) const {
 }
 
 bool Stream::all_stages_held() const {
-  return std::ranges::all_of(result_.plan.stages,
-                             [&](const StagePlan::Stage& stage) { return nodes_.is_usable(stage.rank); });
+  return std::ranges::all_of(result_.plan.ranks(), [&](net::Rank rank) { return nodes_.is_usable(rank); });
 }
 
 /// Whether there is another plan now.
@@ -129,6 +129,7 @@ Status Stream::place() {
   }
   placing_ = context_.clock.now() - start;
   revision_.begin(result_.plan);
+  routes_.begin(result_.plan);
   return {};
 }
 
@@ -136,7 +137,8 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   if (all_stages_held()) return {};
   std::vector<StagePlan::Stage>& stages = result_.plan.stages;
   Placement before;
-  for (const StagePlan::Stage& stage : stages) before.push_back(stage.rank);
+  for (const StagePlan::Stage& stage : stages)
+    for (const StagePlan::Replica& replica : stage.replicas) before.push_back(replica.rank);
   const std::optional<Placement> after = with_spares(before, ranks);
   if (!after) {
     MG_TRY(StagePlan plan, revision_.plan(ranks));
@@ -145,10 +147,12 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
     planned_ = context_.clock.now();
     return {};
   }
+  auto successor = after->begin();
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if ((*after)[s] == before[s]) continue;
-    reports_.stage_moved(s, before[s], (*after)[s]);
-    stages[s].rank = (*after)[s];
+    for (StagePlan::Replica& replica : stages[s].replicas) {
+      if (*successor != replica.rank) reports_.stage_moved(s, replica.rank, *successor);
+      replica.rank = *successor++;
+    }
   }
   return {};
 }
@@ -162,14 +166,14 @@ void Stream::send_placement(const net::RankSet& ranks) {
     place.set_first(static_cast<std::uint32_t>(command.order_size()));
     command.mutable_order()->Add(stage.nodes.begin(), stage.nodes.end());
     place.set_last(static_cast<std::uint32_t>(command.order_size()));
-    place.set_rank(stage.rank);
+    for (const StagePlan::Replica& replica : stage.replicas) place.add_ranks(replica.rank);
   }
   for (const net::Rank rank : ranks) nodes_.send(rank, command);
 }
 
 Result<bool> Stream::wait_until_ready() {
-  std::set<net::Rank> missing;
-  for (const StagePlan::Stage& stage : result_.plan.stages) missing.insert(stage.rank);
+  const std::vector<net::Rank> holders = result_.plan.ranks();
+  std::set<net::Rank> missing(holders.begin(), holders.end());
   const Instant start = context_.clock.now();
   Instant sent = start;
   while (!missing.empty()) {
@@ -189,7 +193,9 @@ Result<bool> Stream::wait_until_ready() {
 void Stream::feed() {
   while (std::optional<Command> command = work_.next(context_.clock.now())) {
     command->set_generation(generation_);
-    nodes_.send(result_.plan.stages.front().rank, *command);
+    const Routes::Route& route = routes_.choose(command->micro_batch());
+    command->mutable_route()->Assign(route.begin(), route.end());
+    nodes_.send(route.front(), *command);
   }
 }
 
@@ -198,10 +204,14 @@ bool Stream::valid(const Predictions& predictions) const {
   const Trace& trace = predictions.trace();
   if (!std::ranges::all_of(trace.seconds(), is_number) || !std::ranges::all_of(trace.transit(), is_number))
     return false;
-  const auto stages = static_cast<int>(result_.plan.stages.size());
-  return predictions.generation() == generation_ &&
-         (predictions.missed() || (trace.seconds_size() == stages && trace.queued_size() == stages &&
-                                   trace.sent_bytes_size() == stages - 1 && trace.transit_size() == stages - 1));
+  const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
+  const int count = static_cast<int>(stages.size());
+  if (predictions.generation() != generation_) return false;
+  if (predictions.missed()) return true;
+  if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count) return false;
+  if (trace.sent_bytes_size() != count - 1 || trace.transit_size() != count - 1) return false;
+  return std::ranges::equal(stages, trace.ranks(),
+                            [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
 }
 
 void Stream::take(const Predictions& predictions) {
@@ -211,16 +221,17 @@ void Stream::take(const Predictions& predictions) {
   if (taken == StreamWork::Taken::ignored) return;
   last_answer_ = now;
   if (taken == StreamWork::Taken::repeated) ++result_.repeated;
+  routes_.finish(predictions.micro_batch());
   if (taken != StreamWork::Taken::accepted || predictions.missed()) return;
   record(predictions.trace());
-  revision_.add(result_.plan, predictions.trace(), now);
+  revision_.add(predictions.trace(), now);
 }
 
 void Stream::record(const Trace& trace) {
-  ++result_.micro_batches;
-  for (std::size_t s = 0; s < result_.stages.size(); ++s) {
-    StageRecord& stage = result_.stages[s];
-    const int at = static_cast<int>(s);
+  for (int at = 0; at < trace.ranks_size(); ++at) {
+    StageRecord& stage = result_.records[{static_cast<std::size_t>(at), trace.ranks(at)}];
+    ++stage.micro_batches;
+    routes_.learn(static_cast<std::size_t>(at), trace.ranks(at), trace.seconds(at));
     stage.busy += trace.seconds(at);
     if (at < trace.sent_bytes_size()) stage.sent_bytes += trace.sent_bytes(at);
     stage.queued += trace.queued(at);

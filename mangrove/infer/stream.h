@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <map>
+#include <utility>
 
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/nodes.h"
@@ -11,8 +12,9 @@
 
 namespace mangrove::infer {
 
-/// What a stage did for the micro-batches that were answered since the last plan.
+/// What one replica of a stage did for the micro-batches that were answered since the last plan.
 struct StageRecord {
+  std::int64_t micro_batches = 0;
   Seconds busy = 0;
   std::int64_t sent_bytes = 0;  // to another node
   std::int64_t queued = 0;      // micro-batches that waited for it, summed over those when it began with one
@@ -25,8 +27,7 @@ struct StreamResult {
   Seconds seconds = 0;        // from the first micro-batch sent to the last one answered
   // Since the last plan: where no board was lost for which there was no spare one, the only one.
   StagePlan plan;  // with the ranks that held the stages at the end
-  std::vector<StageRecord> stages;
-  std::int64_t micro_batches = 0;  // answered, by all stages
+  std::map<std::pair<std::size_t, net::Rank>, StageRecord> records;  // by stage and rank
   Seconds planned_seconds = 0;
 };
 

@@ -235,11 +235,14 @@ TEST(Garbage, FromTheLeaderHarmsNoNode) {
       command.set_generation(random.below(5));
       command.set_begin(static_cast<std::int64_t>(random.next()));
       command.set_count(static_cast<std::int64_t>(random.below(9)) - 2);
+      for (std::uint64_t n = random.below(3); n > 0; --n)
+        command.add_route(static_cast<std::int32_t>(random.below(5)) - 2);
       for (std::uint64_t n = random.below(3); n > 0; --n) {
         StagePlace& place = *command.add_stages();
         place.set_first(static_cast<std::uint32_t>(random.below(9)));
         place.set_last(static_cast<std::uint32_t>(random.below(9)));
-        place.set_rank(static_cast<std::int32_t>(random.below(5)) - 2);
+        for (std::uint64_t r = random.below(3); r > 0; --r)
+          place.add_ranks(static_cast<std::int32_t>(random.below(5)) - 2);
       }
       context.endpoint.send(1, kCommandTag, i % 2 == 0 ? command.SerializeAsString() : random_bytes(random));
     }

@@ -54,9 +54,8 @@ std::vector<std::int32_t> expected_classes(const std::vector<net::Frame>& frames
       classes.push_back(-1);
       continue;
     }
-    std::vector<float> input(784);
-    data::to_planar(*image, input);
-    classes.push_back(learn::argmax_rows(*(*whole)->run(1, input), 10).front());
+    data::to_planar(*image, (*whole)->input(1));
+    classes.push_back(learn::argmax_rows((*whole)->run(1), 10).front());
   }
   return classes;
 }

@@ -15,11 +15,16 @@ const std::vector<Seconds> kOperatorSeconds = {0.04, 0, 0.02, 0, 0.03, 0, 0.03};
 constexpr std::int64_t kMicroBatch = 8;
 constexpr Seconds kPause = 1;
 
+net::Rank rank_of(const StagePlan::Stage& stage) {
+  return stage.replicas.front().rank;
+}
+
 /// Boards of some speed, and links of some rate, that run the plans of a Revision.
 class Boards {
  public:
+  /// In so many stages of one board; 0: one for each board.
   explicit Boards(int count, BytesPerSecond rate = 0, int stages = 0) : rate_(rate) {
-    InferJob job = small_job(0, stages);
+    InferJob job = small_job(0, stages > 0 ? stages : count);
     job.set_micro_batch(kMicroBatch);
     for (net::Rank rank = 1; rank <= count; ++rank) {
       ranks_.push_back(rank);
@@ -57,7 +62,7 @@ class Boards {
   /// As it really is: of the slowest board or link.
   Seconds period() const {
     std::map<net::Rank, Seconds> busy;
-    for (const StagePlan::Stage& stage : plan_.stages) busy[stage.rank] += seconds(stage);
+    for (const StagePlan::Stage& stage : plan_.stages) busy[rank_of(stage)] += seconds(stage);
     Seconds most = 0;
     for (const auto& [rank, seconds] : busy) most = std::max(most, seconds);
     for (const StagePlan::Stage& stage : plan_.stages) most = std::max(most, sending(stage));
@@ -73,7 +78,7 @@ class Boards {
   Seconds seconds(const StagePlan::Stage& stage) const {
     Seconds sum = 0;
     for (const std::uint32_t node : stage.nodes) sum += kOperatorSeconds[node];
-    return sum / speed_.at(stage.rank);
+    return sum / speed_.at(rank_of(stage));
   }
   Seconds sending(const StagePlan::Stage& stage) const {
     return rate_ > 0 ? static_cast<double>(kMicroBatch * stage.bytes_per_image) / rate_ : 0;
@@ -89,6 +94,7 @@ class Boards {
       const StagePlan::Stage& stage = plan_.stages[s];
       trace.add_seconds(seconds(stage) * vary());
       trace.add_queued(0);
+      trace.add_ranks(rank_of(stage));
       if (s + 1 == plan_.stages.size()) continue;
       trace.add_sent_bytes(kMicroBatch * stage.bytes_per_image);
       const bool limits = sending(stage) == period();
@@ -96,7 +102,7 @@ class Boards {
       trace.add_transit(17.25 + sending(stage) * (1 + waiting_) * vary());  // the clocks differ
     }
     now_ = now_ + period() * vary();
-    revision_->add(plan_, trace, now_);
+    revision_->add(trace, now_);
   }
 
   const Graph graph_ = small_graph();
@@ -121,7 +127,7 @@ TEST(Revision, TakesWorkFromABoardThatBecameSlower) {
   Boards boards(3);
   ASSERT_EQ(boards.plan().stages.size(), 3u);
   boards.run(2);
-  boards.set_speed(boards.plan().stages[0].rank, 0.25);
+  boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
   const Seconds before = boards.period();
   EXPECT_EQ(boards.run(1), 0) << "a round may be chance";
   EXPECT_EQ(boards.run(3), 1);
@@ -133,10 +139,10 @@ TEST(Revision, TakesWorkFromABoardThatBecameSlower) {
 TEST(Revision, ASpareBoardTakesOver) {
   Boards boards(3, 0, /*stages=*/2);
   boards.run(2);
-  const net::Rank slow = boards.plan().stages[1].rank;
+  const net::Rank slow = rank_of(boards.plan().stages[1]);
   boards.set_speed(slow, 0.25);
   EXPECT_EQ(boards.run(5), 1);
-  for (const StagePlan::Stage& stage : boards.plan().stages) EXPECT_NE(stage.rank, slow);
+  for (const StagePlan::Stage& stage : boards.plan().stages) EXPECT_NE(rank_of(stage), slow);
 }
 
 TEST(Revision, ABoardThatIsFastAgainGetsItsWorkBack) {
@@ -155,7 +161,7 @@ TEST(Revision, DoesNotFlapUnderNoise) {
     Boards boards(3, 1e6);
     boards.set_noise(noise);
     EXPECT_EQ(boards.run(300), 0) << noise;
-    boards.set_speed(boards.plan().stages[0].rank, 0.25);
+    boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
     const int changes = boards.run(300);
     EXPECT_GE(changes, 1) << noise;
     EXPECT_LE(changes, 2) << noise;
@@ -164,7 +170,7 @@ TEST(Revision, DoesNotFlapUnderNoise) {
 
 TEST(Revision, CountsThePause) {
   Boards boards(3);
-  boards.set_speed(boards.plan().stages[0].rank, 0.25);
+  boards.set_speed(rank_of(boards.plan().stages[0]), 0.25);
   const double gain = boards.period() / 2;  // at most, a micro-batch
   EXPECT_EQ(boards.run(20, kPause / gain), 0) << "less than it costs";
   EXPECT_EQ(boards.run(100, std::nullopt), 1) << "nobody knows how many are to come";
@@ -187,7 +193,7 @@ TEST(Revision, PlansForRanksThatWereNotMeasured) {
   const Revision revision(graph, {{.rank = 1, .name = "a", .host = "a", .operator_seconds = kOperatorSeconds}}, job);
   const Result<StagePlan> plan = revision.plan({2, 7});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  for (const StagePlan::Stage& stage : plan->stages) EXPECT_TRUE(stage.rank == 2 || stage.rank == 7);
+  for (const StagePlan::Stage& stage : plan->stages) EXPECT_TRUE(stage.has(2) || stage.has(7));
 }
 
 }  // namespace

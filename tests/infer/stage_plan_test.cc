@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/infer/inference_job.h"
 
 namespace mangrove::infer {
@@ -44,29 +46,45 @@ TEST(PlanStages, CutsWhereLittleCrosses) {
   EXPECT_TRUE(plan.stages[0].operators.back() == "pool" || plan.stages[0].operators.back() == "flatten");
   EXPECT_EQ(plan.stages[0].bytes_per_image, 4 * 144);
   EXPECT_EQ(plan.stages[1].bytes_per_image, 0);
-  EXPECT_NEAR(plan.stages[0].busy, 0.06, 1e-5);
+  EXPECT_NEAR(plan.stages[0].period(), 0.06, 1e-5);
   EXPECT_NEAR(plan.latency, 0.12 + 8 * 4 * 144 / 1e6, 1e-4);
   EXPECT_NEAR(plan.seconds(11), plan.latency + 10 * plan.period, 1e-12);
 }
 
 TEST(PlanStages, GivesUnequalDevicesWhatTheyCan) {
-  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 2)}, job_of(0));
-  ASSERT_EQ(plan.stages.size(), 2u);
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 2)}, job_of(2));
   EXPECT_NEAR(plan.period, 0.04, 1e-5);  // 0.04 s of work on the slow one, 0.08 s on the other: as fast as can be
-  for (const StagePlan::Stage& stage : plan.stages) EXPECT_NEAR(stage.busy, 0.04, 1e-5);
+  for (const StagePlan::Stage& stage : plan.stages) EXPECT_NEAR(stage.period(), 0.04, 1e-5);
+}
+
+TEST(PlanStages, HasReplicasWhereSoManyStagesAreNotAskedFor) {
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 2), device_of_speed(3, 4)}, job_of(0));
+  ASSERT_EQ(plan.stages.size(), 1u);  // the whole network on each of them: nothing has to travel
+  EXPECT_EQ(plan.ranks(), (std::vector<net::Rank>{1, 2, 3}));
+  for (const StagePlan::Replica& replica : plan.stages[0].replicas)
+    EXPECT_NEAR(replica.busy, 0.12 / std::pow(2, replica.rank - 1), 1e-5);
+  EXPECT_NEAR(plan.stages[0].period(), 0.12 / 7, 1e-5);
+  EXPECT_NEAR(plan.period, 0.12 / 7, 1e-5);
+  EXPECT_GE(plan.window, 8u);
+}
+
+TEST(PlanStages, HasNoReplicasWhereTheyShareTheCores) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1), device_of_speed(3, 1)};
+  for (DeviceProfile& one : devices) one.host = "one machine";
+  for (DeviceProfile& one : devices) one.cores = 2;
+  EXPECT_NEAR(planned(devices, job_of(0)).period, 0.06, 1e-4) << "three devices, two cores";
 }
 
 TEST(PlanStages, LeavesOutADeviceThatDoesNotHelp) {
-  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 0.001), device_of_speed(3, 1)}, job_of(0));
-  ASSERT_EQ(plan.stages.size(), 2u);
-  for (const StagePlan::Stage& stage : plan.stages) EXPECT_NE(stage.rank, 2);
+  const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 0.001), device_of_speed(3, 1)}, job_of(2));
+  for (const StagePlan::Stage& stage : plan.stages) EXPECT_FALSE(stage.has(2));
 }
 
 TEST(PlanStages, UsesItAllTheSameWhereSoManyStagesAreAskedFor) {
   const StagePlan plan = planned({device_of_speed(1, 1), device_of_speed(2, 0.001), device_of_speed(3, 1)}, job_of(3));
   ASSERT_EQ(plan.stages.size(), 3u);
   for (const StagePlan::Stage& stage : plan.stages) {
-    if (stage.rank == 2) {
+    if (stage.has(2)) {
       EXPECT_EQ(stage.operators, Names{"flatten"});  // which takes no time
     }
   }
@@ -78,7 +96,7 @@ TEST(PlanStages, IsNoWorseThanOneDeviceWhereAllShareACore) {
     one.host = "one machine";
     one.cores = 1;
   }
-  EXPECT_EQ(planned(devices, job_of(0)).stages.size(), 1u);
+  EXPECT_EQ(planned(devices, job_of(0)).ranks().size(), 1u);
   const StagePlan forced = planned(devices, job_of(2));
   EXPECT_NEAR(forced.period, 0.12, 1e-4);
   EXPECT_EQ(forced.limited_by, "the cores that devices share");
@@ -120,7 +138,7 @@ TEST(PlanStages, MoreStagesThanDevicesShareThem) {
 TEST(PlanStages, PlansForManyDevicesThatAllDiffer) {
   std::vector<DeviceProfile> devices;
   for (int rank = 1; rank <= 40; ++rank) devices.push_back(device_of_speed(rank, 1 + 0.001 * rank));
-  EXPECT_EQ(planned(devices, job_of(0)).stages.size(), 4u);  // no device more makes the convolution faster
+  EXPECT_EQ(planned(devices, job_of(0)).ranks().size(), 40u);
   EXPECT_EQ(planned(devices, job_of(5)).stages.size(), 5u);
 }
 
