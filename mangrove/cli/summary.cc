@@ -128,8 +128,7 @@ std::string stage_rows(const json& r) {
       return fmt::format("{} ({})", measured, predicted);
     };
     text +=
-        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", s.value("stage", 0) + 1,
-                    s.value("node", "?"),
+        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", s.value("stage", 0) + 1, s.value("node", "?"),
                     beside(format_seconds(s.value("busy_s", 0.0)), format_seconds(s.value("predicted_busy_s", 0.0))),
                     beside(percent(s.value("utilisation", 0.0)), percent(s.value("predicted_utilisation", 0.0))),
                     fmt::format("{:.1f} / {}", s.value("queue_mean", 0.0), s.value("queue_max", 0)),

@@ -38,8 +38,7 @@ void Reports::new_plan(const char* name, const StagePlan& plan) {
   Json stages = Json::array();
   for (std::size_t s = 0; s < plan.stages.size(); ++s)
     for (const StagePlan::Replica& replica : plan.stages[s].replicas)
-      stages.push_back(
-          {{"stage", s}, {"node", node(replica.rank)}, {"operators", plan.stages[s].operators.size()}});
+      stages.push_back({{"stage", s}, {"node", node(replica.rank)}, {"operators", plan.stages[s].operators.size()}});
   event(dump(Json{{"event", name}, {"stages", std::move(stages)}}));
 }
 

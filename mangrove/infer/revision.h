@@ -17,13 +17,12 @@ namespace mangrove::infer {
 /// Makes the plans of a run, and revises them: compares what micro-batches cost with what was predicted, takes a board
 /// that is slower or faster than it was, or a link, for what it is now, and plans anew.
 ///
-/// hysteresis  A board has drifted when the median of a round of kRound micro-batches (times the most boards of a stage) is kDrift times what was
-/// predicted,
-///             or less than its inverse, in two rounds one after the other; a link when the time between answers is; links of a
-///             stage with several boards are not looked at. A
-///             plan is changed where the new one is predicted to be kFaster times as fast, and what it gains over the
-///             micro-batches that are left is at least kPays times the pause that the change makes. After a refusal the
-///             next look comes twice as late.
+/// hysteresis  A board has drifted when the median of a round of kRound micro-batches (times the most boards of a
+/// stage) is kDrift times what was predicted,
+///             or less than its inverse, in two rounds one after the other; a link when the time between answers is;
+///             links of a stage with several boards are not looked at. A plan is changed where the new one is predicted
+///             to be kFaster times as fast, and what it gains over the micro-batches that are left is at least kPays
+///             times the pause that the change makes. After a refusal the next look comes twice as late.
 /// No input or output; threads: one at a time.
 class Revision {
  public:

@@ -51,7 +51,8 @@ class Stage {
   StageOptions options_;
   std::vector<Value> before_, after_;
   std::unique_ptr<Execution> execution_;
-  // Where a cut has one value and nothing passes through the stage, it is received and sent where the operators have it.
+  // Where a cut has one value and nothing passes through the stage, it is received and sent where the operators have
+  // it.
   bool direct_input_ = false, direct_output_ = false;
   std::vector<float> received_, sent_;  // otherwise
 };

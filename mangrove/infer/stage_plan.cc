@@ -99,7 +99,8 @@ class Planning {
     return {};
   }
 
-  /// However many stages are worth it, and replicas of them. What the planner does not know of is that devices may share a machine's cores.
+  /// However many stages are worth it, and replicas of them. What the planner does not know of is that devices may
+  /// share a machine's cores.
   Result<StagePlan> best_of_any() {
     MG_TRY(StagePlan plan, best({.least = 1, .most = devices_.size()}));
     if (plan.ranks().size() == 1) return plan;

@@ -22,7 +22,7 @@ struct StagePlan {
   struct Stage {
     std::vector<std::uint32_t> nodes;    // of the graph, ascending
     std::vector<std::string> operators;  // their names
-    std::vector<Replica> replicas;     // at least one
+    std::vector<Replica> replicas;       // at least one
     std::int64_t bytes_per_image = 0;  // sent to the next stage, as the activations are encoded
 
     bool has(net::Rank rank) const { return std::ranges::count(replicas, rank, &Replica::rank) > 0; }
@@ -49,9 +49,9 @@ struct StagePlan {
 Status check_cut(const Graph& graph, const InferJob& job);
 
 /// The best pipeline on these devices, each measured; at least one. job.cuts says where to cut; job.stages how many
-/// stages there are, each on one device; 0: as many as are worth it, and as many devices for each of them, so that no single
-/// device is predicted to be faster. More stages than devices share these. Devices that share the cores of a machine are predicted to do
-/// so. errors: those of check_cut; invalid_argument (profiles of another graph).
+/// stages there are, each on one device; 0: as many as are worth it, and as many devices for each of them, so that no
+/// single device is predicted to be faster. More stages than devices share these. Devices that share the cores of a
+/// machine are predicted to do so. errors: those of check_cut; invalid_argument (profiles of another graph).
 Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job);
 
 /// More devices than this are planned for as if they were alike, with the means of their times: choices among others

@@ -73,8 +73,7 @@ void StageWorker::feed(const Command& command) {
 
 /// Whether this stage of the route is here.
 bool StageWorker::is_mine(const HeldStages::Route& route, std::size_t stage) const {
-  return stages_.fits(route) && stage < stages_.size() &&
-         route[static_cast<int>(stage)] == context_.endpoint.rank();
+  return stages_.fits(route) && stage < stages_.size() && route[static_cast<int>(stage)] == context_.endpoint.rank();
 }
 
 void StageWorker::take_activation(net::Message message) {

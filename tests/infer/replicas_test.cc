@@ -65,7 +65,8 @@ TEST(Routes, CountAMicroBatchThatIsSentAgainOnce) {
 StagePlan two_by_two(const Graph& graph, const InferJob& job) {
   std::vector<DeviceProfile> devices;
   for (const net::Rank rank : {1, 3})
-    devices.push_back({.rank = rank, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}});
+    devices.push_back(
+        {.rank = rank, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}});
   Result<StagePlan> plan = plan_stages(graph, devices, job);
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   for (StagePlan::Stage& stage : plan->stages)
@@ -87,7 +88,8 @@ Streamed stream(RoleWorld& world, const InferJob& job) {
       const Graph graph = small_graph();
       MG_TRY(const Hello data, nodes.gather());
       const StagePlan plan = two_by_two(graph, job);
-      Revision revision(graph, {{.rank = 1, .name = "", .host = "host", .operator_seconds = {4, 1, 1, 1, 3, 1, 3}}}, job);
+      Revision revision(graph, {{.rank = 1, .name = "", .host = "host", .operator_seconds = {4, 1, 1, 1, 3, 1, 3}}},
+                        job);
       DatasetWork work(job, data, 6, reports);
       MG_TRY(const StreamResult result, stream_through(job, context, nodes, reports, work, plan, revision));
       streamed.answers = work.answers();
