@@ -193,7 +193,8 @@ Keys InferSettings::keys() {
       "input", input,
       "in place of `data`: a folder of images, or - for standard input: Motion-JPEG, or the path of an image a line");
   keys.add_seconds("deadline", deadline, "an image that is answered later counts as missed; 0: none does");
-  keys.add("stages", stages, "parts that the network is cut into, one a node; 0: as many as are worth it, on as many nodes", 0, 10'000);
+  keys.add("stages", stages,
+           "parts that the network is cut into, one a node; 0: as many as are worth it, on as many nodes", 0, 10'000);
   keys.add("cuts", cuts,
            "cut here and not where the plan would: the operators that begin the 2nd, 3rd ... stage, with "
            "commas between");
