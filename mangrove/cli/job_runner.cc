@@ -15,6 +15,7 @@
 #include "mangrove/cli/report_keeper.h"
 #include "mangrove/cli/report_page.h"
 #include "mangrove/cli/rewriting.h"
+#include "mangrove/cli/tier_job.h"
 #include "mangrove/cli/transfer.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
@@ -138,10 +139,10 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   return job;
 }
 
-Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data) {
-  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
-  infer::InferJob job;
+/// The network, or those of an ensemble.
+Status add_networks(const InferSettings& settings, infer::InferJob& job) {
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
+  if (settings.strategy == "tiers") return make_error(Code::invalid_argument, "strategy 'tiers' needs --tiers FILE");
   const std::vector<std::string> members = parse_names(settings.models);
   const bool is_ensemble = settings.strategy == "ensemble" || settings.strategy == "averaging";
   if (is_ensemble == members.empty())
@@ -154,11 +155,24 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
     MG_TRY(const Graph rewritten, rewritten_for_inference(whole, disabled).context("model " + path));
     is_ensemble ? job.add_members(encode_onnx(rewritten)) : job.set_model(encode_onnx(rewritten));
   }
+  return {};
+}
+
+/// nodes: how many there are, where the job says it; else as it was.
+Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data, std::int64_t& nodes) {
+  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
+  infer::InferJob job;
+  job.set_strategy(settings.strategy);
+  if (settings.tiers.empty()) {
+    MG_RETURN_IF_ERROR(add_networks(settings, job));
+  } else {
+    MG_TRY(nodes, add_tiers(settings, data, data::data_folder(settings.data.data_dir), job));
+  }
+  MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   job.set_unfused(disabled.contains(std::string(kFusePass)));
   job.set_data(data);
   job.set_frames(!settings.input.empty());
   job.set_deadline_s(settings.deadline);
-  job.set_strategy(settings.strategy);
   job.set_stages(static_cast<std::int32_t>(settings.stages));
   for (const std::string& cut : parse_names(settings.cuts)) job.add_cuts(cut);
   job.set_activations(settings.activations);
@@ -249,7 +263,10 @@ namespace {
 Result<json> run_infer_on_input(const InferSettings& settings, JobContext& context) {
   MG_TRY(const std::unique_ptr<FrameInput> input, FrameInput::open(settings.input));
   cluster::Job job;
-  MG_TRY(*job.mutable_infer(), make_job(settings, ""));
+  if (!settings.tiers.empty())
+    return make_error(Code::invalid_argument, "input: tiers classify data sets: give --data, not --input");
+  std::int64_t nodes = 0;
+  MG_TRY(*job.mutable_infer(), make_job(settings, "", nodes));
   Pushed pushed{*input, settings.limit};
   MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context, {}, &pushed));
   result["model"] = settings.model;
@@ -263,9 +280,12 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context) {
   if (!settings.input.empty()) return run_infer_on_input(settings, context);
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::Job job;
-  MG_TRY(*job.mutable_infer(), make_job(settings, data));
-  MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context));
-  result["model"] = settings.models.empty() ? settings.model : settings.models;
+  ClusterSettings cluster = settings.cluster;
+  MG_TRY(*job.mutable_infer(), make_job(settings, data, cluster.is_local() ? cluster.local : cluster.nodes));
+  MG_TRY(json result, run_job(std::move(job), cluster, settings.data, context));
+  result["model"] = !settings.tiers.empty()    ? settings.tiers
+                    : !settings.models.empty() ? settings.models
+                                               : settings.model;
   result["data"] = data;
   return result;
 }

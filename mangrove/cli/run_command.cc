@@ -75,7 +75,7 @@ Result<json> run_section(State& state, const std::string& section, JobContext& j
     if (state.eval.model.empty()) state.eval.model = trained;
     return run_eval(state.eval, job.stop);
   }
-  if (state.infer.model.empty()) state.infer.model = trained;
+  if (state.infer.model.empty() && state.infer.tiers.empty()) state.infer.model = trained;
   return run_infer(state.infer, job);
 }
 

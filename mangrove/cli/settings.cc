@@ -3,6 +3,8 @@
 #include "mangrove/base/nearest.h"
 #include "mangrove/cli/model_source.h"
 #include "mangrove/cli/rewriting.h"
+#include "mangrove/infer/fault_policy.h"
+#include "mangrove/infer/schedulers/scheduler.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
@@ -199,6 +201,13 @@ Keys InferSettings::keys() {
            "cut here and not where the plan would: the operators that begin the 2nd, 3rd ... stage, with "
            "commas between");
   keys.add("activations", activations, "what travels between stages is encoded as: float32, fp16 or int8");
+  keys.add("tiers", tiers,
+           "a tier file: a network for each of end devices, edge servers and cloud, in place of `model`");
+  keys.add("scheduler", scheduler, "of tiers, which of them answer what: " + names_of(infer::schedulers()));
+  keys.add("policy", policy, "of tiers, what is done about devices that die: " + names_of(infer::fault_policies()));
+  keys.add("accuracy_floor", accuracy_floor, "of auto: least mean accuracy of second answers; 0: none", 0, 1);
+  keys.add_seconds("finish_by", finish_by,
+                   "of auto: second answers as accurate as can be by then; 0: as soon as can be");
   keys.add("micro_batch", micro_batch, "images that travel together", 1, 1'000'000);
   keys.add("window", window, "micro-batches in flight; 0: as many as the plan needs, and some more", 0, 1'000'000);
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);

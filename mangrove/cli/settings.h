@@ -105,6 +105,10 @@ struct InferSettings {
   std::string input;        // a folder or "-", in place of `data`
   Seconds deadline = 0;     // of each request; 0: none
   std::string activations = "float32";
+  std::string tiers;  // a tier file; then the strategy is "tiers", and it says the networks and how many nodes
+  std::string scheduler = "auto", policy = "hedged";
+  double accuracy_floor = 0;  // of second answers; 0: none
+  Seconds finish_by = 0;      // 0: when it is done
   std::int64_t micro_batch = 50;
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen
   std::int64_t limit = 0;   // samples of the test split; 0: all

@@ -26,7 +26,8 @@ std::string percent(double share) {
 
 std::string accuracy_rows(const json& r) {
   if (!r.contains("accuracy")) return "";  // of a simulated job whose computing was modelled
-  return row("top-1 accuracy", percent(r.value("accuracy", 0.0))) + row("macro F1", percent(r.value("macro_f1", 0.0)));
+  const std::string text = row("top-1 accuracy", percent(r.value("accuracy", 0.0)));
+  return r.contains("macro_f1") ? text + row("macro F1", percent(r.value("macro_f1", 0.0))) : text;
 }
 
 std::string confusion_rows(const json& r) {
@@ -184,6 +185,31 @@ std::string member_rows(const json& r) {
                                                                 claims.value("none", 0), claims.value("several", 0)));
 }
 
+/// What each tier answered, and how that was done.
+std::string tier_rows(const json& r) {
+  if (!r.contains("tiers")) return "";
+  std::string text = row("of coarse classes", percent(r.value("coarse_accuracy", 0.0)));
+  text += row("scheduler " + r.value("scheduler", "?"),
+              fmt::format("{:.4g} ms an image, {} in all (predicted: {})", 1000 * r.value("image_s", 0.0),
+                          format_seconds(r.value("seconds", 0.0)), format_seconds(r.value("predicted_seconds", 0.0))));
+  text += row("policy " + r.value("policy", "?"),
+              fmt::format("{} tasks given again, {} stolen, {} copied, {} answered again", r.value("given_again", 0),
+                          r.value("stolen", 0), r.value("copied", 0), r.value("repeated", 0)));
+  text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
+  text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", "tier", "labels", "tasks", "images",
+                      "accuracy", "coarse", "latency p50 / p95 / p99");
+  for (const json& t : r["tiers"]) {
+    const json latency = t.value("latency", json::object());
+    text += fmt::format(
+        "  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", t.value("tier", "?"), t.value("labels", "?"),
+        t.value("tasks", 0), t.value("images", 0), percent(t.value("accuracy", 0.0)),
+        percent(t.value("coarse_accuracy", 0.0)),
+        fmt::format("{} / {} / {}", format_seconds(latency.value("p50_s", 0.0)),
+                    format_seconds(latency.value("p95_s", 0.0)), format_seconds(latency.value("p99_s", 0.0))));
+  }
+  return text;
+}
+
 std::string infer_table(const json& r) {
   std::string text =
       fmt::format("Inference: {}, {} images of {}, {} at once\n", r.value("strategy", "?"), r.value("images", 0),
@@ -193,7 +219,7 @@ std::string infer_table(const json& r) {
               fmt::format("{:.4g} ({})", r.value("images_per_s", 0.0), format_seconds(r.value("seconds", 0.0))));
   if (r.contains("node")) text += row("on", r.value("node", "?"));
   if (r.contains("stages")) text += pipeline_rows(r);
-  return text + member_rows(r) + event_rows(r);
+  return text + member_rows(r) + tier_rows(r) + event_rows(r);
 }
 
 std::string eval_table(const json& r) {

@@ -54,6 +54,10 @@ void Reports::answers(Json answers) {
   context_.report({"answers", dump(Json{{"answers", std::move(answers)}}), {}});
 }
 
+void Reports::tier_answers(std::string json) {
+  context_.report({"tier_answers", std::move(json), {}});
+}
+
 void Reports::result(std::string json) {
   context_.report({"result", std::move(json), {}});
 }

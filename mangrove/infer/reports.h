@@ -15,7 +15,7 @@ class Reports {
  public:
   explicit Reports(net::RoleContext& context) : context_(context) {}
 
-  /// phase: "single" or "pipeline". seconds: since the phase began.
+  /// phase: "single", "pipeline" ... seconds: since the phase began.
   void progress(const char* phase, std::int64_t done, std::int64_t total, Seconds seconds);
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
   /// No spare node is there for the stages of a lost one: this is how the others go on.
@@ -27,6 +27,8 @@ class Reports {
   void redone(const char* phase, net::Rank rank);
   /// Of frames that a client pushes, in their order: docs/json.md lists the keys.
   void answers(nlohmann::ordered_json answers);
+  /// A line of the stream of answers (see tier_answers.h).
+  void tier_answers(std::string json);
   /// json: see result.h.
   void result(std::string json);
 

@@ -9,6 +9,7 @@
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline.h"
 #include "mangrove/infer/single.h"
+#include "mangrove/infer/tiers.h"
 
 namespace mangrove::infer {
 namespace {
@@ -33,6 +34,10 @@ constexpr std::array kStrategies = {
              .summary = "several networks, each for all classes, on different nodes: the mean of their probabilities",
              .on_loss = "as for ensemble",
              .run = &run_ensemble},
+    Strategy{.name = "tiers",
+             .summary = "a network on each of end devices, edge servers and cloud: a first answer, then a finer one",
+             .on_loss = "as the fault policy says",
+             .run = &run_tiers},
 };
 
 }  // namespace

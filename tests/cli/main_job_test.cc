@@ -72,6 +72,25 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
   EXPECT_EQ(json::parse(again.out)["infer"]["agreement"], 1.0);
 }
 
+TEST_F(MainJob, AnswersOnEveryTier) {
+  const Finished run = run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers.yaml", "--data", "glyphs",
+                                    "--limit", "1000", "--json", "--run-dir", run_dir},
+                                   kLong, {"HOME=" + folder.path().string()});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const json result = json::parse(run.out);
+  expect_keys(result, {"scheduler", "policy", "accuracy", "coarse_accuracy", "predicted_seconds", "image_s", "events"});
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_EQ(result["duplicated"], 0);
+  EXPECT_EQ(result["devices"].size(), 7u);
+  ASSERT_EQ(result["tiers"].size(), 3u);
+  EXPECT_EQ(result["tiers"][0]["images"], 1000);
+  EXPECT_EQ(result["tiers"][1]["images"].get<int>() + result["tiers"][2]["images"].get<int>(), 1000);
+  std::istringstream metrics(*read_file(fs::path(run_dir) / "metrics.jsonl"));
+  std::size_t answers = 0;
+  for (std::string line; std::getline(metrics, line);) answers += json::parse(line)["kind"] == "tier_answers" ? 1 : 0;
+  EXPECT_EQ(answers, 2u * 20);
+}
+
 TEST_F(MainJob, TrainsAPipelineOverNodes) {
   for (const char* strategy : {"one_f_one_b", "pipedream"}) {
     const Finished run =

@@ -1,0 +1,59 @@
+#include "mangrove/cli/tier_job.h"
+
+#include <set>
+#include <vector>
+
+#include "mangrove/cli/model_source.h"
+#include "mangrove/cli/rewriting.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/tier_file.h"
+#include "mangrove/infer/tiers.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove::cli {
+namespace {
+
+Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& settings, const data::Dataset& dataset) {
+  if (is_model_file(tier.model)) return load_model(tier.model, settings.input_shape);
+  zoo::ModelOptions options{.sample_shape = dataset.sample_shape(), .classes = dataset.classes()};
+  if (tier.is_coarse()) {
+    if (dataset.coarse() == nullptr)
+      return make_error(Code::invalid_argument, "labels are coarse, and the data has no coarse classes");
+    options.classes = static_cast<std::int64_t>(dataset.coarse()->names.size());
+  }
+  return zoo::build_model(tier.model, options);
+}
+
+}  // namespace
+
+Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string& data, const fs::path& data_folder,
+                               infer::InferJob& job) {
+  MG_TRY(const std::vector<infer::TierSpec> tiers, infer::load_tiers(settings.tiers));
+  MG_TRY(const auto dataset, data::open_dataset(data, data::Split::test, data_folder));
+  MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
+  job.set_strategy("tiers");
+  for (const infer::TierSpec& tier : tiers) {
+    const std::string name(infer::kTierNames[static_cast<std::size_t>(tier.tier)]);
+    const std::string who = settings.tiers + ": tier '" + name + "'";
+    MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));
+    MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context(who));
+    job.add_members(encode_onnx(rewritten));
+    infer::TierPart& part = *job.add_tiers();
+    part.set_name(name);
+    part.set_devices(static_cast<std::int32_t>(tier.count));
+    part.set_coarse(tier.is_coarse());
+    part.set_trusted(tier.trusted);
+    part.set_accuracy(tier.accuracy);
+    part.set_delay_s(tier.delay);
+    part.set_rate(tier.rate);
+  }
+  job.set_scheduler(settings.scheduler);
+  job.set_policy(settings.policy);
+  job.set_accuracy_floor(settings.accuracy_floor);
+  job.set_finish_by_s(settings.finish_by);
+  MG_RETURN_IF_ERROR(infer::check_tiers(job));
+  return infer::device_count(tiers);
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,28 @@
+#include "mangrove/infer/schedulers/scheduler.h"
+
+namespace mangrove::infer {
+namespace {
+
+bool belongs(const TierState&, const TierTask& task, Tier tier) {
+  return tier == (task.answer == Answer::first ? Tier::end : Tier::cloud);
+}
+
+std::optional<Assignment> next(const TierState& state) {
+  return next_of(state, &belongs);
+}
+
+/// (2) max(T_end, c_cloud + ceil(B / n_cloud) t_cloud), for B batches; both tiers work at the same time.
+Seconds predict(const TierCosts& costs) {
+  return std::max(completion(costs.of(Tier::end), costs.batches), completion(costs.of(Tier::cloud), costs.batches));
+}
+
+}  // namespace
+
+const Scheduler kEndCloudScheduler = {.name = "end-cloud",
+                                      .summary = "the cloud gives all second answers",
+                                      .gives_second = true,
+                                      .belongs = &belongs,
+                                      .next = &next,
+                                      .predict = &predict};
+
+}  // namespace mangrove::infer

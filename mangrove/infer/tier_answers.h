@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/result.h"
+#include "mangrove/infer/tier_dispatch.h"
+
+namespace mangrove::infer {
+
+/// The answers of a tiers job, image by image: at first that of an end device, later the one that replaces it.
+/// threads: one at a time.
+class TierAnswers {
+ public:
+  /// data: what the nodes said that it is. Both must outlive this. gives_second: images get second answers.
+  TierAnswers(const InferJob& job, const Hello& data, bool gives_second);
+
+  std::size_t batches() const;
+  std::int64_t first_of(std::size_t batch) const { return static_cast<std::int64_t>(batch) * job_.micro_batch(); }
+  std::int64_t count_of(std::size_t batch) const;
+
+  /// Whether this is an answer to that batch from a network of that tier.
+  bool fits(const TierAnswer& said, std::size_t part) const;
+  /// Writes the first answer to a task. part: of the job's tiers. latency: since the task was first given out.
+  /// Returns the line of the stream of answers.
+  Json add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
+
+  /// Accuracies, exactness and, by tier, what it answered. skipped: images whose second answer was not asked for.
+  Json summary(std::int64_t skipped) const;
+
+ private:
+  struct Answered {
+    std::int32_t label = -1;
+    std::uint8_t part = 0;
+    std::int32_t deliveries = 0;
+  };
+  struct OfTier {
+    std::int64_t tasks = 0, images = 0, right = 0, coarsely_right = 0;
+    std::vector<Seconds> latencies;  // of tasks
+  };
+  bool has_hierarchy() const { return data_.coarse_of_class_size() > 0; }
+  std::int32_t coarse(std::int32_t fine) const { return data_.coarse_of_class(fine); }
+  bool is_right(const Answered& answer, std::int32_t truth) const;
+  bool is_coarsely_right(const Answered& answer, std::int32_t truth) const;
+
+  const InferJob& job_;
+  const Hello& data_;
+  const bool gives_second_;
+  std::vector<std::int32_t> truths_;                     // fine; -1: not known
+  std::array<std::vector<Answered>, kAnswers> answers_;  // by answer and image
+  std::vector<OfTier> tiers_;                            // as in the job
+};
+
+}  // namespace mangrove::infer

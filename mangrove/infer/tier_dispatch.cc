@@ -1,0 +1,307 @@
+#include "mangrove/infer/tier_dispatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "mangrove/base/check.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr double kNewest = 0.3;          // weight of the newest measurement in the mean of a device's times
+constexpr double kSlower = 0.05;         // in that of delays, if it is longer
+constexpr std::size_t kMostAtOnce = 64;  // tasks that a device has
+constexpr double kWorthIt = 0.05;        // of a task's time, that a thief must be faster
+
+bool is_time(Seconds seconds) {
+  return std::isfinite(seconds) && seconds >= 0;
+}
+
+}  // namespace
+
+TierDispatch::TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options)
+    : batches_(batches), options_(options) {
+  MG_CHECK(!devices.empty() && options.scheduler != nullptr && options.policy != nullptr);
+  for (Device& device : devices) workers_.push_back({.device = device, .given = {}, .last_answer = {}});
+  for (const Answer answer : {Answer::first, Answer::second}) {
+    if (answer == Answer::second && !options.scheduler->gives_second) continue;
+    for (std::size_t batch = 0; batch < batches; ++batch) {
+      tasks_[{answer, batch}] = {};
+      waiting_[static_cast<std::size_t>(answer)].push_back({answer, batch});
+    }
+  }
+}
+
+std::vector<TierDispatch::Order> TierDispatch::next(Instant now) {
+  std::vector<Order> orders = std::exchange(drops_, {});
+  release_overdue(now);
+  skip_late(now);
+  while (const auto assignment = options_.scheduler->next(state(now)))
+    give(workers_[assignment->device], assignment->task, now, orders);
+  while (options_.policy->copies_blind && copy_blind(now, orders)) {
+  }
+  while (options_.policy->hedges && hedge(now, orders)) {
+  }
+  return orders;
+}
+
+bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now) {
+  Worker* worker = find(rank);
+  const auto found = tasks_.find(task);
+  if (worker == nullptr || found == tasks_.end() || !found->second.was_given) return false;
+  Task& entry = found->second;
+  const auto given = std::ranges::find(worker->given, task, &Given::task);
+  if (given != worker->given.end()) {
+    measure(worker->device, service, on_way);
+    worker->given.erase(given);
+    worker->last_answer = now;
+    --entry.holders;
+  }
+  if (entry.phase == Phase::answered) {
+    ++counts_.repeated;
+    return false;
+  }
+  if (entry.phase == Phase::waiting) remove_waiting(task);
+  if (entry.phase == Phase::lost) {
+    --counts_.lost;  // it was only late
+  } else {
+    ++closed_;
+  }
+  entry.phase = Phase::answered;
+  count(task, worker->device.tier);
+  ++counts_.answered;
+  ++worker->answers;
+  worker->busy += service;
+  if (options_.policy->hedges) drop_copies(task);
+  return true;
+}
+
+/// A task that comes in while the device computes is noticed late: a longer delay than before says little.
+void TierDispatch::measure(Device& device, Seconds service, Seconds on_way) {
+  if (!is_time(service) || !is_time(on_way)) return;
+  device.service += kNewest * (service - device.service);
+  device.delay += on_way < device.delay ? on_way - device.delay : kSlower * (on_way - device.delay);
+}
+
+/// Other devices need not begin with a task that is answered.
+void TierDispatch::drop_copies(const TierTask& task) {
+  for (Worker& worker : workers_) {
+    const auto given = std::ranges::find(worker.given, task, &Given::task);
+    if (given == worker.given.end() || given == worker.given.begin()) continue;  // it may be at it
+    worker.given.erase(given);
+    --tasks_.at(task).holders;
+    drops_.push_back({Order::Kind::drop, worker.device.rank, task});
+  }
+}
+
+bool TierDispatch::is_skipped(const TierTask& task) const {
+  const auto found = tasks_.find(task);
+  return found != tasks_.end() && found->second.phase == Phase::skipped;
+}
+
+void TierDispatch::lose(net::Rank rank) {
+  Worker* worker = find(rank);
+  if (worker == nullptr || worker->dead) return;
+  worker->dead = true;
+  if (options_.policy->copies_blind) return;  // which looks at nobody
+  while (!worker->given.empty()) take_back(*worker, worker->given.size() - 1);
+}
+
+TierDispatch::Worker* TierDispatch::find(net::Rank rank) {
+  const auto found = std::ranges::find(workers_, rank, [](const Worker& worker) { return worker.device.rank; });
+  return found == workers_.end() ? nullptr : &*found;
+}
+
+void TierDispatch::give(Worker& worker, const TierTask& task, Instant now, std::vector<Order>& orders) {
+  Task& entry = tasks_.at(task);
+  if (entry.phase == Phase::waiting) remove_waiting(task);
+  entry.phase = Phase::given;
+  entry.was_given = true;
+  ++entry.holders;
+  count(task, worker.device.tier);
+  worker.given.push_back({task, now});
+  orders.push_back({Order::Kind::run, worker.device.rank, task});
+}
+
+/// The device shall not do it, or never will.
+void TierDispatch::take_back(Worker& worker, std::size_t position) {
+  const TierTask task = worker.given[position].task;
+  worker.given.erase(worker.given.begin() + static_cast<std::ptrdiff_t>(position));
+  --tasks_.at(task).holders;
+  release(task);
+}
+
+/// Waits again, unless somebody has it or it is answered.
+void TierDispatch::release(const TierTask& task) {
+  Task& entry = tasks_.at(task);
+  if (entry.phase != Phase::given || entry.holders > 0) return;
+  count(task, std::nullopt);
+  if (options_.policy->gives_up) {
+    entry.phase = Phase::lost;
+    ++counts_.lost;
+    ++closed_;
+    return;
+  }
+  entry.phase = Phase::waiting;
+  waiting_[static_cast<std::size_t>(task.answer)].push_front(task);
+  ++counts_.given_again;
+}
+
+/// Counts a second answer for that tier, and for no other; nullopt: for none.
+void TierDispatch::count(const TierTask& task, std::optional<Tier> tier) {
+  if (task.answer != Answer::second) return;
+  std::optional<Tier>& counted = tasks_.at(task).counted;
+  if (counted) --second_given_[static_cast<std::size_t>(*counted)];
+  counted = tier;
+  if (counted) ++second_given_[static_cast<std::size_t>(*counted)];
+}
+
+void TierDispatch::remove_waiting(const TierTask& task) {
+  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(task.answer)];
+  waiting.erase(std::ranges::find(waiting, task));
+}
+
+/// A device that is silent is taken to be slower from then on.
+void TierDispatch::release_overdue(Instant now) {
+  for (Worker& worker : workers_) {
+    for (std::size_t i = worker.given.size(); i-- > 0;) {
+      const Seconds expected = worker.device.delay + worker.device.service * static_cast<double>(i + 1);
+      if (now - worker.given[i].at <= expected + options_.timeout) continue;
+      take_back(worker, i);
+      worker.device.service *= 2;
+    }
+  }
+}
+
+/// Second answers that nobody can give by the deadline are not asked for.
+void TierDispatch::skip_late(Instant now) {
+  if (!options_.goal.deadline) return;
+  const TierState current = state(now);
+  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(Answer::second)];
+  const auto is_in_time = [&](const DeviceLoad& device) {
+    return device.usable && device.tier != Tier::end && device.finish(now) <= *options_.goal.deadline;
+  };
+  if (std::ranges::any_of(current.devices, is_in_time)) return;
+  for (const TierTask& task : waiting) tasks_.at(task).phase = Phase::skipped;
+  counts_.skipped += waiting.size();
+  closed_ += waiting.size();
+  waiting.clear();
+}
+
+std::vector<Instant> TierDispatch::finishes(const Worker& worker, Instant now) const {
+  std::vector<Instant> all;
+  Instant done = worker.last_answer;
+  for (const Given& given : worker.given) {
+    done = std::max(done, given.at + worker.device.delay) + worker.device.service;
+    if (done < now && all.empty()) done = now + (now - done);  // the longer it takes, the longer it will take
+    all.push_back(done);
+  }
+  return all;
+}
+
+/// So many that the device has work while others are on their way, and one more.
+std::size_t TierDispatch::window(const Worker& worker) const {
+  const Device& device = worker.device;
+  const double on_way = device.service > 0 ? std::ceil(device.delay / device.service) : 0;
+  return 2 + static_cast<std::size_t>(std::min(on_way, static_cast<double>(kMostAtOnce - 2)));
+}
+
+TierState TierDispatch::state(Instant now) {
+  loads_.clear();
+  for (const Worker& worker : workers_) {
+    const std::vector<Instant> done = finishes(worker, now);
+    loads_.push_back({.rank = worker.device.rank,
+                      .tier = worker.device.tier,
+                      .usable = !worker.dead || options_.policy->copies_blind,
+                      .service = worker.device.service,
+                      .delay = worker.device.delay,
+                      .window = window(worker),
+                      .outstanding = worker.given.size(),
+                      .free = done.empty() ? now : done.back()});
+  }
+  return {.now = now,
+          .batches = batches_,
+          .devices = loads_,
+          .waiting = {&waiting_[0], &waiting_[1]},
+          .accuracy = options_.accuracy,
+          .given = second_given_,
+          .goal = options_.goal};
+}
+
+bool TierDispatch::may_run(const TierState& state, const TierTask& task, const Worker& worker) const {
+  return infer::may_run(state, options_.scheduler->belongs, task, worker.device.tier);
+}
+
+/// One more copy of a task that the fewest devices have, where all have been given out.
+bool TierDispatch::copy_blind(Instant now, std::vector<Order>& orders) {
+  if (!waiting_[0].empty() || !waiting_[1].empty()) return false;
+  const TierState current = state(now);
+  for (Worker& worker : workers_) {
+    if (worker.given.size() >= window(worker)) continue;
+    const std::pair<const TierTask, Task>* fewest = nullptr;
+    for (const auto& entry : tasks_) {
+      const bool is_candidate = entry.second.phase == Phase::given && may_run(current, entry.first, worker) &&
+                                std::ranges::count(worker.given, entry.first, &Given::task) == 0;
+      if (is_candidate && (fewest == nullptr || entry.second.holders < fewest->second.holders)) fewest = &entry;
+    }
+    if (fewest == nullptr) continue;
+    ++counts_.copied;
+    give(worker, fewest->first, now, orders);
+    return true;
+  }
+  return false;
+}
+
+/// Finds the task that would be done last of those that an idle device would do sooner.
+bool TierDispatch::hedge(Instant now, std::vector<Order>& orders) {
+  const TierState current = state(now);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& thief = workers_[i];
+    if (thief.dead || !thief.given.empty()) continue;
+    const Seconds gain_wanted = kWorthIt * thief.device.service;
+    Instant latest = current.devices[i].finish(now) + gain_wanted;
+    Worker* victim = nullptr;
+    std::size_t position = 0;
+    bool has_begun = false;
+    for (Worker& other : workers_) {
+      const std::vector<Instant> done = finishes(other, now);
+      for (std::size_t at = 0; at < done.size(); ++at) {
+        const TierTask& task = other.given[at].task;
+        const Task& entry = tasks_.at(task);
+        if (entry.phase != Phase::given || entry.holders > 1 || done[at] <= latest || !may_run(current, task, thief))
+          continue;
+        latest = done[at];
+        victim = &other;
+        position = at;
+        has_begun = at == 0;
+      }
+    }
+    if (victim == nullptr) continue;
+    const TierTask task = victim->given[position].task;
+    if (has_begun) {
+      ++counts_.copied;
+    } else {
+      ++counts_.stolen;
+      victim->given.erase(victim->given.begin() + static_cast<std::ptrdiff_t>(position));
+      --tasks_.at(task).holders;
+      orders.push_back({Order::Kind::drop, victim->device.rank, task});
+    }
+    give(thief, task, now, orders);
+    return true;
+  }
+  return false;
+}
+
+std::vector<TierDispatch::DeviceRecord> TierDispatch::records() const {
+  std::vector<DeviceRecord> all;
+  for (const Worker& worker : workers_)
+    all.push_back({.device = worker.device,
+                   .window = window(worker),
+                   .answers = worker.answers,
+                   .busy = worker.busy,
+                   .dead = worker.dead});
+  return all;
+}
+
+}  // namespace mangrove::infer

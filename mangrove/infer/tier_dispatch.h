@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "mangrove/infer/fault_policy.h"
+#include "mangrove/infer/schedulers/scheduler.h"
+
+namespace mangrove::infer {
+
+/// Gives the tasks of a tiers job to devices as a scheduler and a fault policy say, and knows which are answered: each
+/// exactly once, however often it was given out.
+/// No input or output: time is told, messages are the caller's; threads: one at a time.
+class TierDispatch {
+ public:
+  struct Device {
+    net::Rank rank = 0;
+    Tier tier = Tier::end;
+    Seconds service = 0;  // of one task, as measured before
+    Seconds delay = 0;    // of a task and its answer on their way
+  };
+  struct Options {
+    const Scheduler* scheduler = nullptr;
+    const FaultPolicy* policy = nullptr;
+    Seconds timeout = 30;  // that an answer may take beyond what is expected; then its task counts as lost
+    std::array<double, kTiers> accuracy = {};
+    TierGoal goal = {};
+  };
+  /// devices: at least one.
+  TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options);
+
+  struct Order {
+    enum class Kind { run, drop };  // drop: unless it has begun
+    Kind kind;
+    net::Rank rank;
+    TierTask task;
+  };
+  /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
+  std::vector<Order> next(Instant now);
+
+  /// An answer has come. service: what the device took for it; on_way: how long the task and its answer were on their
+  /// way. True: the task had none. What nobody was asked for is not an answer.
+  bool answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now);
+  /// The failure detector says that the device is dead.
+  void lose(net::Rank rank);
+
+  /// Every task has its answer, or never gets one.
+  bool done() const { return closed_ == tasks_.size(); }
+  bool is_skipped(const TierTask& task) const;
+
+  struct Counts {
+    std::size_t answered = 0;
+    std::size_t repeated = 0;  // further answers to answered tasks
+    std::size_t lost = 0;      // tasks given up
+    std::size_t skipped = 0;   // second answers that could not be there by the deadline
+    std::size_t given_again = 0;
+    std::size_t stolen = 0;
+    std::size_t copied = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+  struct DeviceRecord {
+    Device device;  // as measured by now
+    std::size_t window = 0;
+    std::size_t answers = 0;  // that were the first
+    Seconds busy = 0;         // for these
+    bool dead = false;
+  };
+  std::vector<DeviceRecord> records() const;
+
+ private:
+  struct Given {
+    TierTask task;
+    Instant at;
+  };
+  struct Worker {
+    Device device;
+    std::deque<Given> given;
+    Instant last_answer;
+    std::size_t answers = 0;
+    Seconds busy = 0;
+    bool dead = false;
+  };
+  enum class Phase { waiting, given, answered, lost, skipped };
+  struct Task {
+    Phase phase = Phase::waiting;
+    std::size_t holders = 0;
+    bool was_given = false;
+    std::optional<Tier> counted = {};  // in second_given_
+  };
+  /// When a device will have done each of the tasks that it has.
+  std::vector<Instant> finishes(const Worker& worker, Instant now) const;
+  std::size_t window(const Worker& worker) const;
+  TierState state(Instant now);
+  bool may_run(const TierState& state, const TierTask& task, const Worker& worker) const;
+  Worker* find(net::Rank rank);
+  static void measure(Device& device, Seconds service, Seconds on_way);
+  void give(Worker& worker, const TierTask& task, Instant now, std::vector<Order>& orders);
+  void take_back(Worker& worker, std::size_t position);
+  void release(const TierTask& task);
+  void count(const TierTask& task, std::optional<Tier> tier);
+  void remove_waiting(const TierTask& task);
+  void drop_copies(const TierTask& task);
+  void release_overdue(Instant now);
+  void skip_late(Instant now);
+  bool copy_blind(Instant now, std::vector<Order>& orders);
+  bool hedge(Instant now, std::vector<Order>& orders);
+
+  const std::size_t batches_;
+  const Options options_;
+  std::vector<Worker> workers_;
+  std::map<TierTask, Task> tasks_;
+  std::array<std::deque<TierTask>, kAnswers> waiting_;
+  std::array<std::size_t, kTiers> second_given_{};
+  std::vector<DeviceLoad> loads_;
+  std::vector<Order> drops_;  // to be told with the next orders
+  std::size_t closed_ = 0;
+  Counts counts_;
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,134 @@
+#include "mangrove/infer/tier_measurements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace mangrove::infer {
+namespace {
+
+constexpr int kRounds = 10;             // timeouts that a device may take to read its network and do the tasks
+constexpr std::uint64_t kRequests = 3;  // tasks, one after the other
+
+bool is_of(const std::string& node, const std::string& tier) {
+  if (!node.starts_with(tier)) return false;
+  const std::string rest = node.substr(tier.size());
+  return rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                          std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+/// Of one device: what it is at, and what its tasks took but for the first, with which it reads its network.
+struct Times {
+  std::uint64_t request = 1;
+  Instant sent;
+  Seconds service = 0;                                        // mean
+  Seconds on_way = std::numeric_limits<Seconds>::infinity();  // least
+
+  bool complete() const { return request > kRequests; }
+  void add(Seconds seconds, Seconds way) {
+    if (request++ == 1) return;
+    service += seconds / static_cast<double>(kRequests - 1);
+    on_way = std::min(on_way, way);
+  }
+};
+
+}  // namespace
+
+Tier tier_of(const TierPart& part) {
+  const auto found = std::ranges::find(kTierNames, part.name());
+  return static_cast<Tier>(found - kTierNames.begin());
+}
+
+std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names) {
+  std::map<net::Rank, std::size_t> tiers;
+  std::vector<int> left;
+  for (const TierPart& part : job.tiers()) left.push_back(part.devices());
+  for (const bool by_name : {true, false}) {
+    for (const auto& [rank, name] : names) {
+      if (tiers.contains(rank)) continue;
+      for (std::size_t part = 0; part < left.size(); ++part) {
+        if (left[part] == 0 || (by_name && !is_of(name, job.tiers(static_cast<int>(part)).name()))) continue;
+        tiers[rank] = part;
+        --left[part];
+        break;
+      }
+    }
+  }
+  return tiers;
+}
+
+Command task_command(const InferJob& job, const Hello& data, const TierTask& task, std::size_t part,
+                     std::uint64_t request) {
+  Command command;
+  command.set_kind(Command::TASK);
+  command.set_request(request);
+  command.set_micro_batch(task.batch);
+  command.set_answer(static_cast<std::uint32_t>(task.answer));
+  command.set_member(static_cast<std::uint32_t>(part));
+  const std::int64_t begin = static_cast<std::int64_t>(task.batch) * job.micro_batch();
+  command.set_begin(begin);
+  command.set_count(std::min(job.micro_batch(), data.samples() - begin));
+  return command;
+}
+
+Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
+                                                        const std::map<net::Rank, std::size_t>& tiers,
+                                                        Seconds timeout) {
+  std::map<net::Rank, Times> all;
+  std::set<net::Rank> missing;
+  for (const auto& [rank, part] : tiers) missing.insert(rank);
+  const auto ask = [&](net::Rank rank) {
+    all[rank].sent = context.clock.now();
+    nodes.send(rank, task_command(job, nodes.hello(rank), {}, tiers.at(rank), all[rank].request));
+  };
+  for (int round = 0; round < kRounds && !missing.empty(); ++round) {
+    for (const net::Rank rank : missing) ask(rank);
+    const Deadline deadline = context.clock.after(timeout);
+    while (!missing.empty() && context.clock.now() < deadline) {
+      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
+      std::erase_if(missing, [&](net::Rank rank) { return !nodes.is_usable(rank); });
+      if (!said || !said->message.has_tier_answer() || !missing.contains(said->rank)) continue;
+      const TierAnswer& answer = said->message.tier_answer();
+      Times& times = all[said->rank];
+      const Seconds took = answer.seconds() + answer.waited();
+      if (answer.request() != times.request || !std::isfinite(took) || answer.seconds() < 0) continue;
+      times.add(answer.seconds(), std::max(0.0, context.clock.now() - times.sent - took));
+      if (!times.complete()) ask(said->rank);
+      if (times.complete()) missing.erase(said->rank);
+    }
+  }
+  std::vector<TierDispatch::Device> devices;
+  for (const auto& [rank, times] : all) {
+    if (!times.complete() || !nodes.is_usable(rank)) continue;
+    const Tier tier = tier_of(job.tiers(static_cast<int>(tiers.at(rank))));
+    devices.push_back({rank, tier, times.service, times.on_way});
+  }
+  if (devices.empty())
+    return make_error(Code::unavailable,
+                      "tiers: no device has done a task; answer_timeout_s is " + format_seconds(timeout));
+  return devices;
+}
+
+TierCosts costs_of(const InferJob& job, std::size_t batches, const std::vector<TierDispatch::Device>& devices) {
+  TierCosts costs{.batches = batches, .tiers = {}};
+  if (job.accuracy_floor() > 0) costs.accuracy_floor = job.accuracy_floor();
+  if (job.finish_by_s() > 0) costs.deadline = job.finish_by_s();
+  for (const TierPart& part : job.tiers()) {
+    TierCosts::Of& of = costs.tiers[static_cast<std::size_t>(tier_of(part))];
+    of.accuracy = part.accuracy();
+    double tasks_per_second = 0;
+    for (const TierDispatch::Device& device : devices) {
+      if (device.tier != tier_of(part)) continue;
+      ++of.devices;
+      of.delay += device.delay;
+      tasks_per_second += 1 / std::max(device.service, 1e-9);
+    }
+    if (of.devices == 0) continue;
+    of.delay /= static_cast<double>(of.devices);
+    of.service = static_cast<double>(of.devices) / tasks_per_second;
+  }
+  return costs;
+}
+
+}  // namespace mangrove::infer

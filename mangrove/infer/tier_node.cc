@@ -1,0 +1,249 @@
+#include "mangrove/infer/tier_node.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "mangrove/base/log.h"
+#include "mangrove/data/loader.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
+#include "mangrove/infer/tags.h"
+#include "mangrove/learn/preparation.h"
+#include "mangrove/learn/replica.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
+
+/// The probability of the largest of these logits.
+float confidence(std::span<const float> logits) {
+  const float most = std::ranges::max(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - most));
+  return static_cast<float>(1 / sum);
+}
+
+class TierNode {
+ public:
+  TierNode(const InferJob& job, net::RoleContext& context)
+      : job_(without_networks(job)), context_(context), fetch_(context, answer_timeout(job)) {}
+  Status run();
+
+ private:
+  struct Task {
+    Command command;
+    Instant ready;  // when its samples are here
+    bool dropped = false;
+  };
+
+  Status prepare();
+  Status take_tier(std::uint32_t tier);
+  void say_hello();
+  Status listen();
+  void take_command(const net::Message& message);
+  Status add_task(Command command);
+  void drop_task(const Command& command);
+  Instant arrival(std::int64_t samples);
+  Status work();
+  TierAnswer answer(const Command& command, const data::Batch& batch) const;
+  void send(const FromNode& message) { context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString()); }
+
+  const InferJob job_;
+  net::RoleContext& context_;
+  NetworkFetch fetch_;
+  std::deque<net::Message> waiting_;  // commands that came while a network did
+  Status failure_;                    // why this node cannot take part
+  bool ended_ = false;
+  std::shared_ptr<const data::Dataset> dataset_;
+  std::int64_t samples_ = 0;
+  std::optional<std::uint32_t> tier_;  // of the network that it holds
+  std::unique_ptr<learn::Replica> replica_;
+  std::optional<data::Loader> loader_;  // requests are in the order of the tasks
+  std::deque<Task> tasks_;
+  Instant link_free_;  // when the last samples will have come in
+};
+
+Status TierNode::prepare() {
+  MG_TRY(dataset_, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
+  samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
+  return {};
+}
+
+/// Tasks of another tier that still wait are done with the network of the new one: the leader gives a device tasks of
+/// one tier only.
+Status TierNode::take_tier(std::uint32_t tier) {
+  if (tier_ == tier) return {};
+  replica_.reset();
+  const auto take_later = [&](net::Message message) {
+    Command command;
+    ended_ = ended_ || (command.ParseFromString(message.payload) && command.kind() == Command::END);
+    waiting_.push_back(std::move(message));
+    return !ended_;
+  };
+  MG_TRY(const std::string network, fetch_.get(job_.member_sha256(static_cast<int>(tier)), take_later));
+  MG_TRY(const Graph graph, parse_onnx(network).context("model"));
+  data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
+  MG_TRY(loading.augmentation, learn::preparation_of(graph, context_.data_folder));
+  MG_TRY(replica_, learn::Replica::create(graph, {.batch = job_.micro_batch(),
+                                                  .mode = Mode::inference,
+                                                  .backend = job_.backend(),
+                                                  .threads = context_.threads,
+                                                  .fuse = !job_.unfused()}));
+  replica_->execution().forward();  // touches all memory before times count
+  loader_.emplace(dataset_, loading);
+  tasks_.clear();
+  tier_ = tier;
+  return {};
+}
+
+Status TierNode::run() {
+  failure_ = prepare();
+  say_hello();
+  while (!ended_) {
+    MG_RETURN_IF_ERROR(listen());
+    if (ended_ || !failure_.ok()) continue;
+    failure_ = work();
+    if (!failure_.ok()) say_hello();
+  }
+  return failure_.ok() || failure_.code() == Code::cancelled ? Status() : failure_;
+}
+
+void TierNode::say_hello() {
+  FromNode message;
+  Hello& hello = *message.mutable_hello();
+  if (failure_.ok()) {
+    hello.set_samples(samples_);
+    for (const std::string& name : dataset_->class_names()) hello.add_classes(name);
+    for (const std::int64_t size : dataset_->sample_shape()) hello.add_sample_shape(size);
+    if (const data::CoarseLabels* coarse = dataset_->coarse()) {
+      for (const std::string& name : coarse->names) hello.add_coarse_classes(name);
+      hello.mutable_coarse_of_class()->Add(coarse->of_class.begin(), coarse->of_class.end());
+    }
+  } else {
+    hello.set_code(static_cast<int>(failure_.code()));
+    hello.set_message(failure_.error().message);
+  }
+  send(message);
+}
+
+/// Takes everything that has come; waits for it until the samples of the next task are here.
+Status TierNode::listen() {
+  const Instant now = context_.clock.now();
+  Deadline deadline = !waiting_.empty()                  ? now
+                      : tasks_.empty() || !failure_.ok() ? now + kWait
+                                                         : std::max(now, tasks_.front().ready);
+  while (!ended_) {
+    while (!ended_ && !waiting_.empty()) {
+      const net::Message message = std::move(waiting_.front());
+      waiting_.pop_front();
+      take_command(message);
+    }
+    if (!context_.endpoint.members().alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
+    const Result<net::Message> message = context_.endpoint.recv({0}, kCommandTag, deadline);
+    if (message.ok()) {
+      take_command(*message);
+      deadline = context_.clock.now();
+    } else if (message.code() == Code::cancelled) {
+      return message.error();
+    } else if (message.code() == Code::deadline_exceeded) {
+      break;
+    }
+  }
+  return {};
+}
+
+void TierNode::take_command(const net::Message& message) {
+  Command command;
+  if (!command.ParseFromString(message.payload)) {
+    log_warn("command cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
+    return;
+  }
+  if (command.kind() == Command::END) {
+    ended_ = true;
+  } else if (command.kind() == Command::PING || !failure_.ok()) {
+    say_hello();
+  } else if (command.kind() == Command::TASK) {
+    failure_ = add_task(std::move(command));
+    if (!failure_.ok()) say_hello();
+  } else if (command.kind() == Command::DROP) {
+    drop_task(command);
+  }
+}
+
+Status TierNode::add_task(Command command) {
+  const bool valid = command.begin() >= 0 && command.count() >= 1 && command.count() <= job_.micro_batch() &&
+                     command.count() <= samples_ && command.begin() <= samples_ - command.count() &&
+                     command.member() < static_cast<std::uint32_t>(job_.member_sha256_size()) &&
+                     job_.member_sha256_size() == job_.tiers_size();
+  if (!valid) return {};
+  MG_RETURN_IF_ERROR(take_tier(command.member()));
+  std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
+  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
+  loader_->request(std::move(indices));
+  const Instant ready = arrival(command.count());
+  tasks_.push_back({std::move(command), ready});
+  return {};
+}
+
+/// The made up way of a task's samples, a byte a value, behind those that are on it already.
+Instant TierNode::arrival(std::int64_t samples) {
+  const TierPart& part = job_.tiers(static_cast<int>(*tier_));
+  const double bytes = static_cast<double>(samples * dataset_->sample_shape().elements());
+  link_free_ = std::max(link_free_, context_.clock.now()) + (part.rate() > 0 ? bytes / part.rate() : 0);
+  return link_free_ + part.delay_s();
+}
+
+void TierNode::drop_task(const Command& command) {
+  for (Task& task : tasks_)
+    if (task.command.micro_batch() == command.micro_batch() && task.command.answer() == command.answer() &&
+        task.command.request() == 0)
+      task.dropped = true;
+}
+
+/// The next task, if its samples are here.
+Status TierNode::work() {
+  if (tasks_.empty() || context_.clock.now() < tasks_.front().ready) return {};
+  const Task task = std::move(tasks_.front());
+  tasks_.pop_front();
+  const Instant start = context_.clock.now();
+  MG_TRY(const data::Batch batch, loader_->next());
+  if (task.dropped) return {};
+  TierAnswer said = answer(task.command, batch);
+  said.set_waited(start - task.ready);
+  said.set_seconds(context_.clock.now() - start);
+  FromNode message;
+  *message.mutable_tier_answer() = std::move(said);
+  send(message);
+  return {};
+}
+
+TierAnswer TierNode::answer(const Command& command, const data::Batch& batch) const {
+  TierAnswer said;
+  said.set_request(command.request());
+  said.set_micro_batch(command.micro_batch());
+  said.set_answer(command.answer());
+  const std::vector<std::int32_t> classes = replica_->predict(batch);
+  const auto width = static_cast<std::size_t>(replica_->classes());
+  const std::span<const float> outputs = replica_->execution().output<float>(replica_->graph().outputs().front());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
+    said.add_classes(classes[i]);
+    said.add_confidences(confidence(outputs.subspan(i * width, width)));
+    said.add_truths(batch.labels[i]);
+  }
+  return said;
+}
+
+}  // namespace
+
+Status run_tier_node(const InferJob& job, net::RoleContext& context) {
+  return TierNode(job, context).run();
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,266 @@
+#include "mangrove/infer/tiers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/leader.h"
+#include "mangrove/infer/tier_answers.h"
+#include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_measurements.h"
+#include "mangrove/infer/tier_node.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+constexpr double kPatience = 10;  // timeouts without an answer before the job fails
+
+Error bad(const std::string& problem) {
+  return make_error(Code::invalid_argument, problem);
+}
+
+const TierPart* find_part(const InferJob& job, Tier tier) {
+  const auto found = std::ranges::find(job.tiers(), kTierNames[static_cast<std::size_t>(tier)], &TierPart::name);
+  return found == job.tiers().end() ? nullptr : &*found;
+}
+
+Status check_parts(const InferJob& job) {
+  if (job.members_size() != job.tiers_size() || job.tiers().empty())
+    return bad("tiers: " + std::to_string(job.tiers_size()) + " tiers with " + std::to_string(job.members_size()) +
+               " networks");
+  for (const TierPart& part : job.tiers()) {
+    const std::string who = "tiers: " + part.name();
+    if (std::ranges::count(kTierNames, part.name()) == 0) return bad(who + ": expected end, edge or cloud");
+    if (std::ranges::count(job.tiers(), part.name(), &TierPart::name) > 1) return bad(who + " is there twice");
+    if (part.devices() < 1) return bad(who + ": devices must be 1 or more, got " + std::to_string(part.devices()));
+    if (!(part.delay_s() >= 0 && std::isfinite(part.delay_s()) && part.rate() >= 0 && std::isfinite(part.rate())))
+      return bad(who + ": delay and rate must be 0 or more");
+    if (!(part.accuracy() >= 0 && part.accuracy() <= 1)) return bad(who + ": accuracy must be from 0 to 1");
+  }
+  return find_part(job, Tier::end) != nullptr ? Status() : bad("tiers: there is no tier end");
+}
+
+/// The tiers that second answers come from must be there.
+Status check_scheduler(const InferJob& job) {
+  MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
+  if (!scheduler->gives_second) return {};
+  std::vector<DeviceLoad> devices;
+  for (const TierPart& part : job.tiers()) devices.push_back({.tier = tier_of(part), .service = 1, .free = {}});
+  const TierState state{.now = {}, .batches = 1, .devices = devices, .waiting = {}};
+  std::string wanted;
+  for (const Tier tier : {Tier::edge, Tier::cloud}) {
+    if (!scheduler->belongs(state, {Answer::second, 0}, tier)) continue;
+    if (find_part(job, tier) != nullptr) return {};
+    wanted += (wanted.empty() ? "" : " or ") + std::string(kTierNames[static_cast<std::size_t>(tier)]);
+  }
+  return bad("scheduler: " + job.scheduler() + " needs a tier " + wanted + ", and there is none");
+}
+
+Status check_goal(const InferJob& job) {
+  const double floor = job.accuracy_floor();
+  if (!(floor >= 0 && floor <= 1)) return bad("accuracy_floor: must be from 0 to 1");
+  if (!(job.finish_by_s() >= 0 && std::isfinite(job.finish_by_s()))) return bad("finish_by: must be 0 or more");
+  if (floor == 0 && job.finish_by_s() == 0) return {};
+  const char* const key = floor > 0 ? "accuracy_floor" : "finish_by";
+  if (job.scheduler() != "auto")
+    return bad(std::string(key) + ": is for the scheduler auto, not '" + job.scheduler() + "'");
+  if (floor > 0 && job.finish_by_s() > 0) return bad("accuracy_floor: give it or finish_by, not both");
+  double most = 0;
+  for (const TierPart& part : job.tiers()) {
+    if (tier_of(part) == Tier::end) continue;
+    if (part.accuracy() == 0)
+      return bad(std::string(key) + ": needs the key 'accuracy' of tier '" + part.name() + "' in the tier file");
+    most = std::max(most, part.accuracy());
+  }
+  if (floor <= most) return {};
+  return bad("accuracy_floor: no tier reaches " + std::to_string(floor) + "; the most accurate has " +
+             std::to_string(most));
+}
+
+Status check_networks(const InferJob& job, const Hello& data) {
+  for (int i = 0; i < job.tiers_size(); ++i) {
+    const std::string who = "tiers: " + job.tiers(i).name();
+    if (job.tiers(i).coarse() && data.coarse_of_class_size() != data.classes_size())
+      return bad(who + ": labels are coarse, and data set '" + job.data() + "' has no coarse classes");
+    MG_TRY(const Graph graph, parse_onnx(job.members(i)).context(who));
+    const int classes = job.tiers(i).coarse() ? data.coarse_classes_size() : data.classes_size();
+    MG_RETURN_IF_ERROR(check_data(job, graph, data, classes).context(who));
+  }
+  return {};
+}
+
+/// From the first task to the last answer.
+class TierRun {
+ public:
+  TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
+          const std::map<net::Rank, std::size_t>& tiers, const std::vector<TierDispatch::Device>& devices,
+          const TierDispatch::Options& options)
+      : job_(job),
+        context_(context),
+        nodes_(nodes),
+        reports_(reports),
+        data_(data),
+        tiers_(tiers),
+        timeout_(options.timeout),
+        answers_(job, data, options.scheduler->gives_second),
+        dispatch_(answers_.batches(), devices, options),
+        tasks_(answers_.batches() * (options.scheduler->gives_second ? 2 : 1)) {}
+
+  Status run() {
+    start_ = last_answer_ = context_.clock.now();
+    while (true) {
+      for (const auto& [rank, part] : tiers_)
+        if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
+      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) send(order);
+      if (dispatch_.done()) break;
+      MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(Instant::never()));
+      if (said && said->message.has_tier_answer()) take(said->rank, said->message.tier_answer());
+      const Seconds silent = context_.clock.now() - last_answer_;
+      if (silent > kPatience * timeout_ + slowest_)
+        return make_error(Code::unavailable, "tiers: no task was answered for " + format_seconds(silent) +
+                                                 "; answer_timeout_s is " + format_seconds(timeout_));
+    }
+    seconds_ = last_answer_ - start_;
+    return {};
+  }
+
+  Json result(Seconds predicted) const;
+
+ private:
+  void send(const TierDispatch::Order& order) {
+    const std::size_t part = tiers_.at(order.rank);
+    Command command = task_command(job_, data_, order.task, part);
+    if (order.kind == TierDispatch::Order::Kind::drop) command.set_kind(Command::DROP);
+    nodes_.send(order.rank, command);
+    if (order.kind == TierDispatch::Order::Kind::drop) return;
+    const Instant now = context_.clock.now();
+    first_sent_.try_emplace(order.task, now);
+    sent_[{order.rank, order.task}] = now;
+  }
+
+  void take(net::Rank rank, const TierAnswer& said) {
+    const auto tier = tiers_.find(rank);
+    if (tier == tiers_.end() || said.request() != 0 || !answers_.fits(said, tier->second)) return;
+    const TierTask task{static_cast<Answer>(said.answer()), said.micro_batch()};
+    const auto sent = sent_.find({rank, task});
+    const Seconds took = said.seconds() + said.waited();
+    if (sent == sent_.end() || !std::isfinite(took) || said.seconds() < 0) return;
+    const Instant now = context_.clock.now();
+    const Seconds on_way = std::max(0.0, now - sent->second - took);
+    if (!dispatch_.answer(rank, task, said.seconds(), on_way, now)) return;
+    last_answer_ = now;
+    slowest_ = std::max(slowest_, now - sent->second);
+    Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
+    line["node"] = reports_.node(rank);
+    line["at_s"] = now - start_;
+    reports_.tier_answers(dump(line));
+    report();
+  }
+
+  void report() {
+    const std::size_t done = dispatch_.counts().answered;
+    if (done < tasks_ && last_answer_ - last_report_ < kProgressInterval) return;
+    last_report_ = last_answer_;
+    const auto images = static_cast<double>(data_.samples());
+    const double share = static_cast<double>(done) / static_cast<double>(tasks_);
+    reports_.progress("tiers", std::llround(images * share), data_.samples(), last_answer_ - start_);
+  }
+
+  Json devices_json() const;
+
+  const InferJob& job_;
+  net::RoleContext& context_;
+  Nodes& nodes_;
+  Reports& reports_;
+  const Hello& data_;
+  const std::map<net::Rank, std::size_t>& tiers_;
+  const Seconds timeout_;
+  TierAnswers answers_;
+  TierDispatch dispatch_;
+  const std::size_t tasks_;
+  std::map<TierTask, Instant> first_sent_;
+  std::map<std::pair<net::Rank, TierTask>, Instant> sent_;
+  Instant start_, last_answer_, last_report_;
+  Seconds slowest_ = 0;  // answer so far
+  Seconds seconds_ = 0;
+};
+
+Json TierRun::devices_json() const {
+  Json devices = Json::array();
+  for (const TierDispatch::DeviceRecord& record : dispatch_.records())
+    devices.push_back({{"node", reports_.node(record.device.rank)},
+                       {"tier", kTierNames[static_cast<std::size_t>(record.device.tier)]},
+                       {"tasks", record.answers},
+                       {"busy_s", record.busy},
+                       {"task_s", record.device.service},
+                       {"delay_s", record.device.delay},
+                       {"window", record.window},
+                       {"lost", record.dead}});
+  return devices;
+}
+
+Json TierRun::result(Seconds predicted) const {
+  std::int64_t skipped = 0;
+  for (std::size_t batch = 0; batch < answers_.batches(); ++batch)
+    if (dispatch_.is_skipped({Answer::second, batch})) skipped += answers_.count_of(batch);
+  const TierDispatch::Counts& counts = dispatch_.counts();
+  const std::int64_t images = data_.samples();
+  Json json = {{"strategy", job_.strategy()},
+               {"scheduler", job_.scheduler()},
+               {"policy", job_.policy()},
+               {"images", images},
+               {"micro_batch", job_.micro_batch()},
+               {"seconds", seconds_},
+               {"predicted_seconds", predicted},
+               {"images_per_s", per_second(images, seconds_)},
+               {"image_s", seconds_ / static_cast<double>(images)},
+               {"repeated", counts.repeated},
+               {"given_again", counts.given_again},
+               {"stolen", counts.stolen},
+               {"copied", counts.copied}};
+  json.update(answers_.summary(skipped));
+  json["devices"] = devices_json();
+  return json;
+}
+
+Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  const Seconds timeout = answer_timeout(job);
+  MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
+  MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
+  MG_TRY(const Hello data, nodes.gather());
+  MG_RETURN_IF_ERROR(check_networks(job, data));
+  std::map<net::Rank, std::string> names;
+  for (const net::Rank rank : nodes.usable()) names[rank] = reports.node(rank);
+  const std::map<net::Rank, std::size_t> tiers = tiers_of(job, names);
+  MG_TRY(const std::vector<TierDispatch::Device> devices, measure_tiers(job, context, nodes, tiers, timeout));
+  TierDispatch::Options options{.scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}};
+  for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
+  if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
+  if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());
+  TierRun run(job, context, nodes, reports, data, tiers, devices, options);
+  MG_RETURN_IF_ERROR(run.run());
+  const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
+  reports.result(dump(run.result(scheduler->predict(costs_of(job, batches, devices)))));
+  return {};
+}
+
+}  // namespace
+
+Status check_tiers(const InferJob& job) {
+  MG_RETURN_IF_ERROR(check_parts(job));
+  MG_RETURN_IF_ERROR(check_scheduler(job));
+  MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
+  static_cast<void>(policy);
+  return check_goal(job);
+}
+
+Status run_tiers(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() != 0) return run_tier_node(job, context);
+  MG_RETURN_IF_ERROR(check_tiers(job));
+  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+}  // namespace mangrove::infer

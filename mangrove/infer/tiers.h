@@ -1,0 +1,24 @@
+#pragma once
+
+#include "mangrove/base/result.h"
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::infer {
+
+/// Whether the tiers, scheduler, policy and goal of a job fit each other. errors: invalid_argument, naming the key.
+Status check_tiers(const InferJob& job);
+
+/// Inference with a network on each tier: end devices classify every image, often coarsely, and edge servers or the
+/// cloud replace each answer by a finer one, in the same stream of answers.
+///
+/// Rank 0 leads: it gives tasks, an answer to the images of one batch each, to devices as a scheduler says
+/// (schedulers/scheduler.h), and keeps a few under way to each, as many as hide the way to it by what is measured.
+/// Which rank is on which tier: nodes named as a tier, or NAME-NUMBER, are of it; the others fill up end, edge and
+/// cloud in the order of their ranks.
+///
+/// faults  as a fault policy says (fault_policy.h). A task counts once however often it is answered, so that every
+///         image is answered exactly once by the end devices and, where the scheduler asks for it, once by the others.
+Status run_tiers(const InferJob& job, net::RoleContext& context);
+
+}  // namespace mangrove::infer
