@@ -18,13 +18,6 @@ Seconds percentile(std::span<const Seconds> ascending, double share) {
   return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
-Json latency_json(std::vector<Seconds> latencies) {
-  std::ranges::sort(latencies);
-  return {{"p50_s", percentile(latencies, 0.5)},
-          {"p95_s", percentile(latencies, 0.95)},
-          {"p99_s", percentile(latencies, 0.99)}};
-}
-
 /// One object for each replica of each stage.
 Json stages_json(const StreamResult& streamed, const Reports& reports) {
   Json all = Json::array();
@@ -57,6 +50,13 @@ Json stages_json(const StreamResult& streamed, const Reports& reports) {
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json latency_json(std::vector<Seconds> latencies) {
+  std::ranges::sort(latencies);
+  return {{"p50_s", percentile(latencies, 0.5)},
+          {"p95_s", percentile(latencies, 0.95)},
+          {"p99_s", percentile(latencies, 0.99)}};
 }
 
 double per_second(std::int64_t images, Seconds seconds) {

@@ -21,6 +21,9 @@ std::string dump(const Json& json);
 
 double per_second(std::int64_t images, Seconds seconds);
 
+/// Their percentiles.
+Json latency_json(std::vector<Seconds> latencies);
+
 /// What every strategy reports alike. predictions: per sample; -1: it has got no answer, and is left out of the
 /// accuracy.
 Json answers_json(const InferJob& job, const Hello& data, std::span<const std::int32_t> truths,
