@@ -133,7 +133,7 @@ Result<json> tune(const State& state, std::stop_token stop) {
   MG_TRY(const infer::ExitEvaluation evaluation,
          infer::evaluate_exits(graph, thresholds, options, dataset, augmentation, clock, stop));
   GraphParts parts = loaded.parts();
-  parts.metadata[infer::kExitThresholdsKey] = infer::exit_thresholds_text(thresholds);
+  parts.metadata[kExitThresholdsKey] = infer::exit_thresholds_text(thresholds);
   MG_TRY(const Graph tuned, Graph::create(std::move(parts)));
   MG_RETURN_IF_ERROR(save_onnx(tuned, output));
   json report = {{"model", state.model},

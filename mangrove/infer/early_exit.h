@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/graph/exits.h"
 #include "mangrove/infer/exit_segment.h"
 
 namespace mangrove::infer {
-
-/// Where the metadata of a network say at which normalised entropies samples leave, as exit_thresholds_text() has them.
-constexpr const char* kExitThresholdsKey = "mangrove.exit_thresholds";
 
 /// "0.05,0.2": one number from 0 to 1 for each exit but the last, where all leave. errors: invalid_argument (no such
 /// numbers, or another number of them than the network has early exits).

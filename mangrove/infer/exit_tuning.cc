@@ -27,10 +27,12 @@ float rounded(float threshold) {
 /// Of one exit: nobody but the certain, quantiles of its entropies, everybody.
 std::vector<float> levels_of(const ExitRecords& records, std::size_t exit, std::size_t count) {
   std::vector<float> sorted;
-  for (std::size_t i = exit; i < records.entropies.size(); i += records.exits) sorted.push_back(records.entropies[i]);
+  for (std::size_t i = exit; i < records.entropies.size(); i += records.exits)
+    if (!std::isnan(records.entropies[i])) sorted.push_back(records.entropies[i]);
   std::ranges::sort(sorted);
   std::vector<float> levels{0, 1};
-  for (std::size_t i = 1; i + 1 < count; ++i) levels.push_back(rounded(sorted[i * sorted.size() / count]));
+  for (std::size_t i = 1; i + 1 < count && !sorted.empty(); ++i)
+    levels.push_back(rounded(sorted[i * sorted.size() / count]));
   std::ranges::sort(levels);
   const auto twice = std::ranges::unique(levels);
   levels.erase(twice.begin(), twice.end());

@@ -11,7 +11,6 @@ namespace mangrove::infer {
 struct FaultPolicy {
   std::string_view name;
   std::string_view summary;
-  bool watches;       // only live devices get work; what dead ones had is given out again at once
   bool gives_up;      // a task whose device is dead or silent is never answered
   bool copies_blind;  // when all tasks have been given out, devices with room get copies of those without an answer
   bool hedges;        // a device without work takes from the queue of another what it would have done sooner, or

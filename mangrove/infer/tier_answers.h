@@ -41,7 +41,9 @@ class TierAnswers {
     std::int64_t tasks = 0, images = 0, right = 0, coarsely_right = 0;
     std::vector<Seconds> latencies;  // of tasks
   };
-  bool has_hierarchy() const { return data_.coarse_of_class_size() > 0; }
+  bool has_hierarchy() const {
+    return data_.classes_size() > 0 && data_.coarse_of_class_size() == data_.classes_size();
+  }
   std::int32_t coarse(std::int32_t fine) const { return data_.coarse_of_class(fine); }
   bool is_right(const Answered& answer, std::int32_t truth) const;
   bool is_coarsely_right(const Answered& answer, std::int32_t truth) const;

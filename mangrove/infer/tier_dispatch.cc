@@ -13,6 +13,7 @@ constexpr double kNewest = 0.3;          // weight of the newest measurement in 
 constexpr double kSlower = 0.05;         // in that of delays, if it is longer
 constexpr std::size_t kMostAtOnce = 64;  // tasks that a device has
 constexpr double kWorthIt = 0.05;        // of a task's time, that a thief must be faster
+constexpr double kMostDoubt = 1024;
 
 bool is_time(Seconds seconds) {
   return std::isfinite(seconds) && seconds >= 0;
@@ -56,6 +57,7 @@ bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service,
     measure(worker->device, service, on_way);
     worker->given.erase(given);
     worker->last_answer = now;
+    worker->doubt = 1;
     --entry.holders;
   }
   if (entry.phase == Phase::answered) {
@@ -65,6 +67,8 @@ bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service,
   if (entry.phase == Phase::waiting) remove_waiting(task);
   if (entry.phase == Phase::lost) {
     --counts_.lost;  // it was only late
+  } else if (entry.phase == Phase::skipped) {
+    --counts_.skipped;
   } else {
     ++closed_;
   }
@@ -165,12 +169,14 @@ void TierDispatch::remove_waiting(const TierTask& task) {
 /// A device that is silent is taken to be slower from then on.
 void TierDispatch::release_overdue(Instant now) {
   for (Worker& worker : workers_) {
+    bool was_silent = false;
     for (std::size_t i = worker.given.size(); i-- > 0;) {
       const Seconds expected = worker.device.delay + worker.device.service * static_cast<double>(i + 1);
       if (now - worker.given[i].at <= expected + options_.timeout) continue;
       take_back(worker, i);
-      worker.device.service *= 2;
+      was_silent = true;
     }
+    if (was_silent) worker.doubt = std::min(2 * worker.doubt, kMostDoubt);
   }
 }
 
@@ -193,7 +199,7 @@ std::vector<Instant> TierDispatch::finishes(const Worker& worker, Instant now) c
   std::vector<Instant> all;
   Instant done = worker.last_answer;
   for (const Given& given : worker.given) {
-    done = std::max(done, given.at + worker.device.delay) + worker.device.service;
+    done = std::max(done, given.at + worker.device.delay) + worker.service();
     if (done < now && all.empty()) done = now + (now - done);  // the longer it takes, the longer it will take
     all.push_back(done);
   }
@@ -202,8 +208,7 @@ std::vector<Instant> TierDispatch::finishes(const Worker& worker, Instant now) c
 
 /// So many that the device has work while others are on their way, and one more.
 std::size_t TierDispatch::window(const Worker& worker) const {
-  const Device& device = worker.device;
-  const double on_way = device.service > 0 ? std::ceil(device.delay / device.service) : 0;
+  const double on_way = worker.service() > 0 ? std::ceil(worker.device.delay / worker.service()) : 0;
   return 2 + static_cast<std::size_t>(std::min(on_way, static_cast<double>(kMostAtOnce - 2)));
 }
 
@@ -214,7 +219,7 @@ TierState TierDispatch::state(Instant now) {
     loads_.push_back({.rank = worker.device.rank,
                       .tier = worker.device.tier,
                       .usable = !worker.dead || options_.policy->copies_blind,
-                      .service = worker.device.service,
+                      .service = worker.service(),
                       .delay = worker.device.delay,
                       .window = window(worker),
                       .outstanding = worker.given.size(),
@@ -230,7 +235,12 @@ TierState TierDispatch::state(Instant now) {
 }
 
 bool TierDispatch::may_run(const TierState& state, const TierTask& task, const Worker& worker) const {
-  return infer::may_run(state, options_.scheduler->belongs, task, worker.device.tier);
+  if (!infer::may_run(state, options_.scheduler->belongs, task, worker.device.tier)) return false;
+  // with a floor, no copy goes to a less accurate tier than the one that was chosen
+  const std::optional<Tier>& chosen = tasks_.at(task).counted;
+  if (!options_.goal.accuracy_floor || !chosen) return true;
+  const auto accuracy = [&](Tier tier) { return options_.accuracy[static_cast<std::size_t>(tier)]; };
+  return accuracy(worker.device.tier) >= accuracy(*chosen);
 }
 
 /// One more copy of a task that the fewest devices have, where all have been given out.
@@ -259,7 +269,7 @@ bool TierDispatch::hedge(Instant now, std::vector<Order>& orders) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& thief = workers_[i];
     if (thief.dead || !thief.given.empty()) continue;
-    const Seconds gain_wanted = kWorthIt * thief.device.service;
+    const Seconds gain_wanted = kWorthIt * thief.service();
     Instant latest = current.devices[i].finish(now) + gain_wanted;
     Worker* victim = nullptr;
     std::size_t position = 0;

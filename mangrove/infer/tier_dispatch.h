@@ -83,6 +83,9 @@ class TierDispatch {
     std::size_t answers = 0;
     Seconds busy = 0;
     bool dead = false;
+    double doubt = 1;  // so much slower than measured it is taken to be, since it has been silent
+
+    Seconds service() const { return device.service * doubt; }
   };
   enum class Phase { waiting, given, answered, lost, skipped };
   struct Task {

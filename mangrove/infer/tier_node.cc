@@ -76,8 +76,7 @@ Status TierNode::prepare() {
   return {};
 }
 
-/// Tasks of another tier that still wait are done with the network of the new one: the leader gives a device tasks of
-/// one tier only.
+/// Tasks of another tier that still wait are dropped: the leader gives a device tasks of one tier only.
 Status TierNode::take_tier(std::uint32_t tier) {
   if (tier_ == tier) return {};
   replica_.reset();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "mangrove/graph/onnx.h"
@@ -138,7 +139,8 @@ class TierRun {
     if (order.kind == TierDispatch::Order::Kind::drop) return;
     const Instant now = context_.clock.now();
     first_sent_.try_emplace(order.task, now);
-    sent_[{order.rank, order.task}] = now;
+    const auto [sent, is_new] = sent_.try_emplace({order.rank, order.task}, now);
+    if (!is_new) sent->second = Instant::never();  // nobody knows which of the two an answer is to
   }
 
   void take(net::Rank rank, const TierAnswer& said) {
@@ -149,10 +151,12 @@ class TierRun {
     const Seconds took = said.seconds() + said.waited();
     if (sent == sent_.end() || !std::isfinite(took) || said.seconds() < 0) return;
     const Instant now = context_.clock.now();
-    const Seconds on_way = std::max(0.0, now - sent->second - took);
+    const bool is_known = sent->second < Instant::never();
+    const Seconds on_way =
+        is_known ? std::max(0.0, now - sent->second - took) : std::numeric_limits<Seconds>::quiet_NaN();
     if (!dispatch_.answer(rank, task, said.seconds(), on_way, now)) return;
     last_answer_ = now;
-    slowest_ = std::max(slowest_, now - sent->second);
+    if (is_known) slowest_ = std::max(slowest_, now - sent->second);
     Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
     line["node"] = reports_.node(rank);
     line["at_s"] = now - start_;

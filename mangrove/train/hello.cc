@@ -2,6 +2,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/data/loader.h"
+#include "mangrove/graph/exits.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/train/data_split.h"
@@ -73,6 +74,7 @@ Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello) {
   parts.metadata[learn::kDataKey] = job.data();
   parts.metadata["mangrove.classes"] = json_list(class_names(hello));
   if (!hello.augmentation().empty()) parts.metadata[learn::kAugmentationKey] = hello.augmentation();
+  parts.metadata.erase(kExitThresholdsKey);  // they were chosen for other weights
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *std::move(graph);

@@ -148,6 +148,7 @@ Seconds predict(const TierCosts& costs) {
     servers.insert(servers.end(), of.devices, {tier, of.delay + of.service, of.service});
     accuracy[static_cast<std::size_t>(tier)] = of.accuracy;
   }
+  if (servers.empty()) return completion(costs.of(Tier::end), 2 * costs.batches);  // these give both answers
   const Tier best = most_accurate(accuracy, costs.of(Tier::edge).devices > 0, costs.of(Tier::cloud).devices > 0);
   Limits limits;
   limits.fill(kNoLimit);

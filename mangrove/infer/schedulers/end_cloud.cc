@@ -13,7 +13,7 @@ std::optional<Assignment> next(const TierState& state) {
 
 /// (2) max(T_end, c_cloud + ceil(B / n_cloud) t_cloud), for B batches; both tiers work at the same time.
 Seconds predict(const TierCosts& costs) {
-  return std::max(completion(costs.of(Tier::end), costs.batches), completion(costs.of(Tier::cloud), costs.batches));
+  return completion_of_both(costs, Tier::cloud, costs.batches);
 }
 
 }  // namespace

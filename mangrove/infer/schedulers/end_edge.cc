@@ -13,7 +13,7 @@ std::optional<Assignment> next(const TierState& state) {
 
 /// (3) max(T_end, c_edge + ceil(B / n_edge) t_edge), for B batches; both tiers work at the same time.
 Seconds predict(const TierCosts& costs) {
-  return std::max(completion(costs.of(Tier::end), costs.batches), completion(costs.of(Tier::edge), costs.batches));
+  return completion_of_both(costs, Tier::edge, costs.batches);
 }
 
 }  // namespace

@@ -23,12 +23,13 @@ TierCosts means_of(const TierState& state) {
   for (const DeviceLoad& device : state.devices) {
     TierCosts::Of& tier = costs.tiers[static_cast<std::size_t>(device.tier)];
     ++tier.devices;
-    tier.service += device.service;
+    tier.service += 1 / std::max(device.service, 1e-9);  // tasks a second, for now
     tier.delay += device.delay;
   }
   for (TierCosts::Of& tier : costs.tiers) {
-    const double devices = std::max<double>(1, static_cast<double>(tier.devices));
-    tier.service /= devices;
+    if (tier.devices == 0) continue;
+    const auto devices = static_cast<double>(tier.devices);
+    tier.service = devices / tier.service;
     tier.delay /= devices;
   }
   return costs;
@@ -53,8 +54,9 @@ std::optional<Assignment> next(const TierState& state) {
 Seconds predict(const TierCosts& costs) {
   std::size_t of_edge = 0;
   for (std::size_t batch = 0; batch < costs.batches; ++batch) of_edge += is_for_edge(batch, costs) ? 1 : 0;
-  return std::max({completion(costs.of(Tier::end), costs.batches), completion(costs.of(Tier::edge), of_edge),
-                   completion(costs.of(Tier::cloud), costs.batches - of_edge)});
+  if (of_edge == costs.batches) return completion_of_both(costs, Tier::edge, of_edge);
+  return std::max(completion_of_both(costs, Tier::cloud, costs.batches - of_edge),
+                  completion(costs.of(Tier::edge), of_edge));
 }
 
 }  // namespace

@@ -11,10 +11,6 @@ bool TierState::has_usable(Tier tier) const {
   return std::ranges::any_of(devices, [&](const DeviceLoad& device) { return device.tier == tier && device.usable; });
 }
 
-std::size_t TierState::devices_of(Tier tier) const {
-  return static_cast<std::size_t>(std::ranges::count(devices, tier, &DeviceLoad::tier));
-}
-
 std::span<const Scheduler> schedulers() {
   static const std::vector<Scheduler> all = {kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler,
                                              kAutoScheduler};
@@ -52,6 +48,12 @@ std::optional<Assignment> next_of(const TierState& state, Belongs belongs) {
     }
   }
   return std::nullopt;
+}
+
+Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks) {
+  const TierCosts::Of& end = costs.of(Tier::end);
+  if (costs.of(tier).devices == 0) return completion(end, costs.batches + tasks);
+  return std::max(completion(end, costs.batches), completion(costs.of(tier), tasks));
 }
 
 Seconds completion(const TierCosts::Of& tier, std::size_t tasks) {

@@ -65,10 +65,9 @@ struct TierState {
   TierGoal goal = {};
 
   bool has_usable(Tier tier) const;
-  std::size_t devices_of(Tier tier) const;
 };
 
-/// Means over the devices of each tier, for predictions. Of a tier without devices all are 0.
+/// Means over the devices of each tier (of t the harmonic one), for predictions. Of a tier without devices all are 0.
 struct TierCosts {
   struct Of {
     std::size_t devices = 0;
@@ -118,6 +117,9 @@ std::optional<Assignment> next_of(const TierState& state, Belongs belongs);
 bool may_run(const TierState& state, Belongs belongs, const TierTask& task, Tier tier);
 /// ceil(tasks / devices) tasks on each device of a tier, one after the other: c + ceil(tasks / n) t. 0 of no task.
 Seconds completion(const TierCosts::Of& tier, std::size_t tasks);
+/// Of all first answers by the end devices, and so many second ones by that tier; by the end devices, where it has
+/// none.
+Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks);
 
 extern const Scheduler kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler, kAutoScheduler;
 
