@@ -90,11 +90,12 @@ Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
 void Client::Impl::push_frames(grpc::ClientContext& context, const std::stop_token& stop) {
   PushFramesResponse response;
   const auto stream = stub->PushFrames(&context, &response);
-  for (bool taken = true, is_first = true; taken; is_first = false) {
+  PushedFrame greeting;  // at once: the first frame may be long in coming
+  greeting.set_job_id(job.job_id());
+  for (bool taken = stream->Write(greeting); taken;) {
     std::optional<net::Frame> frame = frames(stop);
     if (stop.stop_requested()) break;
     PushedFrame message;
-    if (is_first) message.set_job_id(job.job_id());
     message.set_last(!frame);
     if (frame) {
       message.set_name(std::move(frame->name));

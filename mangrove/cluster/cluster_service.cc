@@ -175,7 +175,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   const std::shared_ptr<JobRun> job = jobs_.current();
   if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
     return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
-  do {
+  while (stream->Read(&frame)) {
     if (frame.last()) {
       job->frames()->end();
       return grpc::Status::OK;
@@ -184,7 +184,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
                                             .image = std::move(*frame.mutable_image()),
                                             .problem = std::move(*frame.mutable_problem())});
     if (!taken) return grpc::Status::OK;  // the job has ended
-  } while (stream->Read(&frame));
+  }
   job->request_stop();  // nobody knows what is missing
   return {grpc::StatusCode::DATA_LOSS, "the frames end in the middle"};
 }

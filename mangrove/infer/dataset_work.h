@@ -26,6 +26,7 @@ class DatasetWork final : public StreamWork {
   void begin(Instant now) override { start_ = last_report_ = now; }
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  void set_window(std::size_t window) override { micro_batches_.set_window(window); }
   void resend_all() override { micro_batches_.resend_all(); }
   void resend_overdue(Instant now, Seconds timeout) override { micro_batches_.resend_overdue(now, timeout); }
   bool is_done() const override { return micro_batches_.done(); }

@@ -4,6 +4,8 @@
 
 namespace mangrove::infer {
 
+constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
+
 FrameWork::FrameWork(const InferJob& job, net::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
                      Reports& reports)
     : micro_batch_(static_cast<std::size_t>(job.micro_batch())),
@@ -36,9 +38,11 @@ std::optional<Command> FrameWork::next(Instant now) {
 /// Frames that are here.
 FrameWork::Batch FrameWork::collect() {
   Batch batch;
-  while (batch.slots.size() < micro_batch_) {
+  std::size_t bytes = 0;
+  while (batch.slots.size() < micro_batch_ && bytes < kMostBytes) {
     std::optional<net::Frame> frame = frames_.pop();
     if (!frame) break;
+    bytes += frame->image.size();
     batch.slots.push_back({std::move(*frame)});
   }
   return batch;

@@ -33,6 +33,7 @@ class FrameWork final : public StreamWork {
   void begin(Instant) override {}
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override;
   void resend_overdue(Instant now, Seconds timeout) override;
   bool is_done() const override { return batches_.empty() && frames_.is_over(); }
@@ -60,7 +61,8 @@ class FrameWork final : public StreamWork {
   void land(Batch& batch);
   void report();
 
-  const std::size_t micro_batch_, window_;
+  const std::size_t micro_batch_;
+  std::size_t window_;
   const Seconds deadline_;  // 0: none
   net::FrameQueue& frames_;
   const std::vector<std::string> classes_;

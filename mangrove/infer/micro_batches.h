@@ -28,6 +28,7 @@ class MicroBatches {
   std::optional<Part> send_next(Instant now);
   /// Marks it answered, wherever it was. False if it was answered before, or does not exist.
   bool answer(std::uint64_t id);
+  void set_window(std::size_t window) { window_ = window; }
   /// All in flight are to be sent again.
   void resend_all();
   /// Those in flight for longer than `timeout` are to be sent again. Returns how many.

@@ -12,6 +12,8 @@
 namespace mangrove::infer {
 namespace {
 
+constexpr double kMostPatience = 60;  // timeouts
+
 constexpr Bytes kPart = 256 * 1024;
 constexpr std::size_t kPartsAtOnce = 4;  // on their way to a node: what a link holds while a question travels
 constexpr Bytes kLargest = 4'000'000'000;
@@ -128,11 +130,12 @@ Result<std::string> NetworkFetch::get(const std::string& sha256, const TakeComma
 Result<std::string> NetworkFetch::receive(const std::string& sha256, const TakeCommand& take_command) {
   Incoming incoming(context_.endpoint, sha256);
   incoming.begin();
-  Deadline again = context_.clock.after(timeout_);
+  Seconds patience = timeout_;  // grows: what was asked for twice comes twice, and holds up what comes next
+  Deadline again = context_.clock.after(patience);
   while (!incoming.is_complete()) {
     Result<net::Message> message = context_.endpoint.recv_any({0}, {kNetworkTag, kCommandTag}, again);
     if (message.ok() && message->tag == kNetworkTag) {
-      if (incoming.take(message->payload)) again = context_.clock.after(timeout_);
+      if (incoming.take(message->payload)) again = context_.clock.after(patience);
     } else if (message.ok()) {
       if (!take_command(std::move(*message))) return make_error(Code::cancelled, "the job has ended");
     } else if (message.code() != Code::deadline_exceeded) {
@@ -140,7 +143,8 @@ Result<std::string> NetworkFetch::receive(const std::string& sha256, const TakeC
     }
     if (context_.clock.now() < again) continue;
     incoming.ask_again();
-    again = context_.clock.after(timeout_);
+    patience = std::min(2 * patience, kMostPatience * timeout_);
+    again = context_.clock.after(patience);
   }
   return incoming.take_content();
 }

@@ -137,7 +137,7 @@ Status NodeRole::run() {
   failure_ = prepare();
   if (!ended_) say_hello();
   while (!ended_) {
-    MG_RETURN_IF_ERROR(listen(!worker_.has_work() && !single_));
+    MG_RETURN_IF_ERROR(listen(!failure_.ok() || (!worker_.has_work() && !single_)));
     if (ended_ || !failure_.ok()) continue;
     failure_ = work();
     if (!failure_.ok()) say_hello();
@@ -183,7 +183,7 @@ Status NodeRole::listen(bool idle) {
     if (message.ok()) {
       if (message->tag == kCommandTag) take_command(*message);
       if (message->tag == kProbeTag) take_probe(*message);
-      if (message->tag == kActivationTag) worker_.take_activation(std::move(*message));
+      if (message->tag == kActivationTag && failure_.ok()) worker_.take_activation(std::move(*message));
       deadline = context_.clock.now();
     } else if (message.code() == Code::cancelled) {
       return message.error();

@@ -1,5 +1,8 @@
 #include "mangrove/infer/pipeline.h"
 
+#include <functional>
+#include <utility>
+
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/dataset_work.h"
 #include "mangrove/infer/frame_work.h"
@@ -55,18 +58,30 @@ Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes
   return {};
 }
 
+/// The queue's listener, for as long as this lives.
+class Listening {
+ public:
+  Listening(net::FrameQueue& frames, std::function<void()> listener) : frames_(frames) {
+    frames_.set_listener(std::move(listener));
+  }
+  ~Listening() { frames_.set_listener({}); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  net::FrameQueue& frames_;
+};
+
 /// There is nothing to compare frames with: no truth, and no second pass over them.
 Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(const Planned planned, make_plan(job, context, nodes, reports));
   net::FrameQueue& frames = *context.frames;
-  frames.set_listener([&] { context.endpoint.send(0, kFrameTag, ""); });
+  const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
   FrameWork work(job, frames, {planned.data.classes().begin(), planned.data.classes().end()}, window(job, planned.plan),
                  reports);
-  const Result<StreamResult> streamed = stream(job, context, nodes, reports, planned, work);
-  frames.set_listener({});
-  if (!streamed.ok()) return streamed.error();
-  report_result(job, nodes, reports, planned, *streamed,
-                frames_json(job, planned.plan, *streamed, work.counts(), reports));
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, planned, work));
+  report_result(job, nodes, reports, planned, streamed,
+                frames_json(job, planned.plan, streamed, work.counts(), reports));
   return {};
 }
 

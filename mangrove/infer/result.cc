@@ -115,10 +115,11 @@ Json pipeline_json(const InferJob& job, const Hello& data, const Baseline& basel
     agreeing += answers.predictions[i] == baseline.predictions[i] ? 1 : 0;
   }
   const std::int64_t images = data.samples(), in_time = images - answers.missed;
-  const double rate = per_second(images, streamed.seconds), single = per_second(images, baseline.seconds);
-  const double agreement = in_time > 0 ? static_cast<double>(agreeing) / static_cast<double>(in_time) : 0;
+  const double rate = per_second(in_time, streamed.seconds), single = per_second(images, baseline.seconds);
+  const double agreement = in_time > 0 ? static_cast<double>(agreeing) / static_cast<double>(in_time) : 1;
   Json json = answers_json(job, data, baseline.truths, answers.predictions, streamed.seconds);
-  json.update({{"single_images_per_s", single},
+  json.update({{"images_per_s", rate},
+               {"single_images_per_s", single},
                {"speedup", single > 0 ? rate / single : 0},
                {"agreement", agreement},
                {"lost", lost},
@@ -136,7 +137,7 @@ Json frames_json(const InferJob& job, const StagePlan& planned, const StreamResu
                {"images", counts.frames},
                {"unreadable", counts.unreadable},
                {"missed", counts.missed},
-               {"images_per_s", per_second(counts.frames, streamed.seconds)},
+               {"images_per_s", per_second(counts.frames - counts.missed - counts.unreadable, streamed.seconds)},
                {"seconds", streamed.seconds},
                {"micro_batch", job.micro_batch()},
                {"latency", latency_json({counts.latencies.begin(), counts.latencies.end()})}};

@@ -63,6 +63,18 @@ Result<StagePlan> Revision::plan_for(const std::vector<DeviceProfile>& measured,
   return plan_stages(graph_, devices, job);
 }
 
+double Revision::ratio(std::span<const std::uint32_t> nodes, net::Rank from, net::Rank to) const {
+  const auto seconds = [&](net::Rank rank) {
+    const auto found = std::ranges::find(devices_, rank, &DeviceProfile::rank);
+    const DeviceProfile& profile = found == devices_.end() ? devices_.front() : *found;
+    Seconds sum = 0;
+    for (const std::uint32_t node : nodes) sum += profile.operator_seconds[node];
+    return sum;
+  };
+  const Seconds before = seconds(from), after = seconds(to);
+  return before > 0 && after > 0 ? after / before : 1;
+}
+
 void Revision::begin(const StagePlan& plan) {
   round_ = {};
   least_transit_.assign(plan.stages.size(), std::numeric_limits<double>::infinity());
@@ -151,7 +163,7 @@ bool Revision::rescale(const Factors& factors, std::vector<DeviceProfile>& devic
   bool has_drifted = false;
   for (const auto& [rank, factor] : factors) {
     const auto before = factors_.find(rank);
-    if (before == factors_.end() || !persists(before->second, factor)) continue;
+    if (before == factors_.end() || factor <= 0 || !persists(before->second, factor)) continue;
     has_drifted = true;
     DeviceProfile& profile = profile_of(devices, rank);
     for (Seconds& seconds : profile.operator_seconds) seconds *= factor;

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mangrove/base/clock.h"
@@ -37,6 +38,9 @@ class Revision {
   /// first other. Where there are fewer than stages were asked for, there are as many as are worth it. errors: those of
   /// plan_stages.
   Result<StagePlan> plan(const net::RankSet& ranks) const { return plan_for(devices_, ranks); }
+
+  /// How many times as long these operators of the graph take the rank `to` as `from`.
+  double ratio(std::span<const std::uint32_t> nodes, net::Rank from, net::Rank to) const;
 
   /// What was seen of another plan is forgotten.
   void begin(const StagePlan& plan);

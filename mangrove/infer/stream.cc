@@ -18,7 +18,8 @@ class Stream {
  public:
   Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
          StagePlan plan, Revision& revision)
-      : context_(context),
+      : job_(job),
+        context_(context),
         nodes_(nodes),
         reports_(reports),
         work_(work),
@@ -46,6 +47,7 @@ class Stream {
   void record(const Trace& trace);
   Status check_patience(const char* what, Instant since) const;
 
+  const InferJob& job_;
   net::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
@@ -53,7 +55,7 @@ class Stream {
   Revision& revision_;
   const Seconds timeout_;
   const std::int64_t micro_batch_;
-  const std::size_t window_;
+  std::size_t window_;
   std::uint64_t generation_ = 0;
   Routes routes_;
   Instant start_, planned_;
@@ -130,6 +132,8 @@ Status Stream::place() {
   placing_ = context_.clock.now() - start;
   revision_.begin(result_.plan);
   routes_.begin(result_.plan);
+  window_ = window(job_, result_.plan);
+  work_.set_window(window_);
   return {};
 }
 
@@ -150,8 +154,11 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   auto successor = after->begin();
   for (std::size_t s = 0; s < stages.size(); ++s) {
     for (StagePlan::Replica& replica : stages[s].replicas) {
-      if (*successor != replica.rank) reports_.stage_moved(s, replica.rank, *successor);
-      replica.rank = *successor++;
+      const net::Rank after_it = *successor++;
+      if (after_it == replica.rank) continue;
+      reports_.stage_moved(s, replica.rank, after_it);
+      replica.busy *= revision_.ratio(stages[s].nodes, replica.rank, after_it);
+      replica.rank = after_it;
     }
   }
   return {};
@@ -201,8 +208,11 @@ void Stream::feed() {
 
 bool Stream::valid(const Predictions& predictions) const {
   const auto is_number = [](double value) { return std::isfinite(value); };
+  const auto is_time = [](Seconds value) { return value >= 0 && value < 1e6; };
+  const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
   const Trace& trace = predictions.trace();
-  if (!std::ranges::all_of(trace.seconds(), is_number) || !std::ranges::all_of(trace.transit(), is_number))
+  if (!std::ranges::all_of(trace.seconds(), is_time) || !std::ranges::all_of(trace.transit(), is_number) ||
+      !std::ranges::all_of(trace.sent_bytes(), is_size))
     return false;
   const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
   const int count = static_cast<int>(stages.size());

@@ -24,6 +24,8 @@ class StreamWork {
   /// ignored: it makes no sense. repeated: it was answered before.
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
 
+  /// The most micro-batches in flight from now on.
+  virtual void set_window(std::size_t window) = 0;
   virtual void resend_all() = 0;
   /// Those in flight for longer than `timeout` are to be sent again.
   virtual void resend_overdue(Instant now, Seconds timeout) = 0;
