@@ -203,7 +203,8 @@ TEST(Deadline, OfSamplesIsCountedAndNothingIsComputedForThem) {
   EXPECT_EQ(json_number(result, "missed"), 30);
   EXPECT_EQ(json_number(result, "lost"), 0);
   EXPECT_EQ(json_number(result, "duplicated"), 0);
-  for (const json& stage : json::parse(result)["stages"]) EXPECT_EQ(stage["seconds"], 0) << "dropped before";
+  const json parsed = json::parse(result);
+  for (const json& stage : parsed["stages"]) EXPECT_EQ(stage["seconds"], 0) << "dropped before";
   job.set_deadline_s(1000);
   const RoleWorld::Outcome in_time = infer(job, 3);
   expect_exact(in_time, 30, "in time");
