@@ -8,21 +8,22 @@
 #include <memory>
 #include <vector>
 
+#include "tests/base/temporary_folder.h"
+
 namespace mangrove {
 namespace {
 
 // A made-up /proc and /sys.
-class MemoryLimit : public testing::Test {
+class MemoryLimit : public ::testing::Test {
  protected:
   void SetUp() override { write("proc/meminfo", "MemTotal:       1024000 kB\nMemFree:  5 kB\n"); }
-  void TearDown() override { fs::remove_all(root_); }
 
   void write(const fs::path& path, const std::string& text) const {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  const fs::path root_ = fs::path(testing::TempDir()) /
-                         (std::string("limit_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  const testing::TemporaryFolder folder_;
+  const fs::path& root_ = folder_.path();
 };
 
 TEST_F(MemoryLimit, IsTheMachineWithoutGroups) {

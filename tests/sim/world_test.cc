@@ -5,14 +5,15 @@
 #include <algorithm>
 
 #include "mangrove/sim/fault.h"
+#include "tests/base/temporary_folder.h"
 
 namespace mangrove::sim {
 namespace {
 
-class WorldFile : public testing::Test {
+class WorldFile : public ::testing::Test {
  protected:
   fs::path write(const std::string& name, const std::string& text) {
-    const fs::path path = fs::path(testing::TempDir()) / name;
+    const fs::path path = folder_ / name;
     EXPECT_TRUE(write_file_atomically(path, text).ok());
     return path;
   }
@@ -25,6 +26,9 @@ class WorldFile : public testing::Test {
     const auto faults = load_faults(write("faults.yaml", text), *world);
     return faults.ok() ? "none" : faults.error().message;
   }
+
+ private:
+  testing::TemporaryFolder folder_;  // its own: tests run side by side
 };
 
 TEST_F(WorldFile, SaysWhatDevicesThereAre) {
