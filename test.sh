@@ -2,7 +2,7 @@
 # Installs what is needed, builds, and runs every test, optimised; then those of most modules under AddressSanitizer and
 # UndefinedBehaviorSanitizer, and those of the modules that begin threads under ThreadSanitizer.
 #
-#   ./test.sh            # release asan-short tsan-short: what two cores do in little more than an hour
+#   ./test.sh            # release asan-short tsan-short
 #   ./test.sh tsan       # only that one of: release asan-short asan tsan-short tsan; asan also has train and cluster,
 #                        # tsan all whose code runs on several threads
 set -euo pipefail

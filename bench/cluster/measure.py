@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A cluster of emulated boards as one classifier of tomato leaves (PlantVillage). Started by run.sh."""
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -46,9 +48,9 @@ def pair_networks(args):
                   *(QUICK if args.quick else ("--head-epochs", 5, "--epochs", 8))) for i, pair in enumerate(pairs)]
 
 
-def infer(args, testbed, *flags):
+def infer(args, testbed, *flags, data=None, micro_batch=None):
     with tempfile.TemporaryDirectory() as folder:
-        return fig.run_json([args.program, "infer", "--data", args.data, "--testbed", testbed, "--micro-batch", args.micro_batch, "--run-dir",
+        return fig.run_json([args.program, "infer", "--data", data or args.data, "--testbed", testbed, "--micro-batch", micro_batch or args.micro_batch, "--run-dir",
                              pathlib.Path(folder) / "run", "--json", "--quiet", *flags], timeout=3600)
 
 
@@ -102,14 +104,19 @@ def boards(folder, shares, rate="100mbit"):
     return path
 
 
+def stream(args, testbed, micro_batch, *flags):
+    """Of more images than the test set has, so that beginning and end do not count for much."""
+    return infer(args, testbed, *flags, "--limit", 300 if args.quick else 1500, data=args.images, micro_batch=micro_batch)
+
+
 def measure_unequal(args):
     """Boards of 1x, 1x, 2x and 4x: the pipeline beside the sum of what each does alone."""
     whole = network(args)
-    shares, ratios, predicted = (0.15, 0.15, 0.3, 0.6), [], []
+    shares, micro_batch, ratios, predicted = (0.15, 0.15, 0.3, 0.6), 8, [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(1 if args.quick else 3):
-            alone = {share: infer(args, boards(folder, [share]), "--strategy", "single", "--model", whole)["images_per_s"] for share in set(shares)}
-            run = infer(args, boards(folder, shares), "--model", whole)
+            alone = {share: stream(args, boards(folder, [share]), micro_batch, "--strategy", "single", "--model", whole)["images_per_s"] for share in set(shares)}
+            run = stream(args, boards(folder, shares), micro_batch, "--model", whole)
             ratios.append(run["images_per_s"] / sum(alone[share] for share in shares))
             predicted.append(run["predicted_images_per_s"] / run["images_per_s"])
     return [fig.figure("unequal_of_the_sum", ratios, "of 1", goal=0.9, peer="sum of the boards alone", peer_values=[1]),
@@ -123,31 +130,91 @@ CONFIGURATIONS = [
     ((0.1, 0.2, 0.4), "100mbit", 4), ((0.15, 0.15, 0.3, 0.6), "20mbit", 4)]
 
 
+def memory_error(run):
+    """Of the process that is foretold worst, in percent. A board that got no micro-batch was not looked at."""
+    return max(100 * abs(stage["predicted_rss_bytes"] / stage["rss_bytes"] - 1) for stage in run["stages"] if stage["rss_bytes"])
+
+
 def measure_prediction(args):
-    """How far the predicted throughput is off, over ten clusters."""
+    """How far the predicted throughput and memory are off, over ten clusters."""
     whole = network(args)
-    figures, errors = [], []
+    figures, errors, of_memory = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for shares, rate, micro_batch in CONFIGURATIONS[:3] if args.quick else CONFIGURATIONS:
-            args.micro_batch = micro_batch
-            run = infer(args, boards(folder, shares, rate), "--model", whole)
+            run = stream(args, boards(folder, shares, rate), micro_batch, "--model", whole, "--fresh")
             error = 100 * abs(run["predicted_images_per_s"] / run["images_per_s"] - 1)
             errors.append(error)
             name = "_".join(f"{share:g}" for share in shares)
             figures.append(fig.figure(f"error_{name}_at_{rate}_batch_{micro_batch}", [error], "%", goal=10, better="lower"))
-    return figures + [fig.figure("error_of_all", errors, "%", goal=10, better="lower")]
+            of_memory.append(memory_error(run))
+            figures.append(fig.figure(f"memory_error_{name}_at_{rate}_batch_{micro_batch}", of_memory[-1:], "%", goal=5, better="lower"))
+    return figures + [fig.figure("error_of_all", errors, "%", goal=10, better="lower"),
+                      fig.figure("memory_error_of_all", of_memory, "%", goal=5, better="lower")]
 
 
-PARTS = {"table": measure_table, "unequal": measure_unequal, "prediction": measure_prediction}
+# ResNet-110 in updates of 256 images, 32 micro-batches of 8. One board alone tells the coordinator once an epoch.
+UPDATE = ["--batch", 256, "--validation", 0, "--sample-cache", 0]
+ALONE = ["--strategy", "federated", "--local-epochs", 1, *UPDATE]
+STAGES = ["--strategy", "one_f_one_b", "--stages", 4, "--micro-batches", 32, "--local-steps", 8, *UPDATE]
+TRAINED = "resnet-110"
+
+
+def train_on(args, testbed, epochs, *flags):
+    images = 256 if args.quick else 512
+    return fig.train(args.program, TRAINED, args.cifar10, "--testbed", testbed, "--limit", images, "--epochs", epochs, *flags)
+
+
+def needed_by_one(args, testbed, memory):
+    """MB that one board needs at least to train in the same micro-batches, however much of it is computed twice; None: it has so
+    much memory, and trains."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [args.program, "train", "--model", TRAINED, "--data", args.cifar10, "--testbed", testbed, "--limit", 256, "--epochs", 1,
+                   "--run-dir", pathlib.Path(folder) / "run", "--quiet", "--micro-batch", 8, "--memory", f"{memory}MB", *ALONE]
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=1800, check=False)
+    if done.returncode == 0:
+        return None
+    refused = re.search(r"is not possible: it needs at least ([0-9.]+) MB", done.stderr)
+    if refused is None:
+        sys.exit(f"one board with {memory} MB: not refused for its memory: {done.stderr}")
+    return float(refused.group(1))
+
+
+def measure_training(args):
+    """ResNet-110 on four boards as a pipeline: beside one board with enough memory, and with too little for one."""
+    epochs = 1 if args.quick else 2  # a board alone takes minutes for each
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as four:
+        single, several = boards(one, [0.2]), boards(four, [0.2] * 4)
+        alone = train_on(args, single, epochs, *ALONE)
+        run = train_on(args, several, epochs, "--recompute", "never", "--ahead", 1, *STAGES)
+        speedup = alone["train_seconds"] / run["train_seconds"]
+        idle, predicted = fig.column(run["stages"], "idle"), fig.column(run["stages"], "predicted_idle")
+        needed = needed_by_one(args, single, 64)
+        memory = int(0.95 * needed)
+        is_refused = needed_by_one(args, single, memory) is not None
+        run = train_on(args, several, 1, "--memory", f"{memory}MB", *STAGES)
+    return [
+        fig.figure("training_speedup", [speedup], "times", goal=3.2, peer="one board", peer_values=[1]),
+        fig.figure("training_stages_idle", idle, "of 1", better="lower", peer="by the schedule", peer_values=predicted),
+        fig.figure("training_memory_of_each", [memory], "MB", better="lower", peer="needed by one board", peer_values=[needed]),
+        fig.figure("training_refused_by_one", [int(is_refused)], "of 1", goal=1),
+        fig.figure("training_in_little_memory", [run["images_per_s"]], "images/s"),
+        fig.figure("training_measured_peak", [max(fig.column(run["memory"], "measured_peak")) / 1e6], "MB", better="lower", goal=memory),
+    ]
+
+
+PARTS = {"table": measure_table, "unequal": measure_unequal, "prediction": measure_prediction, "training": measure_training}
 
 
 def main():
     parser = fig.part_arguments(AREA, __doc__, PARTS)
-    parser.add_argument("--backbone", type=pathlib.Path, required=True, help="ONNX file of a MobileNetV2 trained on ImageNet")
+    parser.add_argument("--backbone", type=pathlib.Path, help="ONNX file of a MobileNetV2 trained on ImageNet; for all parts but training")
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "cluster", help="where trained networks are kept")
     parser.add_argument("--data", default="plantvillage-tomato/", help="a data set with ten classes")
+    parser.add_argument("--images", default="plantvillage-tomato/train/,test=0.9", help="data set of the throughput of unequal boards and of predictions")
     parser.add_argument("--micro-batch", type=int, default=2)
     args = parser.parse_args()
+    if args.only != "training" and args.backbone is None:
+        parser.error("--backbone is needed for all parts but training")
     fig.publish_parts(AREA, args, PARTS)
 
 

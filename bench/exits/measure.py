@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Networks with early exits, trained and tuned here: accuracy and time with exits, beside the same networks without.
 Thresholds are chosen on validation samples, everything is measured on test samples. Started by run.sh, which builds."""
+import itertools
 import pathlib
 import shutil
 import sys
@@ -79,7 +80,43 @@ def resnet(args):
         return figures_of(args, "resnet", model, args.cifar10, [1] if args.quick else [1, 64], 0.003, goals)
 
 
-PARTS = {"lenet": lenet, "resnet": resnet}
+def accuracy_without(args, model, lost):
+    """Of the whole network, without these devices."""
+    return 100 * evaluated(args, model, "mnist", 100, 1, "--exit-thresholds", "none", "--lost-views", ",".join(map(str, lost)))[0]["accuracy"]
+
+
+def ddnn(args):
+    """Six devices that see a part of a digit each: what losing some of them costs, and what goes up for the others."""
+    figures = []
+    with tempfile.TemporaryDirectory() as name:
+        for how, augment in (("", "normalise,drop-views:6:0.2"), ("_never_lost", "normalise")):
+            folder = pathlib.Path(name) / f"ddnn{how}"
+            folder.mkdir()
+            flags = ["--epochs", 1 if args.quick else 20, "--batch", 64, "--schedule", "cosine", "--augment", augment]
+            model = trained(args, folder, "ddnn-6", "mnist", flags, None)
+            figures.append(fig.figure(f"ddnn{how}_accuracy", [accuracy_without(args, model, [])], "%"))
+            for count, goal in ((1, 95), (3, 85)):
+                found = [accuracy_without(args, model, lost) for lost in itertools.combinations(range(1, 7), count)]
+                figures += [fig.figure(f"ddnn{how}_accuracy_without_{count}", found, "%", goal=None if how else goal),
+                            fig.figure(f"ddnn{how}_accuracy_without_worst_{count}", [min(found)], "%", goal=None if how else goal)]
+            if not how:
+                figures += ddnn_traffic(args, model)
+    return figures
+
+
+def ddnn_traffic(args, model):
+    """Bytes of features that go up for a sample, with thresholds chosen on validation samples, beside the image's."""
+    raw = 28 * 28
+    tuned = fig.run_json([args.program, "tune-exits", model, "--target", f"traffic({raw // 22})", "--json"], 3600)
+    run = evaluated(args, model, "mnist", 1, 1)[0]
+    sent = tuned["segments"][0]["passed_bytes"] * (1 - run["exits"][0]["share"])
+    return [fig.figure("ddnn_sent_up", [sent], "bytes/sample", better="lower", peer="the image", peer_values=[raw]),
+            fig.figure("ddnn_fewer_bytes", [raw / sent], "times", goal=20, peer="the image", peer_values=[1]),
+            fig.figure("ddnn_with_exit_accuracy", [100 * run["accuracy"]], "%", peer="all features sent",
+                       peer_values=[100 * run["without_exits"]["accuracy"]])]
+
+
+PARTS = {"lenet": lenet, "resnet": resnet, "ddnn": ddnn}
 
 
 def main():

@@ -61,6 +61,7 @@ void add_profile_command(CLI::App& app, CommandContext& context);
 void add_predict_command(CLI::App& app, CommandContext& context);
 void add_quantize_command(CLI::App& app, CommandContext& context);
 void add_tune_exits_command(CLI::App& app, CommandContext& context);
+void add_privacy_command(CLI::App& app, CommandContext& context);
 void add_report_command(CLI::App& app, CommandContext& context);
 void add_top_command(CLI::App& app, CommandContext& context);
 

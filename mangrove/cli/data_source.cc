@@ -8,6 +8,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/download.h"
+#include "mangrove/learn/preparation.h"
 
 namespace mangrove::cli {
 
@@ -31,6 +32,14 @@ Result<std::string> ensure_data(const DataSettings& settings, std::stop_token st
   if (settings.data_fallback.empty() || stop.stop_requested()) return fetched.error();
   std::fprintf(stderr, "%s; using %s instead\n", fetched.error().message.c_str(), settings.data_fallback.c_str());
   return settings.data_fallback;
+}
+
+Result<std::string> data_for(const Graph& graph, const std::string& data, const std::string& data_dir,
+                             std::stop_token stop) {
+  if (!data.empty()) return ensure_data({.data = data, .data_fallback = "", .data_dir = data_dir}, stop);
+  if (const auto trained_on = graph.metadata().find(learn::kDataKey); trained_on != graph.metadata().end())
+    return trained_on->second;
+  return make_error(Code::invalid_argument, "no data: the model does not say what it was trained on; give --data");
 }
 
 }  // namespace mangrove::cli

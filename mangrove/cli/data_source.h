@@ -5,6 +5,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/cli/settings.h"
+#include "mangrove/graph/graph.h"
 
 namespace mangrove::cli {
 
@@ -12,6 +13,11 @@ namespace mangrove::cli {
 /// error, `data_fallback` if one is given. errors: not_found (unknown name), unavailable (neither here nor to be
 /// downloaded, and no fallback).
 Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop);
+
+/// The name of the data set to use with a trained network: `data` as above, or where that is empty what the network was
+/// trained on. errors: those of ensure_data; invalid_argument (the network does not say it).
+Result<std::string> data_for(const Graph& graph, const std::string& data, const std::string& data_dir,
+                             std::stop_token stop);
 
 /// Downloads a data set into the folder, with a progress line on standard error.
 Status download_data(const std::string& name, const std::string& data_dir, std::stop_token stop);

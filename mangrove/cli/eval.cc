@@ -9,6 +9,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/engine/optimize.h"
 #include "mangrove/graph/exits.h"
+#include "mangrove/graph/views.h"
 #include "mangrove/infer/exit_evaluation.h"
 #include "mangrove/learn/evaluate.h"
 #include "mangrove/learn/preparation.h"
@@ -68,7 +69,8 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   if (settings.model.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   MG_TRY(const Graph loaded, load_model(settings.model, settings.input_shape));
-  MG_TRY(const Graph graph, rewritten_for_inference(loaded, disabled).context("model " + settings.model));
+  MG_TRY(const Graph seen, without_views(loaded, settings.lost_views).context("model " + settings.model));
+  MG_TRY(const Graph graph, rewritten_for_inference(seen, disabled).context("model " + settings.model));
   MG_TRY(const std::string name, ensure_data(settings.data, stop));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, folder));

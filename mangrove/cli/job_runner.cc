@@ -113,6 +113,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_outer_learning_rate(static_cast<float>(settings.outer_learning_rate));
   job.set_outer_momentum(static_cast<float>(settings.outer_momentum));
   job.set_stages(settings.stages);
+  job.set_replicas(settings.replicas);
   job.set_micro_batches(settings.micro_batches);
   job.set_ahead(settings.ahead);
   job.set_cut(settings.cut);
@@ -180,6 +181,7 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   job.set_window(static_cast<std::int32_t>(settings.window));
   job.set_limit(settings.limit);
   job.set_backend(settings.backend);
+  job.set_fresh_profiles(settings.fresh);
   job.set_answer_timeout_s(settings.answer_timeout);
   return job;
 }

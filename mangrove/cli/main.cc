@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
   cli::add_predict_command(app, context);
   cli::add_quantize_command(app, context);
   cli::add_tune_exits_command(app, context);
+  cli::add_privacy_command(app, context);
   cli::add_infer_command(app, context);
   cli::add_profile_command(app, context);
   cli::add_plan_command(app, context);

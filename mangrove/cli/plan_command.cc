@@ -12,6 +12,7 @@
 #include "mangrove/cli/plan_report.h"
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/plan/device_file.h"
+#include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/operator_times.h"
 #include "mangrove/plan/pipedream.h"
 
@@ -67,12 +68,17 @@ class Timing {
       MG_TRY(const plan::Profile profile, plan::load_profile(path));
       MG_TRY(times_[path], plan::layer_times(graph_, layers_, profile, training_).context(path));
       process_[path] = profile.process;
+      const std::vector<plan::LayerMemory> memory = plan::layer_memory(graph_, layers_, profile, training_);
+      memory_ = memory_.empty() ? memory : plan::larger(memory_, memory);
     }
     listed.device.seconds = times_[path].seconds;
     for (Seconds& seconds : listed.device.seconds) seconds /= listed.speed;
     listed.device.reserved = process_[path];
     return {};
   }
+
+  /// The largest on any device. REQUIRES: one was added.
+  const std::vector<plan::LayerMemory>& memory() const { return memory_; }
 
   /// Of how many operators the times are predicted, by profile.
   std::string note() const {
@@ -90,6 +96,7 @@ class Timing {
   const bool training_;
   std::map<std::string, plan::LayerTimes> times_;
   std::map<std::string, Bytes> process_;
+  std::vector<plan::LayerMemory> memory_;
 };
 
 Result<std::int64_t> batch_of(const State& state, const plan::DeviceFile& devices) {
@@ -119,6 +126,7 @@ Result<Timed> time_model(const State& state, plan::DeviceFile file) {
     MG_RETURN_IF_ERROR(timing.add(listed, state.profile));
     timed.problem.devices.push_back(std::move(listed.device));
   }
+  plan::set_memory(timed.problem.network, timing.memory());
   timed.note = timing.note();
   return timed;
 }

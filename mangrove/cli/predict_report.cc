@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "mangrove/base/units.h"
+#include "mangrove/learn/metrics.h"
 
 namespace mangrove::cli {
 namespace {
@@ -16,23 +17,10 @@ using nlohmann::json;
 
 constexpr std::size_t kTop = 5;
 
-std::vector<double> probabilities(std::span<const float> row) {
-  std::vector<double> values(row.begin(), row.end());
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  const bool are_probabilities =
-      std::abs(sum - 1) < 1e-3 && std::ranges::all_of(values, [](double p) { return p >= 0; });
-  if (are_probabilities) return values;
-  const double largest = *std::ranges::max_element(values);
-  for (double& value : values) value = std::exp(value - largest);
-  const double total = std::accumulate(values.begin(), values.end(), 0.0);
-  for (double& value : values) value /= total;
-  return values;
-}
-
 json top_classes(std::span<const float> row, const std::vector<std::string>& labels) {
   // NaN is not ordered, and says that nothing else can be believed
   if (std::ranges::any_of(row, [](float x) { return std::isnan(x); })) return json::array();
-  const std::vector<double> values = probabilities(row);
+  const std::vector<double> values = learn::probabilities(row);
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const std::size_t n = std::min(kTop, order.size());

@@ -78,8 +78,30 @@ Result<std::unique_ptr<Execution>> execution_of(const Graph& graph, std::int64_t
   return execution;
 }
 
+using Progress = std::function<void(std::int64_t done)>;
+/// One pass: reads these samples, which say which of them could be read, and computes.
+using Pass = std::function<Result<std::vector<Status>>(std::span<const std::int64_t> samples)>;
+
+/// All samples, in passes of no more than `per_pass`.
+Status run_passes(const SampleSource& source, std::int64_t per_pass, const Pass& pass, const Progress& progress,
+                  const std::stop_token& stop, Predictions& predictions) {
+  const SteadyClock clock;
+  const Instant start = clock.now();
+  for (std::int64_t first = 0; first < source.count(); first += per_pass) {
+    if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
+    const std::int64_t n = std::min(per_pass, source.count() - first);
+    std::vector<std::int64_t> samples(static_cast<std::size_t>(n));
+    std::iota(samples.begin(), samples.end(), first);
+    MG_TRY(const std::vector<Status> read, pass(samples));
+    predictions.read.insert(predictions.read.end(), read.begin(), read.end());
+    progress(first + n);
+  }
+  predictions.seconds = clock.now() - start;
+  return {};
+}
+
 Result<Predictions> run_with_exits(const Graph& graph, const SampleSource& source, const PredictOptions& options,
-                                   const std::function<void(std::int64_t done)>& progress, std::stop_token stop) {
+                                   const Progress& progress, const std::stop_token& stop) {
   const std::int64_t per_pass = samples_per_pass(graph, source, options.batch);
   MG_TRY(const Graph rewritten, rewritten_for_inference(graph, options.disabled_passes));
   MG_TRY(const auto network,
@@ -92,27 +114,23 @@ Result<Predictions> run_with_exits(const Graph& graph, const SampleSource& sourc
   predictions.left_at_exits.resize(network->exits());
   Tensor logits(DType::f32, {source.count(), network->classes()});
   const auto classes = static_cast<std::size_t>(network->classes());
-  const SteadyClock clock;
-  const Instant start = clock.now();
-  for (std::int64_t first = 0; first < source.count(); first += per_pass) {
-    if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
-    const std::int64_t n = std::min(per_pass, source.count() - first);
-    std::vector<std::int64_t> samples(static_cast<std::size_t>(n));
-    std::iota(samples.begin(), samples.end(), first);
-    MG_TRY(Execution * execution, network->first(n));
-    MG_TRY(const std::vector<Status> read, source.fill(*execution, samples));
-    MG_TRY(const auto answers, network->classify(n));
-    const auto rows = logits.as<float>().subspan(static_cast<std::size_t>(first) * classes, answers.size() * classes);
+  const auto pass = [&](std::span<const std::int64_t> samples) -> Result<std::vector<Status>> {
+    MG_TRY(Execution * execution, network->first(std::ssize(samples)));
+    MG_TRY(std::vector<Status> read, source.fill(*execution, samples));
+    MG_TRY(const auto answers, network->classify(std::ssize(samples)));
+    const auto rows =
+        logits.as<float>().subspan(static_cast<std::size_t>(samples[0]) * classes, answers.size() * classes);
     std::ranges::copy(network->logits(), rows.begin());
     for (std::size_t i = 0; i < answers.size(); ++i) {
       predictions.exits.push_back(answers[i].exit);
-      ++predictions.left_at_exits[static_cast<std::size_t>(answers[i].exit)];
-      if (!read[i].ok()) std::ranges::fill(rows.subspan(i * classes, classes), std::numeric_limits<float>::quiet_NaN());
+      if (read[i].ok())
+        ++predictions.left_at_exits[static_cast<std::size_t>(answers[i].exit)];
+      else
+        std::ranges::fill(rows.subspan(i * classes, classes), std::numeric_limits<float>::quiet_NaN());
     }
-    predictions.read.insert(predictions.read.end(), read.begin(), read.end());
-    progress(first + n);
-  }
-  predictions.seconds = clock.now() - start;
+    return read;
+  };
+  MG_RETURN_IF_ERROR(run_passes(source, per_pass, pass, progress, stop, predictions));
   predictions.outputs.emplace_back(graph.outputs().back(), std::move(logits));
   return predictions;
 }
@@ -127,7 +145,7 @@ std::int64_t samples_per_pass(const Graph& graph, const SampleSource& source, st
 }
 
 Result<Predictions> run_model(const Graph& graph, const SampleSource& source, const PredictOptions& options,
-                              const std::function<void(std::int64_t done)>& progress, std::stop_token stop) {
+                              const Progress& progress, std::stop_token stop) {
   if (options.exit_thresholds) return run_with_exits(graph, source, options, progress, stop);
   const std::int64_t per_pass = samples_per_pass(graph, source, options.batch);
   std::vector<Collector> collectors;
@@ -136,21 +154,14 @@ Result<Predictions> run_model(const Graph& graph, const SampleSource& source, co
     collectors.push_back(std::move(collector));
   }
   MG_TRY(const auto execution, execution_of(graph, per_pass, options));
-  Predictions predictions;
-  const SteadyClock clock;
-  const Instant start = clock.now();
-  for (std::int64_t first = 0; first < source.count(); first += per_pass) {
-    if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
-    const std::int64_t n = std::min(per_pass, source.count() - first);
-    std::vector<std::int64_t> samples(static_cast<std::size_t>(n));
-    std::iota(samples.begin(), samples.end(), first);
+  const auto pass = [&](std::span<const std::int64_t> samples) -> Result<std::vector<Status>> {
     MG_TRY(std::vector<Status> read, source.fill(*execution, samples));
     execution->forward();
-    for (Collector& collector : collectors) collector.take(*execution, first, read);
-    predictions.read.insert(predictions.read.end(), read.begin(), read.end());
-    progress(first + n);
-  }
-  predictions.seconds = clock.now() - start;
+    for (Collector& collector : collectors) collector.take(*execution, samples[0], read);
+    return read;
+  };
+  Predictions predictions;
+  MG_RETURN_IF_ERROR(run_passes(source, per_pass, pass, progress, stop, predictions));
   for (Collector& collector : collectors) predictions.outputs.push_back(std::move(collector).finish());
   return predictions;
 }

@@ -119,7 +119,16 @@ Keys TrainSettings::keys() {
            "of federated, gossip: steps that a worker makes by itself between two averages; of gpipe, one_f_one_b, "
            "pipedream: steps between two versions that the leader has of all stages",
            1, 1'000'000);
-  keys.add("stages", stages, "of gpipe, one_f_one_b, pipedream: stages of the network; 0: as many as nodes", 0, 10'000);
+  keys.add(
+      "stages", stages,
+      "of gpipe, one_f_one_b, pipedream: stages of the network; 0: as many as are worth it, of one node each or as "
+      "replicas says",
+      0, 10'000);
+  keys.add(
+      "replicas", replicas,
+      "of gpipe, one_f_one_b: most nodes of one stage, which share its micro-batches; 0: any number; 1: a stage is "
+      "one node",
+      0, 10'000);
   keys.add("micro_batches", micro_batches,
            "of gpipe, one_f_one_b: parts of a batch that follow each other through the stages; 0: four for each stage",
            0, 1'000'000);
@@ -213,6 +222,8 @@ Keys InferSettings::keys() {
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest each node has");
   keys.add("disable_pass", disable_pass, disable_pass_help());
+  keys.add("fresh", fresh,
+           "measure the nodes, though they have profiles of this network in `profiles` of their data folder");
   keys.add_seconds("answer_timeout", answer_timeout, "a micro-batch unanswered for longer is sent again");
   keys.add("run_dir", run_dir, "folder for summary.json and metrics.jsonl; default: runs/infer-TIME");
   return keys;
@@ -228,6 +239,8 @@ Keys EvalSettings::keys() {
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest of this build");
   keys.add("disable_pass", disable_pass, disable_pass_help());
   keys.add("exit_thresholds", exit_thresholds, kExitThresholdsHelp);
+  keys.add("lost_views", lost_views,
+           "of a network over several devices (ddnn-...): those that are lost, from 1 on, with commas between");
   return keys;
 }
 

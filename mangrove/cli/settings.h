@@ -67,7 +67,7 @@ struct TrainSettings {
   std::int64_t local_steps = 16;
   std::int64_t local_epochs = 0;  // in place of local_steps
   double client_fraction = 1, shared_samples = 0, outer_learning_rate = 1, outer_momentum = 0;
-  std::int64_t stages = 0, micro_batches = 0, ahead = 0;  // of pipelines
+  std::int64_t stages = 0, replicas = 1, micro_batches = 0, ahead = 0;  // of pipelines
   std::string cut = "measured", recompute = "auto";
   std::int64_t epochs = 1;
   std::int64_t batch = 64;       // per worker
@@ -114,6 +114,7 @@ struct InferSettings {
   std::int64_t limit = 0;   // samples of the test split; 0: all
   std::string backend;
   std::string disable_pass;  // rewriting passes to leave out, separated by commas
+  bool fresh = false;        // measure the nodes, though profiles of them are kept
   Seconds answer_timeout = 10;
   std::string run_dir;
   Keys keys();
@@ -127,6 +128,7 @@ struct EvalSettings {
   std::string backend;
   std::string disable_pass;
   std::string exit_thresholds;
+  std::string lost_views;
   Keys keys();
 };
 

@@ -78,15 +78,15 @@ std::string trained_stage_rows(const json& r) {
   if (!r.contains("stages")) return "";
   std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", "stage", "node",
                                  "forward", "backward", "idle", "predicted", "in flight", "parameters", "operators");
-  int number = 1;
   for (const json& s : r["stages"]) {
     const auto operators = s.value("operators", std::vector<std::string>());
     const std::string range =
         operators.empty() ? "" : operators.front() + (operators.size() > 1 ? " ... " + operators.back() : "");
-    text += fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", number++, s.value("node", "?"),
-                        format_seconds(s.value("forward_s", 0.0)), format_seconds(s.value("backward_s", 0.0)),
-                        percent(s.value("idle", 0.0)), percent(s.value("predicted_idle", 0.0)), s.value("in_flight", 0),
-                        s.value("parameters", 0), range);
+    text +=
+        fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", s.value("stage", 0) + 1,
+                    s.value("node", "?"), format_seconds(s.value("forward_s", 0.0)),
+                    format_seconds(s.value("backward_s", 0.0)), percent(s.value("idle", 0.0)),
+                    percent(s.value("predicted_idle", 0.0)), s.value("in_flight", 0), s.value("parameters", 0), range);
   }
   return text;
 }
@@ -120,21 +120,22 @@ std::string operators_text(const std::vector<std::string>& names) {
   return fmt::format("{} .. {} ({})", names.front(), names.back(), names.size());
 }
 
-/// Busy: for a micro-batch; in brackets what was predicted.
+/// Busy: for a micro-batch; memory: of the node's process; in brackets what was predicted.
 std::string stage_rows(const json& r) {
-  std::string text = fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", "stage", "node", "busy",
-                                 "utilisation", "queue mean/max", "bytes/image", "operators");
+  std::string text = fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>18} {:>15} {:>12}  {}\n", "stage", "node", "busy",
+                                 "utilisation", "memory", "queue mean/max", "bytes/image", "operators");
   for (const json& s : r.value("stages", json::array())) {
     const auto beside = [](const std::string& measured, const std::string& predicted) {
       return fmt::format("{} ({})", measured, predicted);
     };
-    text +=
-        fmt::format("  {:<6} {:<10} {:>20} {:>20} {:>15} {:>12}  {}\n", s.value("stage", 0) + 1, s.value("node", "?"),
-                    beside(format_seconds(s.value("busy_s", 0.0)), format_seconds(s.value("predicted_busy_s", 0.0))),
-                    beside(percent(s.value("utilisation", 0.0)), percent(s.value("predicted_utilisation", 0.0))),
-                    fmt::format("{:.1f} / {}", s.value("queue_mean", 0.0), s.value("queue_max", 0)),
-                    fmt::format("{:.0f}", s.value("bytes_per_image", 0.0)),
-                    operators_text(s.value("operators", std::vector<std::string>())));
+    text += fmt::format(
+        "  {:<6} {:<10} {:>20} {:>20} {:>18} {:>15} {:>12}  {}\n", s.value("stage", 0) + 1, s.value("node", "?"),
+        beside(format_seconds(s.value("busy_s", 0.0)), format_seconds(s.value("predicted_busy_s", 0.0))),
+        beside(percent(s.value("utilisation", 0.0)), percent(s.value("predicted_utilisation", 0.0))),
+        beside(format_bytes(s.value("rss_bytes", Bytes{0})), format_bytes(s.value("predicted_rss_bytes", Bytes{0}))),
+        fmt::format("{:.1f} / {}", s.value("queue_mean", 0.0), s.value("queue_max", 0)),
+        fmt::format("{:.0f}", s.value("bytes_per_image", 0.0)),
+        operators_text(s.value("operators", std::vector<std::string>())));
   }
   return text;
 }
@@ -207,6 +208,11 @@ std::string tier_rows(const json& r) {
         fmt::format("{} / {} / {}", format_seconds(latency.value("p50_s", 0.0)),
                     format_seconds(latency.value("p95_s", 0.0)), format_seconds(latency.value("p99_s", 0.0))));
   }
+  for (const json& t : r["tiers"])
+    if (t.contains("privacy"))
+      text += row("  " + t.value("tier", "?") + ": not trusted",
+                  fmt::format("{}: {} a task on the coordinator, {} sent for an image", t.value("privacy", "?"),
+                              format_seconds(t.value("head_s", 0.0)), format_bytes(t.value("bytes_per_image", 0))));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "mangrove/cli/tier_job.h"
 
+#include <random>
 #include <set>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/split.h"
+#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tier_file.h"
 #include "mangrove/infer/tiers.h"
 #include "mangrove/zoo/zoo.h"
@@ -25,6 +28,30 @@ Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& setti
   return zoo::build_model(tier.model, options);
 }
 
+/// In two parts where the tier's devices are not trusted.
+Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::set<std::string>& disabled,
+                   infer::InferJob& job) {
+  std::string& head = *job.add_heads();
+  if (tier.trusted) {
+    MG_TRY(const Graph whole, rewritten_for_inference(graph, disabled));
+    job.add_members(encode_onnx(whole));
+    return {};
+  }
+  MG_TRY(const infer::Privacy privacy, infer::parse_privacy(tier.privacy));
+  MG_TRY(const GraphHalves halves, infer::split_for_privacy(graph, privacy.layer).context("key 'privacy'"));
+  MG_TRY(const Graph front, rewritten_for_inference(halves.front, disabled));
+  MG_TRY(const Graph back, rewritten_for_inference(halves.back, disabled));
+  head = encode_onnx(front);
+  job.add_members(encode_onnx(back));
+  return {};
+}
+
+/// One that nobody can foretell, and not 0.
+std::uint64_t fresh_seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32 | device()) | 1;
+}
+
 }  // namespace
 
 Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string& data, const fs::path& data_folder,
@@ -37,17 +64,18 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     const std::string name(infer::kTierNames[static_cast<std::size_t>(tier.tier)]);
     const std::string who = settings.tiers + ": tier '" + name + "'";
     MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));
-    MG_TRY(const Graph rewritten, rewritten_for_inference(graph, disabled).context(who));
-    job.add_members(encode_onnx(rewritten));
+    MG_RETURN_IF_ERROR(add_network(tier, graph, disabled, job).context(who));
     infer::TierPart& part = *job.add_tiers();
     part.set_name(name);
     part.set_devices(static_cast<std::int32_t>(tier.count));
     part.set_coarse(tier.is_coarse());
     part.set_trusted(tier.trusted);
+    part.set_privacy(tier.privacy);
     part.set_accuracy(tier.accuracy);
     part.set_delay_s(tier.delay);
     part.set_rate(tier.rate);
   }
+  job.set_noise_seed(fresh_seed());
   job.set_scheduler(settings.scheduler);
   job.set_policy(settings.policy);
   job.set_accuracy_floor(settings.accuracy_floor);

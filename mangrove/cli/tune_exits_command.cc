@@ -66,15 +66,6 @@ Result<ExitTarget> parse_target(const std::string& text) {
                     .exit = static_cast<std::size_t>(exit - 1)};
 }
 
-/// The name of the data whose validation split is used: what was typed, else what the network was trained on.
-Result<std::string> data_of(const State& state, const Graph& graph, std::stop_token stop) {
-  if (!state.data.empty())
-    return ensure_data({.data = state.data, .data_fallback = "", .data_dir = state.data_dir}, stop);
-  if (const auto trained_on = graph.metadata().find(learn::kDataKey); trained_on != graph.metadata().end())
-    return trained_on->second;
-  return make_error(Code::invalid_argument, "no data: the model does not say what it was trained on; give --data");
-}
-
 json forecast_report(const infer::ExitForecast& forecast) {
   json report = {{"accuracy", forecast.accuracy}, {"seconds_per_sample", forecast.seconds}, {"exits", json::array()}};
   for (std::size_t i = 0; i < forecast.exits.size(); ++i)
@@ -121,7 +112,7 @@ Result<json> tune(const State& state, std::stop_token stop) {
   MG_TRY(const Graph graph, rewritten_for_inference(loaded, {}));
   if (!has_early_exits(graph))
     return make_error(Code::invalid_argument, "it has no early exits: one output, or outputs that are not alike");
-  MG_TRY(const std::string name, data_of(state, graph, stop));
+  MG_TRY(const std::string name, data_for(graph, state.data, state.data_dir, stop));
   const fs::path folder = data::data_folder(state.data_dir);
   MG_TRY(const auto dataset, data::open_dataset(name, data::Split::validation, folder));
   MG_TRY(const auto augmentation, learn::preparation_of(graph, folder));

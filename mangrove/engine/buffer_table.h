@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "mangrove/engine/program.h"
@@ -38,6 +39,12 @@ class BufferTable {
   bool is_planned(BufferId buffer) const {
     const Buffer& asked = buffers_[static_cast<std::size_t>(buffer)];
     return asked.region == Region::arena && asked.life == Life::uses;
+  }
+  Region region(BufferId buffer) const { return buffers_[static_cast<std::size_t>(buffer)].region; }
+  /// Its first and last step, with those of what lies in its memory; -1: none.
+  std::pair<int, int> life(BufferId buffer) const {
+    const Buffer& asked = buffers_[static_cast<std::size_t>(buffer)];
+    return {asked.first, asked.last};
   }
   std::size_t size() const { return buffers_.size(); }
 

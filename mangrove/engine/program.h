@@ -38,6 +38,15 @@ struct MemoryReport {
   Bytes total() const { return parameters + arena; }
 };
 
+/// Of one node, with what is fused into it.
+struct NodeMemory {
+  std::string node;
+  Bytes weights = 0;  // its parameters and constants, in the layouts of its steps
+  /// Inference: the most that is alive in the arena while one of its steps runs. Training: what is made by its forward
+  /// steps and kept for the backward pass. 0: it has no steps.
+  Bytes arena = 0;
+};
+
 /// A place in an Execution's memory.
 struct BufferRef {
   enum class Region { arena, parameters } region = Region::arena;
@@ -79,6 +88,8 @@ class Program {
   const CompileOptions& options() const { return options_; }
   const Backend& backend() const { return *backend_; }
   MemoryReport memory() const { return memory_; }
+  /// In the order of the graph's nodes.
+  const std::vector<NodeMemory>& node_memory() const { return node_memory_; }
 
   const std::vector<PlacedStep>& forward_steps() const { return forward_; }
   const std::vector<PlacedStep>& backward_steps() const { return backward_; }
@@ -114,6 +125,7 @@ class Program {
   std::vector<Link> chain_;
   std::vector<std::string> notes_;  // choices made while compiling, for describe()
   MemoryReport memory_;
+  std::vector<NodeMemory> node_memory_;
 };
 
 }  // namespace mangrove

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/engine/gradient_flow.h"
+#include "mangrove/engine/node_memory.h"
 #include "mangrove/engine/portable/portable_backend.h"
 
 namespace mangrove {
@@ -62,6 +63,7 @@ Result<std::shared_ptr<const Program>> ProgramBuilder::build() {
   if (options_.slice) steps_.slice(static_cast<std::size_t>(forward_steps), options_.batch);
   const BufferTable::Placement placement = steps_.place();
   program_->memory_ = placement.memory;
+  program_->node_memory_ = measure_nodes(graph_, steps_, forward_steps, options_.mode);
   if (options_.mode == Mode::training && options_.recompute.empty()) program_->chain_ = links(compiled);
   MG_RETURN_IF_ERROR(place_values(placement));
   if (const BufferId random = steps_.random_state(); random != kNoBuffer) {

@@ -28,7 +28,9 @@ class DatasetWork final : public StreamWork {
   Taken take(const Predictions& predictions, Instant now) override;
   void set_window(std::size_t window) override { micro_batches_.set_window(window); }
   void resend_all() override { micro_batches_.resend_all(); }
-  void resend_overdue(Instant now, Seconds timeout) override { micro_batches_.resend_overdue(now, timeout); }
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
+    return micro_batches_.resend_overdue(now, timeout);
+  }
   bool is_done() const override { return micro_batches_.done(); }
   bool is_waiting() const override { return micro_batches_.in_flight() > 0; }
   std::optional<std::int64_t> left() const override { return samples_ - answered_; }

@@ -217,9 +217,9 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 }  // namespace
 
 Status run_ensemble(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() != 0) return run_node(job, context);  // whose job names networks by their SHA-256
   if (job.members().empty())
     return make_error(Code::invalid_argument, "models: strategy '" + job.strategy() + "' needs at least one network");
-  if (context.endpoint.rank() != 0) return run_node(job, context);
   return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }
 

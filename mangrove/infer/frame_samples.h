@@ -20,7 +20,7 @@ class FrameSamples final : public data::Dataset {
   /// does not take images).
   static Result<std::shared_ptr<FrameSamples>> create(const Graph& graph);
 
-  /// JPEG or PNG files. Returns the numbers of their samples.
+  /// Image files. Returns the numbers of their samples.
   template <class Files>
   std::vector<std::uint32_t> add(const Files& files) {
     MutexLock lock(mutex_);

@@ -158,12 +158,15 @@ void FrameWork::resend_all() {
   }
 }
 
-void FrameWork::resend_overdue(Instant now, Seconds timeout) {
+std::vector<std::uint64_t> FrameWork::resend_overdue(Instant now, Seconds timeout) {
+  std::vector<std::uint64_t> overdue;
   for (auto& [id, batch] : batches_) {
     if (!batch.sent || now - *batch.sent <= timeout) continue;
     land(batch);
     again_.push_back(id);
+    overdue.push_back(id);
   }
+  return overdue;
 }
 
 }  // namespace mangrove::infer

@@ -35,7 +35,7 @@ class FrameWork final : public StreamWork {
   Taken take(const Predictions& predictions, Instant now) override;
   void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override;
-  void resend_overdue(Instant now, Seconds timeout) override;
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override;
   bool is_done() const override { return batches_.empty() && frames_.is_over(); }
   bool is_waiting() const override { return in_flight_ > 0; }
   std::optional<std::int64_t> left() const override { return std::nullopt; }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "mangrove/plan/layers.h"
+
 namespace mangrove::infer {
 namespace {
 
@@ -35,6 +37,15 @@ Status ask_all(const net::RoleContext& context, Nodes& nodes, Seconds timeout, i
 
 bool is_time(Seconds seconds) {
   return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6;
+}
+
+/// Sizes that make sense, of each operator.
+bool has_memory(const Profile& profile) {
+  const auto is_size = [](Bytes bytes) { return bytes >= 0 && bytes <= plan::kMostBytes; };
+  const int operators = profile.operator_seconds_size();
+  return profile.operator_weights_size() == operators && profile.operator_memory_size() == operators &&
+         std::ranges::all_of(profile.operator_weights(), is_size) &&
+         std::ranges::all_of(profile.operator_memory(), is_size) && is_size(profile.process());
 }
 
 class Measuring {
@@ -87,8 +98,9 @@ class Measuring {
 
   bool take_profile(net::Rank rank, const FromNode& message) {
     if (!message.has_profile() || !is_time(message.profile().read_seconds())) return false;
-    const auto& seconds = message.profile().operator_seconds();
-    if (seconds.empty() || !std::ranges::all_of(seconds, is_time)) return false;
+    const Profile& profile = message.profile();
+    const auto& seconds = profile.operator_seconds();
+    if (seconds.empty() || !std::ranges::all_of(seconds, is_time) || !has_memory(profile)) return false;
     const Hello& hello = nodes_.hello(rank);
     profiles_[rank] = {.rank = rank,
                        .name = reports_.node(rank),
@@ -96,7 +108,11 @@ class Measuring {
                        .cores = hello.cpu(),
                        .threads = hello.threads(),
                        .operator_seconds = {seconds.begin(), seconds.end()},
-                       .read_seconds = message.profile().read_seconds()};
+                       .read_seconds = profile.read_seconds(),
+                       .operator_weights = {profile.operator_weights().begin(), profile.operator_weights().end()},
+                       .operator_memory = {profile.operator_memory().begin(), profile.operator_memory().end()},
+                       .process = profile.process(),
+                       .was_kept = profile.was_kept()};
     return true;
   }
 

@@ -48,12 +48,15 @@ void MicroBatches::resend_all() {
   sent_at_.clear();
 }
 
-std::size_t MicroBatches::resend_overdue(Instant now, Seconds timeout) {
-  return std::erase_if(sent_at_, [&](const auto& entry) {
-    const bool overdue = now - entry.second > timeout;
-    if (overdue) again_.push_back(entry.first);
-    return overdue;
-  });
+std::vector<std::uint64_t> MicroBatches::resend_overdue(Instant now, Seconds timeout) {
+  std::vector<std::uint64_t> overdue;
+  for (const auto& [id, sent] : sent_at_)
+    if (now - sent > timeout) overdue.push_back(id);
+  for (const std::uint64_t id : overdue) {
+    sent_at_.erase(id);
+    again_.push_back(id);
+  }
+  return overdue;
 }
 
 }  // namespace mangrove::infer

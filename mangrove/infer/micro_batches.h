@@ -31,8 +31,8 @@ class MicroBatches {
   void set_window(std::size_t window) { window_ = window; }
   /// All in flight are to be sent again.
   void resend_all();
-  /// Those in flight for longer than `timeout` are to be sent again. Returns how many.
-  std::size_t resend_overdue(Instant now, Seconds timeout);
+  /// Those in flight for longer than `timeout` are to be sent again. Returns them.
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout);
 
   Part part(std::uint64_t id) const;
   bool exists(std::uint64_t id) const { return id < answered_.size(); }

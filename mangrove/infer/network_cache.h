@@ -4,32 +4,26 @@
 #include <string>
 #include <string_view>
 
-#include "mangrove/base/file.h"
-#include "mangrove/base/units.h"
+#include "mangrove/base/kept_files.h"
 
 namespace mangrove::infer {
 
-/// Networks that this device was given, as ONNX files in a folder, each named after its SHA-256. They are kept until
-/// the folder holds more than `most` bytes; then those go that were not used for longest. Processes may share it.
+/// Networks that this device was given, as ONNX files in a folder, each named after its SHA-256.
 /// threads: one at a time.
 class NetworkCache {
  public:
   static constexpr Bytes kMost = 2'000'000'000;
 
-  /// folder: made when something is kept; empty: nothing is.
-  explicit NetworkCache(fs::path folder, Bytes most = kMost) : folder_(std::move(folder)), most_(most) {}
+  /// See KeptFiles.
+  explicit NetworkCache(fs::path folder, Bytes most = kMost) : files_(std::move(folder), ".onnx", most) {}
 
   /// Nothing: it is not there. A file that is not what its name says is removed.
   std::optional<std::string> find(const std::string& sha256) const;
-  /// One that is larger than all that may be kept is not. errors: those of writing.
-  Status keep(const std::string& sha256, std::string_view network) const;
+  /// errors: those of KeptFiles::keep.
+  Status keep(const std::string& sha256, std::string_view network) const { return files_.keep(sha256, network); }
 
  private:
-  fs::path path(const std::string& sha256) const { return folder_ / (sha256 + ".onnx"); }
-  void make_room(Bytes bytes) const;
-
-  const fs::path folder_;
-  const Bytes most_;
+  const KeptFiles files_;
 };
 
 }  // namespace mangrove::infer

@@ -25,6 +25,11 @@ bool is_sha256(const std::string& text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+bool ends_job(const net::Message& message) {
+  Command command;
+  return command.ParseFromString(message.payload) && command.kind() == Command::END;
+}
+
 /// A network on its way here.
 class Incoming {
  public:
@@ -84,6 +89,8 @@ InferJob without_networks(InferJob job) {
   for (const std::string& member : job.members()) job.add_member_sha256(data::sha256(member));
   job.clear_model();
   job.clear_members();
+  job.clear_heads();
+  job.clear_noise_seed();
   return job;
 }
 
@@ -114,11 +121,11 @@ fs::path NetworkFetch::cache_folder(const net::RoleContext& context) {
   return context.data_folder.empty() ? fs::path() : context.data_folder / kFolder;
 }
 
-Result<std::string> NetworkFetch::get(const std::string& sha256, const TakeCommand& take_command) {
+Result<std::string> NetworkFetch::get(const std::string& sha256) {
   if (!is_sha256(sha256)) return make_error(Code::invalid_argument, "model: '" + sha256 + "' is no SHA-256");
   if (std::optional<std::string> kept = cache_.find(sha256)) return std::move(*kept);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    MG_TRY(std::string network, receive(sha256, take_command));
+    MG_TRY(std::string network, receive(sha256));
     if (data::sha256(network) != sha256) continue;
     const Status kept = cache_.keep(sha256, network);  // a full card is no reason not to work
     if (!kept.ok()) log_warn("the network is not kept for the next time", {{"message", kept.error().message}});
@@ -127,7 +134,13 @@ Result<std::string> NetworkFetch::get(const std::string& sha256, const TakeComma
   return make_error(Code::data_loss, "model: what the leader sent does not have the SHA-256 " + sha256);
 }
 
-Result<std::string> NetworkFetch::receive(const std::string& sha256, const TakeCommand& take_command) {
+net::Message NetworkFetch::next_command() {
+  net::Message command = std::move(commands_.front());
+  commands_.pop_front();
+  return command;
+}
+
+Result<std::string> NetworkFetch::receive(const std::string& sha256) {
   Incoming incoming(context_.endpoint, sha256);
   incoming.begin();
   Seconds patience = timeout_;  // grows: what was asked for twice comes twice, and holds up what comes next
@@ -137,7 +150,8 @@ Result<std::string> NetworkFetch::receive(const std::string& sha256, const TakeC
     if (message.ok() && message->tag == kNetworkTag) {
       if (incoming.take(message->payload)) again = context_.clock.after(patience);
     } else if (message.ok()) {
-      if (!take_command(std::move(*message))) return make_error(Code::cancelled, "the job has ended");
+      commands_.push_back(std::move(*message));
+      if (ends_job(commands_.back())) return make_error(Code::cancelled, "the job has ended");
     } else if (message.code() != Code::deadline_exceeded) {
       return message.error();
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -11,7 +11,8 @@
 
 namespace mangrove::infer {
 
-/// The job as ranks other than 0 get it: its networks are named by their SHA-256, and do not travel with it.
+/// The job as ranks other than 0 get it: its networks are named by their SHA-256, and do not travel with it; heads of
+/// networks, and the seed of the noise behind them, are left out.
 InferJob without_networks(InferJob job);
 
 /// The networks of a job, as the leader gives them to nodes that do not have them.
@@ -35,24 +36,26 @@ class Networks {
 /// threads: one at a time.
 class NetworkFetch {
  public:
-  /// Takes the commands that come meanwhile. False: the job has ended.
-  using TakeCommand = std::function<bool(net::Message)>;
-
   /// timeout: a part that has not come by then is asked for again.
   NetworkFetch(net::RoleContext& context, Seconds timeout)
       : context_(context), timeout_(timeout), cache_(cache_folder(context)) {}
 
   /// An ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended), invalid_argument (no
   /// SHA-256), data_loss (what came has another SHA-256, several times).
-  Result<std::string> get(const std::string& sha256, const TakeCommand& take_command);
+  Result<std::string> get(const std::string& sha256);
+
+  /// Commands that came meanwhile, in their order.
+  bool has_commands() const { return !commands_.empty(); }
+  net::Message next_command();
 
  private:
   static fs::path cache_folder(const net::RoleContext& context);
-  Result<std::string> receive(const std::string& sha256, const TakeCommand& take_command);
+  Result<std::string> receive(const std::string& sha256);
 
   net::RoleContext& context_;
   const Seconds timeout_;
   const NetworkCache cache_;
+  std::deque<net::Message> commands_;
 };
 
 }  // namespace mangrove::infer

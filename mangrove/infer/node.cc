@@ -10,11 +10,13 @@
 #include "mangrove/base/control_group.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/link_probe.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/infer/node_profile.h"
 #include "mangrove/infer/single_run.h"
 #include "mangrove/infer/stage_worker.h"
 #include "mangrove/infer/tags.h"
@@ -44,7 +46,7 @@ class NodeRole {
         context_(context),
         fetch_(context, answer_timeout(job)),
         link_(context.endpoint, context.clock),
-        slowdown_(slowdown(1)),
+        slowdown_(cpu_slowdown(1)),
         worker_(job_, context, slowdown_) {}
   Status run();
 
@@ -71,7 +73,6 @@ class NodeRole {
   Status failure_;  // why this node cannot take part
   bool ended_ = false;
   NetworkFetch fetch_;
-  std::deque<net::Message> waiting_;  // commands that came while a network did
   std::optional<Graph> graph_;
   SampleSource source_;
 
@@ -124,13 +125,10 @@ Status NodeRole::make_replica(std::uint32_t member) {
 
 /// Commands that come meanwhile are followed afterwards.
 Result<std::string> NodeRole::get_network(std::uint32_t member) {
-  const auto take_later = [&](net::Message message) {
-    Command command;
-    ended_ = ended_ || (command.ParseFromString(message.payload) && command.kind() == Command::END);
-    waiting_.push_back(std::move(message));
-    return !ended_;
-  };
-  return fetch_.get(is_ensemble() ? job_.member_sha256(static_cast<int>(member)) : job_.model_sha256(), take_later);
+  Result<std::string> network =
+      fetch_.get(is_ensemble() ? job_.member_sha256(static_cast<int>(member)) : job_.model_sha256());
+  ended_ = ended_ || (!network.ok() && network.code() == Code::cancelled);
+  return network;
 }
 
 Status NodeRole::run() {
@@ -169,13 +167,9 @@ void NodeRole::say_hello() {
 
 /// Takes everything that has come; when idle, waits for it.
 Status NodeRole::listen(bool idle) {
-  Deadline deadline = idle && waiting_.empty() ? context_.clock.after(kWait) : context_.clock.now();
+  Deadline deadline = idle && !fetch_.has_commands() ? context_.clock.after(kWait) : context_.clock.now();
   while (!ended_) {
-    while (!ended_ && !waiting_.empty()) {
-      const net::Message message = std::move(waiting_.front());
-      waiting_.pop_front();
-      take_command(message);
-    }
+    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
     const net::Members members = context_.endpoint.members();
     if (!members.alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
     Result<net::Message> message =
@@ -232,7 +226,7 @@ Status NodeRole::send_profile(std::uint64_t request) {
   single_.reset();
   if (!profile_) {
     MG_RETURN_IF_ERROR(make_replica(0));
-    MG_TRY(profile_, profile(*replica_, *source_.dataset, source_.samples, source_.loading, context_.threads));
+    MG_TRY(profile_, profile_node(job_, context_, *replica_, source_));
   }
   profile_->set_request(request);
   FromNode message;
@@ -272,6 +266,7 @@ Status NodeRole::place(const Command& command) {
   if (command.generation() > worker_.generation()) {
     single_.reset();
     replica_.reset();
+    release_freed_memory();
     MG_RETURN_IF_ERROR(worker_.place(command, *graph_, source_));
   }
   FromNode message;

@@ -40,6 +40,11 @@ Nodes::Nodes(net::RoleContext& context, Reports& reports, Networks networks, Sec
     nodes_[rank].next_ping = context.clock.after(timeout);
 }
 
+void Nodes::set_data(Hello data) {
+  reference_ = std::move(data);
+  has_reference_ = takes_without_data_ = true;
+}
+
 Result<Hello> Nodes::gather() {
   const Instant start = context_.clock.now();
   while (true) {
@@ -164,7 +169,7 @@ void Nodes::take_hello(net::Rank rank, const Hello& hello) {
 
 void Nodes::admit(net::Rank rank) {
   Node& node = nodes_.at(rank);
-  if (data_of(node.hello) == data_of(reference_)) {
+  if (data_of(node.hello) == data_of(reference_) || (takes_without_data_ && node.hello.without_data())) {
     node.state = State::usable;
     return;
   }

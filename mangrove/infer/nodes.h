@@ -18,6 +18,8 @@ class Nodes {
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
   Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
 
+  /// What the data is like, where the leader has it itself: nodes that have none of it then work too. Before gather().
+  void set_data(Hello data);
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
   /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node whose data differs
   /// from that of most nodes, or that cannot take part, is left out, with an event. Returns what the data is like.
@@ -73,6 +75,7 @@ class Nodes {
   std::map<net::Rank, Node> nodes_;
   Hello reference_;  // what the data is like
   bool has_reference_ = false;
+  bool takes_without_data_ = false;
   Error last_failure_;
 };
 

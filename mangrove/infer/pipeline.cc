@@ -16,45 +16,46 @@
 namespace mangrove::infer {
 namespace {
 
-/// A plan, and what it was made for.
-struct Planned {
+/// What a plan is made for.
+struct Measured {
   Graph graph;
   Hello data;
   std::vector<DeviceProfile> devices;
-  StagePlan plan;
 };
 
-Result<Planned> make_plan(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Result<Measured> measure(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_RETURN_IF_ERROR(check_cut(graph, job));
   MG_TRY(Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
   MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, answer_timeout(job)));
-  MG_TRY(StagePlan plan, plan_stages(graph, devices, job));
-  return Planned{std::move(graph), std::move(data), std::move(devices), std::move(plan)};
+  return Measured{std::move(graph), std::move(data), std::move(devices)};
 }
 
 Result<StreamResult> stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
-                            const Planned& planned, StreamWork& work) {
-  Revision revision(planned.graph, planned.devices, job);
-  return stream_through(job, context, nodes, reports, work, planned.plan, revision);
+                            const Measured& measured, const StagePlan& plan, StreamWork& work) {
+  Revision revision(measured.graph, measured.devices, job);
+  return stream_through(job, context, nodes, reports, work, plan, revision);
 }
 
-void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, const Planned& planned,
+void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, const Measured& measured,
                    const StreamResult& streamed, Json result) {
   result["model_bytes"] = nodes.model_bytes();
-  result["devices"] = devices_json(job, planned.devices, streamed.plan);
+  result["devices"] = devices_json(job, measured.devices, streamed.plan);
   reports.result(dump(result));
 }
 
 Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  MG_TRY(const Planned planned, make_plan(job, context, nodes, reports));
+  MG_TRY(Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const Baseline baseline,
-         run_baseline(context, nodes, reports, answer_timeout(job), planned.data, fastest_first(planned.devices)));
-  DatasetWork work(job, planned.data, window(job, planned.plan), reports);
-  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, planned, work));
-  report_result(job, nodes, reports, planned, streamed,
-                pipeline_json(job, planned.data, baseline, planned.plan, streamed, work.answers(), reports));
+         run_baseline(context, nodes, reports, answer_timeout(job), measured.data, fastest_first(measured.devices)));
+  const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
+  calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
+  MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
+  DatasetWork work(job, measured.data, window(job, plan), reports);
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
+  report_result(job, nodes, reports, measured, streamed,
+                pipeline_json(job, measured.data, baseline, plan, streamed, work.answers(), reports));
   return {};
 }
 
@@ -74,14 +75,14 @@ class Listening {
 
 /// There is nothing to compare frames with: no truth, and no second pass over them.
 Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  MG_TRY(const Planned planned, make_plan(job, context, nodes, reports));
+  MG_TRY(const Measured measured, measure(job, context, nodes, reports));
+  MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
   net::FrameQueue& frames = *context.frames;
   const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
-  FrameWork work(job, frames, {planned.data.classes().begin(), planned.data.classes().end()}, window(job, planned.plan),
+  FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
                  reports);
-  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, planned, work));
-  report_result(job, nodes, reports, planned, streamed,
-                frames_json(job, planned.plan, streamed, work.counts(), reports));
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
+  report_result(job, nodes, reports, measured, streamed, frames_json(job, plan, streamed, work.counts(), reports));
   return {};
 }
 

@@ -39,6 +39,8 @@ Json stages_json(const StreamResult& streamed, const Reports& reports) {
                      {"predicted_utilisation", plan.period > 0 ? stage.period() / plan.period : 0},
                      {"queue_mean", static_cast<double>(record.queued) / micro_batches},
                      {"queue_max", record.most_queued},
+                     {"rss_bytes", record.resident},
+                     {"predicted_rss_bytes", replica.memory},
                      {"sent_bytes", record.sent_bytes},
                      {"bytes_per_image", stage.bytes_per_image}});
     }
@@ -154,6 +156,7 @@ Json devices_json(const InferJob& job, std::span<const DeviceProfile> devices, c
     all.push_back({{"node", device.name},
                    {"stages", std::move(stages)},
                    {"predicted_images_per_s", per_second(job.micro_batch(), device.single_seconds())},
+                   {"profile", device.was_kept ? "kept" : "measured"},
                    {"cores", device.cores},
                    {"rate", device.rate},
                    {"round_trip_s", device.round_trip}});

@@ -36,8 +36,10 @@ void Routes::finish(std::uint64_t micro_batch) {
 
 void Routes::learn(std::size_t stage, net::Rank rank, Seconds busy) {
   constexpr double kWeight = 0.2;
+  constexpr double kMost = 2;  // times what is expected: one long pause must not keep a replica from the next ones
   const auto holder = std::ranges::find(stages_[stage], rank, &Holder::rank);
-  if (holder != stages_[stage].end() && busy > 0) holder->busy += kWeight * (busy - holder->busy);
+  if (holder != stages_[stage].end() && busy > 0)
+    holder->busy += kWeight * (std::min(busy, kMost * holder->busy) - holder->busy);
 }
 
 }  // namespace mangrove::infer

@@ -10,16 +10,6 @@
 
 namespace mangrove::infer {
 
-/// How much longer than its computing something takes here with so many threads: 5 where a quota leaves them a fifth of
-/// their time.
-double slowdown(int threads);
-
-/// Time of each operator of the unsplit network on one micro-batch, and of reading one, prepared as `loading` says.
-/// Medians of what one thread computes, as a CPU quota stretches it, so that neither pauses that a quota makes nor
-/// other programs shift the operators against each other. errors: those of Dataset::read.
-Result<Profile> profile(learn::Replica& replica, const data::Dataset& dataset, std::int64_t samples,
-                        const data::LoaderOptions& loading, int threads);
-
 /// One pass of the unsplit network over a data set, a micro-batch at a time, so that its node can listen in between.
 /// threads: one at a time.
 class SingleRun {

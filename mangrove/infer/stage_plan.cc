@@ -6,6 +6,7 @@
 #include <map>
 
 #include "mangrove/base/nearest.h"
+#include "mangrove/graph/cut.h"
 #include "mangrove/infer/activation_codec.h"
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/pipeline_cost.h"
@@ -15,6 +16,7 @@
 namespace mangrove::infer {
 namespace {
 
+constexpr Bytes kBatchesRead = 3;  // micro-batches of samples in memory: two are prepared while one is computed
 constexpr double kMessages = 2;  // of a stage for each micro-batch: what it gets and what it sends
 
 /// With every stage of a cut that is given as one layer.
@@ -169,6 +171,7 @@ class Planning {
       made.period = shared;
       made.limited_by = "the cores that devices share";
     }
+    set_memory(plan, devices.size(), made);
     const std::size_t holders = made.ranks().size();
     made.window = std::max(2 * holders + 2, plan.in_flight + holders);
     return made;
@@ -178,6 +181,38 @@ class Planning {
     plan::StageLoad load{.received = stage.received, .sent = stage.sent};
     for (const std::size_t layer : stage.layers) load.seconds += device.seconds[layer];
     return plan::busy_seconds(load, device, /*training=*/false);
+  }
+
+  /// Of each process: what it is without a stage, and all stages that it holds.
+  void set_memory(const plan::Plan& plan, std::size_t places, StagePlan& made) const {
+    std::map<net::Rank, Bytes> memory;
+    for (const plan::Stage& stage : plan.stages) {
+      for (const std::size_t place : stage.devices) {
+        const DeviceProfile& holder = profile_of(place, places);
+        if (holder.process == 0) continue;
+        Bytes& bytes = memory.emplace(holder.rank, holder.process).first->second;
+        bytes += stage_memory(stage, holder, &stage == &plan.stages.front());
+      }
+    }
+    for (StagePlan::Stage& stage : made.stages)
+      for (StagePlan::Replica& replica : stage.replicas)
+        if (const auto found = memory.find(replica.rank); found != memory.end()) replica.memory = found->second;
+  }
+
+  /// As much more as a process that holds the stage takes. The one that reads has samples at hand too.
+  Bytes stage_memory(const plan::Stage& stage, const DeviceProfile& holder, bool reads) const {
+    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
+    for (const std::size_t layer : stage.layers) {
+      for (const std::size_t node : layers_.nodes[layer]) {
+        load.parameters += holder.operator_weights[node];
+        load.activations = std::max(load.activations, holder.operator_memory[node]);
+      }
+    }
+    Bytes samples = 0;
+    if (reads)
+      for (const auto& [name, info] : graph_.inputs())
+        if (!graph_.initializers().contains(name)) samples += kBatchesRead * 4 * elements_of(info, job_.micro_batch());
+    return samples + plan::memory_use(load, {}, plan::Problem{});
   }
 
   /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside

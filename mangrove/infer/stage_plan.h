@@ -18,6 +18,7 @@ struct StagePlan {
   struct Replica {
     net::Rank rank = 0;
     Seconds busy = 0;  // expected, for one micro-batch: computing, packing and unpacking
+    Bytes memory = 0;  // expected, of its process, with all stages that it holds; 0: not known
   };
   struct Stage {
     std::vector<std::uint32_t> nodes;    // of the graph, ascending

@@ -1,33 +1,17 @@
 #include "mangrove/infer/stage_worker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
+#include "mangrove/base/process_memory.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
-namespace {
-
-/// Of a row of logits, or of probabilities as they are.
-float highest_probability(std::span<const float> row) {
-  const float largest = *std::ranges::max_element(row);
-  double sum = 0, exponentials = 0;
-  for (const float value : row) {
-    sum += value;
-    exponentials += std::exp(static_cast<double>(value) - largest);
-  }
-  const bool are_probabilities = std::abs(sum - 1) < 1e-3 && std::ranges::all_of(row, [](float p) { return p >= 0; });
-  return are_probabilities ? largest : static_cast<float>(1 / exponentials);
-}
-
-}  // namespace
-
 StageWorker::StageWorker(const InferJob& job, net::RoleContext& context, double slowdown)
     : job_(job),
       context_(context),
@@ -42,6 +26,7 @@ Status StageWorker::place(const Command& command, const Graph& graph, const Samp
   }
   tasks_.clear();
   overhead_.clear();
+  resident_ = 0;
   counted_cpu_ = process_cpu_time();
   MG_RETURN_IF_ERROR(stages_.place(command, graph));
   source_ = source;
@@ -134,6 +119,17 @@ Seconds StageWorker::busy(std::size_t stage, Seconds computing) {
   return (cpu - std::exchange(counted_cpu_, cpu)) * slowdown_;
 }
 
+/// The most memory of this process since the stages were placed, as far as was looked.
+Bytes StageWorker::resident() {
+  constexpr Seconds kInterval = 0.1;
+  const Instant now = context_.clock.now();
+  if (resident_ == 0 || now - looked_ >= kInterval) {
+    resident_ = std::max(resident_, resident_memory());
+    looked_ = now;
+  }
+  return resident_;
+}
+
 void StageWorker::run_stage(const Task& task, Instant start) {
   const Activation& header = task.header;
   const auto is_late = [&] { return context_.clock.now() >= task.deadline; };
@@ -144,6 +140,7 @@ void StageWorker::run_stage(const Task& task, Instant start) {
   Trace trace = header.trace();
   trace.add_seconds(busy(stage, computed - start));
   trace.add_ranks(context_.endpoint.rank());
+  trace.add_resident(resident());
   trace.add_queued(static_cast<std::uint32_t>(
       std::ranges::count_if(tasks_, [&](const Task& other) { return other.header.stage() == stage; })));
   if (is_late()) {
@@ -174,8 +171,8 @@ void StageWorker::send_predictions(const Activation& header, Trace trace, std::s
   for (const std::int32_t c : learn::argmax_rows(values, classes)) predictions.add_classes(c);
   if (source_.frames) {
     for (std::int64_t row = 0; row < header.count(); ++row)
-      predictions.add_confidence(highest_probability(
-          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes))));
+      predictions.add_confidence(static_cast<float>(std::ranges::max(learn::probabilities(
+          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes))))));
   }
   *predictions.mutable_unreadable() = header.unreadable();
   *predictions.mutable_trace() = std::move(trace);

@@ -65,6 +65,7 @@ class StageWorker {
   void send_predictions(const Activation& header, Trace trace, std::span<const float> values);
   void send_on(const Task& task, Trace trace, std::span<const float> values);
   Seconds busy(std::size_t stage, Seconds computing);
+  Bytes resident();
 
   const InferJob& job_;
   net::RoleContext& context_;
@@ -74,6 +75,8 @@ class StageWorker {
   std::map<std::size_t, Seconds> overhead_;  // of sending, by stage; told with its next micro-batch
   const bool has_spare_core_;                // for reading, sending and receiving beside computing
   const double slowdown_;
+  Bytes resident_ = 0;       // the most since the stages were placed
+  Instant looked_;           // when that was looked at
   Seconds counted_cpu_ = 0;  // of this process, as of the last micro-batch
   SampleSource source_;
   std::optional<data::Loader> loader_;  // requests are in the order of the first stage's tasks

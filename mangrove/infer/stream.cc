@@ -80,7 +80,8 @@ Result<StreamResult> Stream::run() {
       work_.resend_all();
       last_answer_ = context_.clock.now();
     }
-    work_.resend_overdue(context_.clock.now(), timeout_);
+    // not all of them go out again: the deadline of some has passed
+    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) routes_.finish(id);
     feed();
     if (work_.is_done()) break;  // the rest had missed its deadline
     if (!work_.is_waiting()) last_answer_ = context_.clock.now();
@@ -154,11 +155,11 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   auto successor = after->begin();
   for (std::size_t s = 0; s < stages.size(); ++s) {
     for (StagePlan::Replica& replica : stages[s].replicas) {
-      const net::Rank after_it = *successor++;
-      if (after_it == replica.rank) continue;
-      reports_.stage_moved(s, replica.rank, after_it);
-      replica.busy *= revision_.ratio(stages[s].nodes, replica.rank, after_it);
-      replica.rank = after_it;
+      const net::Rank next = *successor++;
+      if (next == replica.rank) continue;
+      reports_.stage_moved(s, replica.rank, next);
+      replica.busy *= revision_.ratio(stages[s].nodes, replica.rank, next);
+      replica.rank = next;
     }
   }
   return {};
@@ -212,13 +213,15 @@ bool Stream::valid(const Predictions& predictions) const {
   const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
   const Trace& trace = predictions.trace();
   if (!std::ranges::all_of(trace.seconds(), is_time) || !std::ranges::all_of(trace.transit(), is_number) ||
-      !std::ranges::all_of(trace.sent_bytes(), is_size))
+      !std::ranges::all_of(trace.sent_bytes(), is_size) || !std::ranges::all_of(trace.resident(), is_size))
     return false;
   const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
   const int count = static_cast<int>(stages.size());
   if (predictions.generation() != generation_) return false;
   if (predictions.missed()) return true;
-  if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count) return false;
+  if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count ||
+      trace.resident_size() != count)
+    return false;
   if (trace.sent_bytes_size() != count - 1 || trace.transit_size() != count - 1) return false;
   return std::ranges::equal(stages, trace.ranks(),
                             [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
@@ -243,6 +246,7 @@ void Stream::record(const Trace& trace) {
     ++stage.micro_batches;
     routes_.learn(static_cast<std::size_t>(at), trace.ranks(at), trace.seconds(at));
     stage.busy += trace.seconds(at);
+    stage.resident = std::max(stage.resident, trace.resident(at));
     if (at < trace.sent_bytes_size()) stage.sent_bytes += trace.sent_bytes(at);
     stage.queued += trace.queued(at);
     stage.most_queued = std::max<std::int64_t>(stage.most_queued, trace.queued(at));

@@ -19,6 +19,7 @@ struct StageRecord {
   std::int64_t sent_bytes = 0;  // to another node
   std::int64_t queued = 0;      // micro-batches that waited for it, summed over those when it began with one
   std::int64_t most_queued = 0;
+  Bytes resident = 0;  // the most memory of its process
 };
 
 /// How a pipeline did.

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/infer/messages.pb.h"
@@ -27,8 +28,8 @@ class StreamWork {
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;
   virtual void resend_all() = 0;
-  /// Those in flight for longer than `timeout` are to be sent again.
-  virtual void resend_overdue(Instant now, Seconds timeout) = 0;
+  /// Those in flight for longer than `timeout` are to be sent again. Returns them: until then they are on no way.
+  virtual std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) = 0;
 
   virtual bool is_done() const = 0;
   /// Whether something is in flight.

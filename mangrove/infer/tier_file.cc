@@ -5,6 +5,7 @@
 
 #include "mangrove/base/keys.h"
 #include "mangrove/base/section_file.h"
+#include "mangrove/infer/privacy.h"
 
 namespace mangrove::infer {
 namespace {
@@ -30,6 +31,7 @@ Keys tier_keys(TierSpec& tier) {
   keys.add("model", tier.model, "a network of the zoo, or an ONNX file");
   keys.add("labels", tier.labels, "what the network's classes are: fine or coarse");
   keys.add("trusted", tier.trusted, "whether these devices may see the samples");
+  keys.add("privacy", tier.privacy, "what devices that are not trusted get in place of samples: split@LAYER");
   keys.add("accuracy", tier.accuracy, "of the network on validation data", 0, 1);
   return keys;
 }
@@ -72,7 +74,7 @@ class Reader {
   }
 
   Status add_tier(Tier tier, const SectionFile::Section& section) {
-    TierSpec spec{.tier = tier, .model = {}};
+    TierSpec spec{.tier = tier, .model = {}, .privacy = {}};
     MG_RETURN_IF_ERROR(file_.apply(section, tier_keys(spec)));
     const std::string where = file_.where(section.line);
     if (spec.model.empty())
@@ -80,7 +82,18 @@ class Reader {
     if (spec.labels != "fine" && spec.labels != "coarse")
       return bad(where,
                  "tier '" + section.name + "': key 'labels': expected fine or coarse, got '" + spec.labels + "'");
+    if (spec.trusted) spec.privacy.clear();
+    if (!spec.trusted) MG_RETURN_IF_ERROR(check_privacy(spec).context(where + ": tier '" + section.name + "'"));
     tiers_.push_back(std::move(spec));
+    return {};
+  }
+
+  static Status check_privacy(const TierSpec& spec) {
+    if (spec.privacy.empty())
+      return make_error(Code::invalid_argument,
+                        "it is not trusted, and has no key 'privacy': split@LAYER gives its devices the output of that "
+                        "layer in place of the samples");
+    MG_RETURN_IF_ERROR(parse_privacy(spec.privacy));
     return {};
   }
 

@@ -17,6 +17,7 @@ struct TierSpec {
   std::string model;            // of the zoo, or an ONNX file
   std::string labels = "fine";  // or "coarse": what the network's classes are
   bool trusted = true;
+  std::string privacy;  // of devices that are not: what they get in place of samples, see privacy.h; else empty
   double accuracy = 0;  // of the network on validation data; 0: not known
   // The way of a task's samples from the end devices.
   Seconds delay = 0;

@@ -44,11 +44,17 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
   std::map<net::Rank, std::size_t> tiers;
   std::vector<int> left;
   for (const TierPart& part : job.tiers()) left.push_back(part.devices());
+  // one too many of such a tier does nothing, rather than see the samples of another
+  const auto is_untrusted = [&](const std::string& name) {
+    return std::ranges::any_of(job.tiers(),
+                               [&](const TierPart& part) { return !part.trusted() && is_of(name, part.name()); });
+  };
   for (const bool by_name : {true, false}) {
     for (const auto& [rank, name] : names) {
       if (tiers.contains(rank)) continue;
       for (std::size_t part = 0; part < left.size(); ++part) {
-        if (left[part] == 0 || (by_name && !is_of(name, job.tiers(static_cast<int>(part)).name()))) continue;
+        const TierPart& tier = job.tiers(static_cast<int>(part));
+        if (left[part] == 0 || (by_name ? !is_of(name, tier.name()) : tier.trusted() && is_untrusted(name))) continue;
         tiers[rank] = part;
         --left[part];
         break;
@@ -58,8 +64,8 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
   return tiers;
 }
 
-Command task_command(const InferJob& job, const Hello& data, const TierTask& task, std::size_t part,
-                     std::uint64_t request) {
+Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello& data, const TierTask& task,
+                             std::size_t part, std::uint64_t request) {
   Command command;
   command.set_kind(Command::TASK);
   command.set_request(request);
@@ -69,21 +75,26 @@ Command task_command(const InferJob& job, const Hello& data, const TierTask& tas
   const std::int64_t begin = static_cast<std::int64_t>(task.batch) * job.micro_batch();
   command.set_begin(begin);
   command.set_count(std::min(job.micro_batch(), data.samples() - begin));
+  if (!heads.has(part)) return command;
+  MG_TRY(*command.mutable_values(), heads.run(part, begin, command.count()));
   return command;
 }
 
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
+                                                        TierHeads& heads, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers,
                                                         Seconds timeout) {
   std::map<net::Rank, Times> all;
   std::set<net::Rank> missing;
   for (const auto& [rank, part] : tiers) missing.insert(rank);
-  const auto ask = [&](net::Rank rank) {
+  const auto ask = [&](net::Rank rank) -> Status {
+    MG_TRY(const Command command, task_command(job, heads, data, {}, tiers.at(rank), all[rank].request));
     all[rank].sent = context.clock.now();
-    nodes.send(rank, task_command(job, nodes.hello(rank), {}, tiers.at(rank), all[rank].request));
+    nodes.send(rank, command);
+    return {};
   };
   for (int round = 0; round < kRounds && !missing.empty(); ++round) {
-    for (const net::Rank rank : missing) ask(rank);
+    for (const net::Rank rank : missing) MG_RETURN_IF_ERROR(ask(rank));
     const Deadline deadline = context.clock.after(timeout);
     while (!missing.empty() && context.clock.now() < deadline) {
       MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
@@ -94,15 +105,16 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
       const Seconds took = answer.seconds() + answer.waited();
       if (answer.request() != times.request || !std::isfinite(took) || answer.seconds() < 0) continue;
       times.add(answer.seconds(), std::max(0.0, context.clock.now() - times.sent - took));
-      if (!times.complete()) ask(said->rank);
+      if (!times.complete()) MG_RETURN_IF_ERROR(ask(said->rank));
       if (times.complete()) missing.erase(said->rank);
     }
   }
   std::vector<TierDispatch::Device> devices;
   for (const auto& [rank, times] : all) {
     if (!times.complete() || !nodes.is_usable(rank)) continue;
-    const Tier tier = tier_of(job.tiers(static_cast<int>(tiers.at(rank))));
-    devices.push_back({rank, tier, times.service, times.on_way});
+    const std::size_t part = tiers.at(rank);
+    const Tier tier = tier_of(job.tiers(static_cast<int>(part)));
+    devices.push_back({rank, tier, times.service, times.on_way + heads.seconds(part)});
   }
   if (devices.empty())
     return make_error(Code::unavailable,
@@ -110,23 +122,17 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
   return devices;
 }
 
-TierCosts costs_of(const InferJob& job, std::size_t batches, const std::vector<TierDispatch::Device>& devices) {
+TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,
+                   const std::vector<TierDispatch::Device>& devices) {
   TierCosts costs{.batches = batches, .tiers = {}};
   if (job.accuracy_floor() > 0) costs.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) costs.deadline = job.finish_by_s();
-  for (const TierPart& part : job.tiers()) {
+  for (int i = 0; i < job.tiers_size(); ++i) {
+    const TierPart& part = job.tiers(i);
     TierCosts::Of& of = costs.tiers[static_cast<std::size_t>(tier_of(part))];
+    of = mean_over(devices, tier_of(part));
     of.accuracy = part.accuracy();
-    double tasks_per_second = 0;
-    for (const TierDispatch::Device& device : devices) {
-      if (device.tier != tier_of(part)) continue;
-      ++of.devices;
-      of.delay += device.delay;
-      tasks_per_second += 1 / std::max(device.service, 1e-9);
-    }
-    if (of.devices == 0) continue;
-    of.delay /= static_cast<double>(of.devices);
-    of.service = static_cast<double>(of.devices) / tasks_per_second;
+    of.service = std::max(of.service, static_cast<double>(of.devices) * heads.seconds(static_cast<std::size_t>(i)));
   }
   return costs;
 }

@@ -7,6 +7,7 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/nodes.h"
 #include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_heads.h"
 
 namespace mangrove::infer {
 
@@ -15,17 +16,22 @@ namespace mangrove::infer {
 std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names);
 
 /// Has each rank do a few tasks of its tier, all ranks at the same time, and takes their times. One that is lost or
-/// silent is not among the results. errors: those of Nodes::next; unavailable (none has done it in ten timeouts).
+/// silent is not among the results. data: what all have. The time of a head counts as on the way.
+/// errors: those of Nodes::next and TierHeads::run; unavailable (none has done it in ten timeouts).
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
+                                                        TierHeads& heads, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers, Seconds timeout);
 
-/// The command for a task. request: above 0, only its times are wanted.
-Command task_command(const InferJob& job, const Hello& data, const TierTask& task, std::size_t part,
-                     std::uint64_t request = 0);
+/// The command for a task, with what takes the place of its samples where the tier is not trusted. request: above 0,
+/// only its times are wanted. errors: those of TierHeads::run.
+Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello& data, const TierTask& task,
+                             std::size_t part, std::uint64_t request = 0);
 
 Tier tier_of(const TierPart& part);
 
-/// Means of the devices of each tier.
-TierCosts costs_of(const InferJob& job, std::size_t batches, const std::vector<TierDispatch::Device>& devices);
+/// Means of the devices of each tier. n devices of a tier do not get more tasks than rank 0 computes heads, one in h: a
+/// task takes them at least n h.
+TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,
+                   const std::vector<TierDispatch::Device>& devices);
 
 }  // namespace mangrove::infer

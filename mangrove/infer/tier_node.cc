@@ -1,7 +1,6 @@
 #include "mangrove/infer/tier_node.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -9,11 +8,15 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/data/loader.h"
+#include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_heads.h"
+#include "mangrove/learn/metrics.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
 
@@ -21,14 +24,6 @@ namespace mangrove::infer {
 namespace {
 
 constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
-
-/// The probability of the largest of these logits.
-float confidence(std::span<const float> logits) {
-  const float most = std::ranges::max(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - most));
-  return static_cast<float>(1 / sum);
-}
 
 class TierNode {
  public:
@@ -38,7 +33,7 @@ class TierNode {
 
  private:
   struct Task {
-    Command command;
+    Command command;  // with values where this device may not see the samples
     Instant ready;  // when its samples are here
     bool dropped = false;
   };
@@ -49,29 +44,40 @@ class TierNode {
   Status listen();
   void take_command(const net::Message& message);
   Status add_task(Command command);
+  bool is_private() const { return !job_.tiers(static_cast<int>(*tier_)).trusted(); }
+  bool fits(const Command& command) const;
+  std::int64_t values_of_a_row() const;
   void drop_task(const Command& command);
-  Instant arrival(std::int64_t samples);
+  Instant arrival(const Command& command);
   Status work();
+  Result<data::Batch> batch_of(const Command& command);
   TierAnswer answer(const Command& command, const data::Batch& batch) const;
   void send(const FromNode& message) { context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString()); }
 
   const InferJob job_;
   net::RoleContext& context_;
   NetworkFetch fetch_;
-  std::deque<net::Message> waiting_;  // commands that came while a network did
   Status failure_;                    // why this node cannot take part
   bool ended_ = false;
-  std::shared_ptr<const data::Dataset> dataset_;
+  std::shared_ptr<const data::Dataset> dataset_;  // null: it has none, and can do only tasks that come with values
+  Status no_dataset_;                             // why
   std::int64_t samples_ = 0;
   std::optional<std::uint32_t> tier_;  // of the network that it holds
+  Privacy privacy_;                    // of that tier
   std::unique_ptr<learn::Replica> replica_;
-  std::optional<data::Loader> loader_;  // requests are in the order of the tasks
+  std::optional<data::Loader> loader_;  // of a trusted device; requests are in the order of the tasks
   std::deque<Task> tasks_;
   Instant link_free_;  // when the last samples will have come in
 };
 
 Status TierNode::prepare() {
-  MG_TRY(dataset_, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
+  Result<std::shared_ptr<const data::Dataset>> opened =
+      data::open_dataset(job_.data(), data::Split::test, context_.data_folder);
+  if (!opened.ok()) {
+    no_dataset_ = opened.error();
+    return has_private_tier(job_) ? Status() : no_dataset_;
+  }
+  dataset_ = std::move(*opened);
   samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
   return {};
 }
@@ -80,23 +86,27 @@ Status TierNode::prepare() {
 Status TierNode::take_tier(std::uint32_t tier) {
   if (tier_ == tier) return {};
   replica_.reset();
-  const auto take_later = [&](net::Message message) {
-    Command command;
-    ended_ = ended_ || (command.ParseFromString(message.payload) && command.kind() == Command::END);
-    waiting_.push_back(std::move(message));
-    return !ended_;
-  };
-  MG_TRY(const std::string network, fetch_.get(job_.member_sha256(static_cast<int>(tier)), take_later));
-  MG_TRY(const Graph graph, parse_onnx(network).context("model"));
-  data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
-  MG_TRY(loading.augmentation, learn::preparation_of(graph, context_.data_folder));
+  loader_.reset();
+  const TierPart& part = job_.tiers(static_cast<int>(tier));
+  if (part.trusted() && dataset_ == nullptr) return no_dataset_;
+  if (!part.trusted()) {
+    MG_TRY(privacy_, parse_privacy(part.privacy()));
+  }
+  const Result<std::string> network = fetch_.get(job_.member_sha256(static_cast<int>(tier)));
+  ended_ = ended_ || (!network.ok() && network.code() == Code::cancelled);
+  MG_RETURN_IF_ERROR(network);
+  MG_TRY(const Graph graph, parse_onnx(*network).context("model"));
   MG_TRY(replica_, learn::Replica::create(graph, {.batch = job_.micro_batch(),
                                                   .mode = Mode::inference,
                                                   .backend = job_.backend(),
                                                   .threads = context_.threads,
                                                   .fuse = !job_.unfused()}));
   replica_->execution().forward();  // touches all memory before times count
-  loader_.emplace(dataset_, loading);
+  if (part.trusted()) {
+    data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
+    MG_TRY(loading.augmentation, learn::preparation_of(graph, context_.data_folder));
+    loader_.emplace(dataset_, loading);
+  }
   tasks_.clear();
   tier_ = tier;
   return {};
@@ -117,14 +127,10 @@ Status TierNode::run() {
 void TierNode::say_hello() {
   FromNode message;
   Hello& hello = *message.mutable_hello();
-  if (failure_.ok()) {
-    hello.set_samples(samples_);
-    for (const std::string& name : dataset_->class_names()) hello.add_classes(name);
-    for (const std::int64_t size : dataset_->sample_shape()) hello.add_sample_shape(size);
-    if (const data::CoarseLabels* coarse = dataset_->coarse()) {
-      for (const std::string& name : coarse->names) hello.add_coarse_classes(name);
-      hello.mutable_coarse_of_class()->Add(coarse->of_class.begin(), coarse->of_class.end());
-    }
+  if (failure_.ok() && dataset_ == nullptr) {
+    hello.set_without_data(true);
+  } else if (failure_.ok()) {
+    hello = describe_data(*dataset_, samples_);
   } else {
     hello.set_code(static_cast<int>(failure_.code()));
     hello.set_message(failure_.error().message);
@@ -135,15 +141,11 @@ void TierNode::say_hello() {
 /// Takes everything that has come; waits for it until the samples of the next task are here.
 Status TierNode::listen() {
   const Instant now = context_.clock.now();
-  Deadline deadline = !waiting_.empty()                  ? now
+  Deadline deadline = fetch_.has_commands()              ? now
                       : tasks_.empty() || !failure_.ok() ? now + kWait
                                                          : std::max(now, tasks_.front().ready);
   while (!ended_) {
-    while (!ended_ && !waiting_.empty()) {
-      const net::Message message = std::move(waiting_.front());
-      waiting_.pop_front();
-      take_command(message);
-    }
+    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
     if (!context_.endpoint.members().alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
     const Result<net::Message> message = context_.endpoint.recv({0}, kCommandTag, deadline);
     if (message.ok()) {
@@ -178,23 +180,39 @@ void TierNode::take_command(const net::Message& message) {
 
 Status TierNode::add_task(Command command) {
   const bool valid = command.begin() >= 0 && command.count() >= 1 && command.count() <= job_.micro_batch() &&
-                     command.count() <= samples_ && command.begin() <= samples_ - command.count() &&
                      command.member() < static_cast<std::uint32_t>(job_.member_sha256_size()) &&
                      job_.member_sha256_size() == job_.tiers_size();
   if (!valid) return {};
   MG_RETURN_IF_ERROR(take_tier(command.member()));
-  std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
-  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
-  loader_->request(std::move(indices));
-  const Instant ready = arrival(command.count());
+  if (!fits(command)) return {};
+  if (!is_private()) {
+    std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
+    std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
+    loader_->request(std::move(indices));
+  }
+  const Instant ready = arrival(command);
   tasks_.push_back({std::move(command), ready});
   return {};
 }
 
-/// The made up way of a task's samples, a byte a value, behind those that are on it already.
-Instant TierNode::arrival(std::int64_t samples) {
+/// Whether it has values of the right size, or its samples are here.
+bool TierNode::fits(const Command& command) const {
+  if (!is_private()) return command.count() <= samples_ && command.begin() <= samples_ - command.count();
+  return std::ssize(command.values()) == command.count() * sent_bytes(privacy_, values_of_a_row());
+}
+
+/// Elements that the network takes of one sample.
+std::int64_t TierNode::values_of_a_row() const {
+  return elements_of(replica_->graph().inputs()[0].second, 1);
+}
+
+/// The made up way of a task's samples, a byte a value, or of the values in their place, behind those that are on it
+/// already.
+Instant TierNode::arrival(const Command& command) {
   const TierPart& part = job_.tiers(static_cast<int>(*tier_));
-  const double bytes = static_cast<double>(samples * dataset_->sample_shape().elements());
+  const std::int64_t size =
+      is_private() ? std::ssize(command.values()) : command.count() * dataset_->sample_shape().elements();
+  const auto bytes = static_cast<double>(size);
   link_free_ = std::max(link_free_, context_.clock.now()) + (part.rate() > 0 ? bytes / part.rate() : 0);
   return link_free_ + part.delay_s();
 }
@@ -212,7 +230,7 @@ Status TierNode::work() {
   const Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();
-  MG_TRY(const data::Batch batch, loader_->next());
+  MG_TRY(const data::Batch batch, batch_of(task.command));
   if (task.dropped) return {};
   TierAnswer said = answer(task.command, batch);
   said.set_waited(start - task.ready);
@@ -221,6 +239,20 @@ Status TierNode::work() {
   *message.mutable_tier_answer() = std::move(said);
   send(message);
   return {};
+}
+
+/// Its samples, or what came in their place, without labels.
+Result<data::Batch> TierNode::batch_of(const Command& command) {
+  if (!is_private()) return loader_->next();
+  const ValueInfo& input = replica_->graph().inputs()[0].second;
+  data::Batch batch{
+      .images = Tensor(DType::f32, input.shape.with_batch(job_.micro_batch())), .labels = {}, .count = command.count()};
+  const auto width = static_cast<std::size_t>(values_of_a_row());
+  const auto bytes = static_cast<std::size_t>(sent_bytes(privacy_, values_of_a_row()));
+  for (std::size_t row = 0; row < static_cast<std::size_t>(command.count()); ++row)
+    MG_RETURN_IF_ERROR(read_sent(std::string_view(command.values()).substr(row * bytes, bytes), privacy_,
+                                 batch.images.as<float>().subspan(row * width, width)));
+  return batch;
 }
 
 TierAnswer TierNode::answer(const Command& command, const data::Batch& batch) const {
@@ -233,8 +265,8 @@ TierAnswer TierNode::answer(const Command& command, const data::Batch& batch) co
   const std::span<const float> outputs = replica_->execution().output<float>(replica_->graph().outputs().front());
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
     said.add_classes(classes[i]);
-    said.add_confidences(confidence(outputs.subspan(i * width, width)));
-    said.add_truths(batch.labels[i]);
+    said.add_confidences(static_cast<float>(std::ranges::max(learn::probabilities(outputs.subspan(i * width, width)))));
+    if (!batch.labels.empty()) said.add_truths(batch.labels[i]);
   }
   return said;
 }

@@ -6,12 +6,16 @@
 #include <optional>
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/split.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
+#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tier_answers.h"
 #include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
 #include "mangrove/infer/tier_node.h"
+#include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
 namespace {
@@ -28,11 +32,20 @@ const TierPart* find_part(const InferJob& job, Tier tier) {
   return found == job.tiers().end() ? nullptr : &*found;
 }
 
+/// Devices that are not trusted need something in place of the samples, and something to make it of them.
+Status check_privacy(const InferJob& job, int part) {
+  if (job.tiers(part).trusted()) return {};
+  MG_RETURN_IF_ERROR(parse_privacy(job.tiers(part).privacy()));
+  const bool has_head = part < job.heads_size() && !job.heads(part).empty();
+  return has_head ? Status() : bad("it is not trusted, and its network has no head");
+}
+
 Status check_parts(const InferJob& job) {
   if (job.members_size() != job.tiers_size() || job.tiers().empty())
     return bad("tiers: " + std::to_string(job.tiers_size()) + " tiers with " + std::to_string(job.members_size()) +
                " networks");
-  for (const TierPart& part : job.tiers()) {
+  for (int i = 0; i < job.tiers_size(); ++i) {
+    const TierPart& part = job.tiers(i);
     const std::string who = "tiers: " + part.name();
     if (std::ranges::count(kTierNames, part.name()) == 0) return bad(who + ": expected end, edge or cloud");
     if (std::ranges::count(job.tiers(), part.name(), &TierPart::name) > 1) return bad(who + " is there twice");
@@ -40,6 +53,7 @@ Status check_parts(const InferJob& job) {
     if (!(part.delay_s() >= 0 && std::isfinite(part.delay_s()) && part.rate() >= 0 && std::isfinite(part.rate())))
       return bad(who + ": delay and rate must be 0 or more");
     if (!(part.accuracy() >= 0 && part.accuracy() <= 1)) return bad(who + ": accuracy must be from 0 to 1");
+    MG_RETURN_IF_ERROR(check_privacy(job, i).context(who));
   }
   return find_part(job, Tier::end) != nullptr ? Status() : bad("tiers: there is no tier end");
 }
@@ -81,12 +95,21 @@ Status check_goal(const InferJob& job) {
              std::to_string(most));
 }
 
+/// A tier's network, with its head.
+Result<Graph> whole_network(const InferJob& job, int part) {
+  MG_TRY(Graph graph, parse_onnx(job.members(part)));
+  if (job.tiers(part).trusted()) return graph;
+  MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
+  MG_TRY(const Graph head, parse_onnx(job.heads(part)));
+  return join(head, graph);
+}
+
 Status check_networks(const InferJob& job, const Hello& data) {
   for (int i = 0; i < job.tiers_size(); ++i) {
     const std::string who = "tiers: " + job.tiers(i).name();
     if (job.tiers(i).coarse() && data.coarse_of_class_size() != data.classes_size())
       return bad(who + ": labels are coarse, and data set '" + job.data() + "' has no coarse classes");
-    MG_TRY(const Graph graph, parse_onnx(job.members(i)).context(who));
+    MG_TRY(const Graph graph, whole_network(job, i).context(who));
     const int classes = job.tiers(i).coarse() ? data.coarse_classes_size() : data.classes_size();
     MG_RETURN_IF_ERROR(check_data(job, graph, data, classes).context(who));
   }
@@ -96,13 +119,14 @@ Status check_networks(const InferJob& job, const Hello& data) {
 /// From the first task to the last answer.
 class TierRun {
  public:
-  TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
-          const std::map<net::Rank, std::size_t>& tiers, const std::vector<TierDispatch::Device>& devices,
-          const TierDispatch::Options& options)
+  TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, TierHeads& heads,
+          const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
+          const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
       : job_(job),
         context_(context),
         nodes_(nodes),
         reports_(reports),
+        heads_(heads),
         data_(data),
         tiers_(tiers),
         timeout_(options.timeout),
@@ -115,7 +139,7 @@ class TierRun {
     while (true) {
       for (const auto& [rank, part] : tiers_)
         if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
-      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) send(order);
+      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(send(order));
       if (dispatch_.done()) break;
       MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(Instant::never()));
       if (said && said->message.has_tier_answer()) take(said->rank, said->message.tier_answer());
@@ -131,29 +155,45 @@ class TierRun {
   Json result(Seconds predicted) const;
 
  private:
-  void send(const TierDispatch::Order& order) {
-    const std::size_t part = tiers_.at(order.rank);
-    Command command = task_command(job_, data_, order.task, part);
-    if (order.kind == TierDispatch::Order::Kind::drop) command.set_kind(Command::DROP);
-    nodes_.send(order.rank, command);
-    if (order.kind == TierDispatch::Order::Kind::drop) return;
+  Status send(const TierDispatch::Order& order) {
+    if (order.kind == TierDispatch::Order::Kind::drop) {
+      Command command;
+      command.set_kind(Command::DROP);
+      command.set_micro_batch(order.task.batch);
+      command.set_answer(static_cast<std::uint32_t>(order.task.answer));
+      nodes_.send(order.rank, command);
+      return {};
+    }
+    first_sent_.try_emplace(order.task, context_.clock.now());
+    MG_TRY(const Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
     const Instant now = context_.clock.now();
-    first_sent_.try_emplace(order.task, now);
+    nodes_.send(order.rank, command);
     const auto [sent, is_new] = sent_.try_emplace({order.rank, order.task}, now);
     if (!is_new) sent->second = Instant::never();  // nobody knows which of the two an answer is to
+    return {};
   }
 
-  void take(net::Rank rank, const TierAnswer& said) {
+  /// A device that has not seen the samples does not know what they are.
+  void add_truths(TierAnswer& said) const {
+    said.clear_truths();
+    if (said.micro_batch() >= answers_.batches()) return;
+    const std::int64_t first = answers_.first_of(said.micro_batch());
+    for (std::int64_t i = 0; i < answers_.count_of(said.micro_batch()); ++i) said.add_truths(heads_.label(first + i));
+  }
+
+  void take(net::Rank rank, TierAnswer said) {
     const auto tier = tiers_.find(rank);
-    if (tier == tiers_.end() || said.request() != 0 || !answers_.fits(said, tier->second)) return;
+    if (tier == tiers_.end() || said.request() != 0) return;
+    if (heads_.has(tier->second)) add_truths(said);
+    if (!answers_.fits(said, tier->second)) return;
     const TierTask task{static_cast<Answer>(said.answer()), said.micro_batch()};
     const auto sent = sent_.find({rank, task});
     const Seconds took = said.seconds() + said.waited();
     if (sent == sent_.end() || !std::isfinite(took) || said.seconds() < 0) return;
     const Instant now = context_.clock.now();
     const bool is_known = sent->second < Instant::never();
-    const Seconds on_way =
-        is_known ? std::max(0.0, now - sent->second - took) : std::numeric_limits<Seconds>::quiet_NaN();
+    const Seconds on_way = is_known ? std::max(0.0, now - sent->second - took) + heads_.seconds(tier->second)
+                                    : std::numeric_limits<Seconds>::quiet_NaN();
     if (!dispatch_.answer(rank, task, said.seconds(), on_way, now)) return;
     last_answer_ = now;
     if (is_known) slowest_ = std::max(slowest_, now - sent->second);
@@ -179,6 +219,7 @@ class TierRun {
   net::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
+  TierHeads& heads_;
   const Hello& data_;
   const std::map<net::Rank, std::size_t>& tiers_;
   const Seconds timeout_;
@@ -226,6 +267,12 @@ Json TierRun::result(Seconds predicted) const {
                {"stolen", counts.stolen},
                {"copied", counts.copied}};
   json.update(answers_.summary(skipped));
+  for (std::size_t part = 0; part < json["tiers"].size(); ++part) {
+    if (!heads_.has(part)) continue;
+    json["tiers"][part].update({{"privacy", job_.tiers(static_cast<int>(part)).privacy()},
+                                {"head_s", heads_.seconds(part)},
+                                {"bytes_per_image", heads_.bytes(part)}});
+  }
   json["devices"] = devices_json();
   return json;
 }
@@ -234,20 +281,24 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   const Seconds timeout = answer_timeout(job);
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
+  MG_TRY(TierHeads heads, TierHeads::create(job, context));
+  if (heads.data()) nodes.set_data(*heads.data());
   MG_TRY(const Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_networks(job, data));
   std::map<net::Rank, std::string> names;
   for (const net::Rank rank : nodes.usable()) names[rank] = reports.node(rank);
   const std::map<net::Rank, std::size_t> tiers = tiers_of(job, names);
-  MG_TRY(const std::vector<TierDispatch::Device> devices, measure_tiers(job, context, nodes, tiers, timeout));
+  MG_TRY(const std::vector<TierDispatch::Device> devices,
+         measure_tiers(job, context, nodes, heads, data, tiers, timeout));
   TierDispatch::Options options{.scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}};
   for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
   if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());
-  TierRun run(job, context, nodes, reports, data, tiers, devices, options);
-  MG_RETURN_IF_ERROR(run.run());
+  TierRun run(job, context, nodes, reports, heads, data, tiers, devices, options);
   const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
-  reports.result(dump(run.result(scheduler->predict(costs_of(job, batches, devices)))));
+  const Seconds predicted = scheduler->predict(costs_of(job, heads, batches, devices));
+  MG_RETURN_IF_ERROR(run.run());
+  reports.result(dump(run.result(predicted)));
   return {};
 }
 

@@ -17,6 +17,9 @@ Status check_tiers(const InferJob& job);
 /// Which rank is on which tier: nodes named as a tier, or NAME-NUMBER, are of it; the others fill up end, edge and
 /// cloud in the order of their ranks.
 ///
+/// privacy  devices of a tier that is not trusted get in place of the samples what the first layers of their network
+///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.
+///
 /// faults  as a fault policy says (fault_policy.h). A task counts once however often it is answered, so that every
 ///         image is answered exactly once by the end devices and, where the scheduler asks for it, once by the others.
 Status run_tiers(const InferJob& job, net::RoleContext& context);

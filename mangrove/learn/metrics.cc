@@ -1,6 +1,7 @@
 #include "mangrove/learn/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iomanip>
 #include <numeric>
@@ -115,6 +116,19 @@ std::vector<std::int32_t> argmax_rows(std::span<const float> logits, std::int32_
     best[row] = static_cast<std::int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
   }
   return best;
+}
+
+std::vector<double> probabilities(std::span<const float> row) {
+  std::vector<double> values(row.begin(), row.end());
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  const bool are_probabilities =
+      std::abs(sum - 1) < 1e-3 && std::ranges::all_of(values, [](double p) { return p >= 0; });
+  if (are_probabilities) return values;
+  const double largest = std::ranges::max(values);
+  for (double& value : values) value = std::exp(value - largest);
+  const double total = std::accumulate(values.begin(), values.end(), 0.0);
+  for (double& value : values) value /= total;
+  return values;
 }
 
 }  // namespace mangrove::learn

@@ -39,4 +39,7 @@ class ConfusionMatrix {
 /// The class with the largest logit (the first of equals) of each row of logits [N, classes].
 std::vector<std::int32_t> argmax_rows(std::span<const float> logits, std::int32_t classes);
 
+/// The softmax of a row of logits [classes]; of a row that is probabilities already, these.
+std::vector<double> probabilities(std::span<const float> row);
+
 }  // namespace mangrove::learn

@@ -14,7 +14,7 @@ namespace mangrove::net {
 /// An image that a client pushes to its job.
 struct Frame {
   std::string name;
-  std::string image;    // a JPEG or PNG file
+  std::string image;    // an image file
   std::string problem;  // why there is no image; else ""
   Instant came = {};    // set by FrameQueue::push
 };

@@ -19,7 +19,7 @@ Status check(const Layers& network) {
   if (network.batch < 1)
     return make_error(Code::invalid_argument, fmt::format("a micro-batch of {} samples", network.batch));
   for (const Layer& layer : network.layers)
-    if (!is_size(layer.parameters) || layer.activations < 0)
+    if (!is_size(layer.parameters) || !is_size(layer.buffers) || layer.activations < 0)
       return make_error(Code::invalid_argument, "layer '" + layer.name + "' has a size below 0 or above 1 TB");
   for (const Flow& flow : network.flows) {
     const std::string from = flow.from && *flow.from < n ? network.layers[*flow.from].name : "input";

@@ -18,6 +18,7 @@ struct Layer {
   /// Of one micro-batch. Inference: of all values that are alive while it runs; training: of what it keeps for its
   /// backward pass.
   Bytes activations = 0;
+  Bytes buffers = 0;  // that its process holds besides, however many micro-batches are under way
 };
 
 /// A value: made by one layer, read by others.

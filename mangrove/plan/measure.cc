@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/base/random.h"
 #include "mangrove/engine/load_parameters.h"
+#include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/operator_times.h"
 
 namespace mangrove::plan {
@@ -40,19 +42,26 @@ int runs_for(Execution& execution, const MeasureOptions& options, const Clock& c
 void set_times(Profile& profile, Execution& execution, int runs) {
   std::map<std::string, OperatorProfile*> by_name;
   for (OperatorProfile& one : profile.operators) by_name[one.name] = &one;
+  const double stretch = operator_stretch(static_cast<int>(profile.threads));
   if (!profile.training) {
-    for (const NodeTime& time : execution.profile_forward(runs)) by_name.at(time.node)->forward = time.seconds;
+    for (const NodeTime& time : execution.profile_forward(runs))
+      by_name.at(time.node)->forward = time.seconds * stretch;
     return;
   }
   const std::vector<StepTime> steps = execution.profile_steps(runs);
   const std::size_t forward = execution.program().forward_steps().size();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto found = by_name.find(steps[i].node);
-    if (found != by_name.end()) (i < forward ? found->second->forward : found->second->backward) += steps[i].seconds;
+    if (found != by_name.end())
+      (i < forward ? found->second->forward : found->second->backward) += steps[i].seconds * stretch;
   }
 }
 
 }  // namespace
+
+double operator_stretch(int threads) {
+  return threads == 1 ? cpu_slowdown(1) : 1;
+}
 
 Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& options, const Clock& clock) {
   MG_TRY(const auto program,
@@ -66,6 +75,7 @@ Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& option
   Profile profile{graph.name(),     {}, std::string(program->backend().name()), options.batch, options.threads,
                   options.training, 0,  operators_of(graph, options.batch)};
   set_times(profile, *execution, runs_for(*execution, options, clock));
+  set_memory(profile, *program);
   const Bytes weights = graph.parameter_elements() * static_cast<Bytes>(sizeof(float));
   profile.process = std::max<Bytes>(0, resident_memory() - program->memory().total() - weights);
   return profile;

@@ -16,6 +16,10 @@ struct MeasureOptions {
 
 constexpr int kFewestRuns = 5;
 
+/// How much longer than an Execution measured an operator takes here: of one thread it measures computing alone, which
+/// a CPU quota stretches; of several the pauses that it makes are in the times.
+double operator_stretch(int threads);
+
 /// Runs the graph on random samples and takes each operator's median time. What is fused into an operator counts with
 /// it, and has no time of its own. errors: those of Program::compile and Execution::create.
 Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& options, const Clock& clock);

@@ -76,6 +76,7 @@ class Pricing {
       const Layer& layer = problem_.network.layers[i];
       load.seconds += device.seconds[i];
       load.parameters += layer.parameters;
+      load.buffers += layer.buffers;
       load.activations =
           problem_.training ? load.activations + layer.activations : std::max(load.activations, layer.activations);
     }
@@ -96,7 +97,7 @@ class Pricing {
       const StageLoad todo = load(s, device);
       stage.received = todo.received;
       stage.sent = todo.sent;
-      const Bytes memory = memory_use(todo, device, problem_.training);
+      const Bytes memory = memory_use(todo, device, problem_);
       stage.memory = std::max(stage.memory, memory);
       if (device.memory > 0 && memory > device.memory)
         return make_error(Code::resource_exhausted,
@@ -104,7 +105,7 @@ class Pricing {
                                       device.name, format_bytes(device.memory)));
       const Seconds busy = busy_seconds(todo, device, problem_.training);
       stage.busy = std::max(stage.busy, busy);
-      speeds.push_back(1 / occupied_seconds(todo, device, problem_.training));  // infinite: free
+      speeds.push_back(1 / occupied_seconds(todo, device, problem_));  // infinite: free
       rate += speeds.back();
       joules += speeds.back() * busy * device.watts;
     }

@@ -55,6 +55,10 @@ Status check(const Problem& problem) {
         check_device(device, problem.network.layers.size(), problem.objective).context("device '" + device.name + "'"));
   if (problem.training && problem.objective != Objective::throughput)
     return make_error(Code::invalid_argument, "training is planned for throughput only");
+  const TrainingSchedule& schedule = problem.schedule;
+  if (!is_amount(schedule.copies) || schedule.copies < 1 || !is_amount(schedule.messages) || schedule.ahead < 0 ||
+      schedule.at_once < 0 || schedule.per_update < 0)
+    return make_error(Code::invalid_argument, "a figure of the training schedule is out of bounds");
   for (const auto& [pair, way] : problem.ways)
     if (pair.first >= pair.second || pair.second >= problem.devices.size() || !is_rate(way.rate) || !is_time(way.delay))
       return make_error(Code::invalid_argument, "a way must be between two devices, its figures in bounds");

@@ -30,6 +30,16 @@ struct Way {
   bool operator==(const Way&) const = default;
 };
 
+/// How micro-batches go through a pipeline that trains, and what its stages hold meanwhile.
+struct TrainingSchedule {
+  double copies = 3;            // of its parameters that a device holds: weights, gradients, momentum
+  double messages = 2;          // copies of what crosses its cuts
+  std::int64_t ahead = 0;       // micro-batches that a stage takes in beyond the fewest, for each device behind it
+  std::int64_t at_once = 0;     // those that go forward before the first one comes back; 0: one forward, one backward
+  bool recomputes = false;      // of micro-batches under way a stage keeps its inputs alone, but for one
+  std::int64_t per_update = 0;  // after which replicas agree on their parameters; 0: after one on each of them
+};
+
 enum class Objective { throughput, latency, energy };
 
 /// What to plan: a pipeline of stages, each of which has some of the layers and one device, or several that take
@@ -40,6 +50,7 @@ struct Problem {
   std::map<std::pair<std::size_t, std::size_t>, Way> ways = {};  // between two devices, the lower first
   Objective objective = Objective::throughput;
   bool training = false;          // values cross a cut forth, gradients back; replicas agree on their parameters
+  TrainingSchedule schedule = {};
   std::size_t most_replicas = 0;  // devices of one stage; 0: any number
 
   Way way(std::size_t a, std::size_t b) const {

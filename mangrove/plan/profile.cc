@@ -20,6 +20,8 @@ Keys head_keys(Profile& profile) {
   keys.add("threads", profile.threads, "of the kernels", 1, 1024);
   keys.add("training", profile.training, "forward and backward, else forward as for inference");
   keys.add_bytes("process", profile.process, "memory of the process beside the network's");
+  keys.add("data", profile.data, "the data set whose samples were read");
+  keys.add_seconds("read", profile.read, "of reading a micro-batch of it, e.g. 1.5ms");
   return keys;
 }
 
@@ -30,6 +32,8 @@ Keys operator_keys(OperatorProfile& one) {
   keys.add_bytes("moved", one.moved, "bytes read and written, forward");
   keys.add_seconds("forward", one.forward, "time, e.g. 1.5ms");
   keys.add_seconds("backward", one.backward, "time, e.g. 3ms");
+  keys.add_bytes("weights", one.weights, "bytes of its parameters, as its kernels have them");
+  keys.add_bytes("memory", one.memory, "bytes of values and workspace while it runs; training: kept for backward");
   return keys;
 }
 

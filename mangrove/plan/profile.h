@@ -16,6 +16,9 @@ struct OperatorProfile {
   Bytes moved = 0;   // forward: read and written
   Seconds forward = 0;
   Seconds backward = 0;  // 0 in a profile of inference
+  Bytes weights = 0;     // its parameters, as its kernels have them
+  Bytes memory = 0;  // of values and workspace while it runs; training: kept for its backward pass. 0: not known, or
+                     // it is computed along with the operator before it
 };
 
 /// The operators of a network, measured on a device.
@@ -26,6 +29,8 @@ struct Profile {
   bool training = false;
   Bytes process = 0;  // memory of the process beside the network's
   std::vector<OperatorProfile> operators;
+  std::string data = {};  // whose samples were read; "": none
+  Seconds read = 0;       // of reading one micro-batch of them
 
   /// Null where there is none of that name.
   const OperatorProfile* find(const std::string& name) const;

@@ -47,13 +47,15 @@ StageCosts::StageCosts(const Problem& problem, const std::vector<std::vector<std
       slowest_rate_(slowest_rate(problem)) {
   const std::vector<Seconds> least = least_seconds(devices_);
   work_ = cuts_.sums(std::span<const Seconds>(least));
-  std::vector<Bytes> parameters, kept;
+  std::vector<Bytes> parameters, kept, buffers;
   for (const Layer& layer : problem.network.layers) {
     parameters.push_back(layer.parameters);
     kept.push_back(layer.activations);
+    buffers.push_back(layer.buffers);
   }
   parameters_ = cuts_.sums(std::span<const Bytes>(parameters));
   kept_ = cuts_.sums(std::span<const Bytes>(kept));
+  buffers_ = cuts_.sums(std::span<const Bytes>(buffers));
   for (const Bytes bytes : parameters_)
     most_parameters_.push_back(most_parameters_.empty() ? bytes : std::max(most_parameters_.back(), bytes));
   for (const Device* device : devices_) {
@@ -83,6 +85,7 @@ StageLoad StageCosts::load(std::size_t kind, std::size_t first, std::size_t last
   StageLoad load;
   load.seconds = seconds_[kind][last] - seconds_[kind][first];
   load.parameters = parameters_[last] - parameters_[first];
+  load.buffers = buffers_[last] - buffers_[first];
   load.received = cuts_.bytes(first);
   load.sent = cuts_.bytes(last);
   return load;
@@ -91,7 +94,7 @@ StageLoad StageCosts::load(std::size_t kind, std::size_t first, std::size_t last
 double StageCosts::speed(std::size_t kind, std::size_t first, std::size_t last, std::size_t replicas) const {
   StageLoad todo = load(kind, first, last);
   todo.replicas = replicas;
-  return 1 / occupied_seconds(todo, device(kind), problem_.training);
+  return 1 / occupied_seconds(todo, device(kind), problem_);
 }
 
 Seconds StageCosts::busy(std::size_t kind, std::size_t first, std::size_t last) const {
@@ -107,7 +110,7 @@ bool StageCosts::fits(const Team& team, std::size_t first, std::size_t last, std
     todo.activations = activations(first, last);
     todo.replicas = team.devices;
     todo.devices_from_here = team.devices + devices_behind;
-    if (memory_use(todo, one, problem_.training) > one.memory) return false;
+    if (memory_use(todo, one, problem_) > one.memory) return false;
   }
   return true;
 }
@@ -140,7 +143,7 @@ bool StageCosts::costs_no_more(std::size_t a, std::size_t b) const {
   if (!cuts_.within(a, b)) return true;  // not behind it
   if (cuts_.bytes(a) <= cuts_.bytes(b)) return true;
   const Bytes more = cuts_.bytes(a) - cuts_.bytes(b);
-  if (is_limited_ && message_memory(0, more) > parameters_[b] - parameters_[a]) return false;
+  if (is_limited_ && message_memory(0, more, problem_) > parameters_[b] - parameters_[a]) return false;
   for (std::size_t kind = 0; kind < devices_.size(); ++kind) {
     const BytesPerSecond handling = devices_[kind]->handling;
     if (handling == 0) continue;

@@ -65,7 +65,7 @@ class StageCosts {
   std::vector<Seconds> work_;
   std::vector<double> most_work_;
   std::vector<std::vector<Seconds>> seconds_;  // [kind][cut], before the cut
-  std::vector<Bytes> parameters_, kept_;       // before the cut
+  std::vector<Bytes> parameters_, kept_, buffers_;  // before the cut
   std::vector<Bytes> most_parameters_;         // before any cut up to this one
   std::vector<bool> best_of_later_;            // where links do not matter
   BytesPerSecond slowest_rate_ = 0;            // of all links and ways; infinite: none is limited

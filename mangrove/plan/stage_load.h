@@ -12,6 +12,7 @@ struct StageLoad {
   Seconds seconds = 0;  // of its layers
   Bytes parameters = 0;
   Bytes activations = 0;  // inference: the largest of its layers'; training: their sum
+  Bytes buffers = 0;
   Bytes received = 0;     // at the cut before it
   Bytes sent = 0;         // at the cut behind it
   std::size_t replicas = 1;
@@ -31,31 +32,46 @@ inline Seconds busy_seconds(const StageLoad& load, const Device& device, bool tr
 }
 
 /// Between two micro-batches that one device of the stage is done with: computing, receiving and sending overlap. In
-/// training, replicas agree on their parameters after each round of micro-batches, by an all-reduce, while they wait.
-/// source: Narayanan et al., PipeDream, SOSP 2019, section 3.1, whose planner counts the same bytes.
-inline Seconds occupied_seconds(const StageLoad& load, const Device& device, bool training) {
-  Seconds computing = busy_seconds(load, device, training);
+/// training, replicas agree on their parameters after each round of micro-batches, by an all-reduce, while they wait;
+/// source: Narayanan et al., PipeDream, SOSP 2019, section 3.1, whose planner counts the same bytes. Where they do so
+/// once an update, it is a part of that for each micro-batch, in each direction as much as a ring takes.
+inline Seconds occupied_seconds(const StageLoad& load, const Device& device, const Problem& problem) {
+  Seconds computing = busy_seconds(load, device, problem.training);
   if (device.rate == 0) return computing;
-  if (training) {
-    const auto replicas = static_cast<double>(load.replicas);
-    computing += 4 * (replicas - 1) / replicas * static_cast<double>(load.parameters) / device.rate;
+  if (problem.training) {
+    const auto replicas = static_cast<double>(load.replicas),
+               per_update = static_cast<double>(problem.schedule.per_update);
+    const double times = per_update == 0 ? 4 : 2 * replicas / std::max(replicas, per_update);
+    computing += times * (replicas - 1) / replicas * static_cast<double>(load.parameters) / device.rate;
   }
   return std::max(computing,
-                  crossings(training) * static_cast<double>(std::max(load.received, load.sent)) / device.rate);
+                  crossings(problem.training) * static_cast<double>(std::max(load.received, load.sent)) / device.rate);
 }
 
-/// Of messages: the one that is received or sent, and the next or last one.
-inline Bytes message_memory(Bytes received, Bytes sent) {
-  return 2 * (received + sent);
+/// Of messages; of inference: the one that is received or sent, and the next or last one.
+inline Bytes message_memory(Bytes received, Bytes sent, const Problem& problem) {
+  const auto bytes = static_cast<double>(received + sent);
+  return static_cast<Bytes>((problem.training ? problem.schedule.messages : 2) * bytes);
 }
 
-/// What the process comes to. Training (synchronous, 1F1B): weights, gradients and momentum, and the activations of the
-/// micro-batches that are on their way through this stage and those behind it.
-inline Bytes memory_use(const StageLoad& load, const Device& device, bool training) {
-  const Bytes messages = message_memory(load.received, load.sent);
-  if (!training) return device.reserved + load.parameters + load.activations + messages;
-  const auto in_flight = static_cast<Bytes>((load.devices_from_here + load.replicas - 1) / load.replicas);
-  return device.reserved + 3 * load.parameters + in_flight * load.activations + messages;
+/// Micro-batches between their forward and their backward pass on one device of the stage.
+inline Bytes in_flight(const StageLoad& load, const TrainingSchedule& schedule) {
+  const auto replicas = static_cast<Bytes>(load.replicas);
+  const auto behind = static_cast<Bytes>(load.devices_from_here) - replicas;
+  const Bytes of_all = schedule.at_once > 0 ? schedule.at_once : replicas + behind * (1 + schedule.ahead);
+  return (of_all + replicas - 1) / replicas;
+}
+
+/// What the process comes to. Training: weights, gradients and momentum, and the activations of the micro-batches that
+/// are on their way through this stage and those behind it, or their inputs.
+inline Bytes memory_use(const StageLoad& load, const Device& device, const Problem& problem) {
+  const Bytes fixed = device.reserved + load.buffers + message_memory(load.received, load.sent, problem);
+  if (!problem.training) return fixed + load.parameters + load.activations;
+  const auto parameters = static_cast<Bytes>(problem.schedule.copies * static_cast<double>(load.parameters));
+  const Bytes flights = in_flight(load, problem.schedule);
+  if (problem.schedule.recomputes && flights > 1)
+    return fixed + parameters + load.activations + flights * load.received;
+  return fixed + parameters + flights * load.activations;
 }
 
 }  // namespace mangrove::plan

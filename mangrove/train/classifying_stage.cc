@@ -1,6 +1,7 @@
 #include "mangrove/train/classifying_stage.h"
 
 #include "mangrove/graph/multiply_adds.h"
+#include "mangrove/learn/metrics.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::train {
@@ -33,6 +34,21 @@ std::span<const float> ClassifyingStage::forward(std::span<const float> received
   execution_->forward();
   values_.read_outputs(received, *execution_, sent_);
   return sent_;
+}
+
+void add_classes(const MicroBatch& micro_batch, const StagePassage::Targets& targets, std::span<const float> logits,
+                 const learn::Loss& loss, Answer& answer) {
+  const auto rows = static_cast<std::size_t>(micro_batch.count);
+  const std::size_t classes = logits.size() / targets.labels.size();
+  const std::span<const float> real = logits.first(rows * classes);
+  const std::span<const std::int32_t> labels = std::span(targets.labels).first(rows);
+  const auto columns = static_cast<std::int32_t>(classes);
+  const learn::BatchStats stats = loss.unsmoothed()(real, columns, {.labels = labels}, 1, {});
+  const auto mini_batch = static_cast<int>(micro_batch.mini_batch);
+  while (answer.losses_size() <= mini_batch) answer.add_losses(0);
+  answer.set_losses(mini_batch, answer.losses(mini_batch) + stats.loss);
+  for (const std::int32_t predicted : learn::argmax_rows(real, columns)) answer.add_predictions(predicted);
+  for (const std::int32_t label : labels) answer.add_truths(label);
 }
 
 }  // namespace mangrove::train

@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "mangrove/engine/execution.h"
+#include "mangrove/learn/loss.h"
+#include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline_cut.h"
+#include "mangrove/train/pipeline_places.h"
+#include "mangrove/train/stage_passage.h"
 #include "mangrove/train/stage_values.h"
 
 namespace mangrove::train {
@@ -37,5 +41,9 @@ class ClassifyingStage {
   std::unique_ptr<Execution> execution_;
   std::vector<float> sent_;
 };
+
+/// Adds the classes of a micro-batch, and its part of the loss of its mini-batch. logits: of all its rows.
+void add_classes(const MicroBatch& micro_batch, const StagePassage::Targets& targets, std::span<const float> logits,
+                 const learn::Loss& loss, Answer& answer);
 
 }  // namespace mangrove::train

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "mangrove/base/nearest.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/plan/operator_times.h"
-#include "mangrove/plan/partition.h"
 #include "mangrove/train/stage_values.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr double kFlopsPerSecond = 1e10, kBytesPerSecond = 5e9;
-constexpr double kPackedPerSecond = 1e9;  // bytes that a processor packs or unpacks
 constexpr double kPasses = 3;             // of forward and backward together, in forward passes
 constexpr Bytes kFloat = sizeof(float);
-constexpr std::int64_t kMostRows = 1 << 20;  // of a micro-batch
 
 bool is_cut(const std::vector<std::size_t>& positions, std::size_t position) {
   return std::binary_search(positions.begin(), positions.end(), position);
@@ -63,25 +61,6 @@ std::vector<double> computed_costs(const Graph& graph, std::int64_t samples) {
   return costs;
 }
 
-Result<std::vector<StageRange>> cut_by_cost(const Graph& graph, std::size_t stages, std::span<const double> costs,
-                                            std::int64_t samples) {
-  std::vector<std::size_t> begins = cut_positions(graph);
-  begins.insert(begins.begin(), 0);
-  std::vector<double> of_parts, of_cuts;  // between neighbouring positions, and before each of these parts
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::size_t end = i + 1 < begins.size() ? begins[i + 1] : graph.nodes().size();
-    double sum = 0;
-    for (std::size_t k = begins[i]; k < end; ++k) sum += costs[k];
-    of_parts.push_back(sum);
-    const Bytes bytes = elements_at_cut(graph, begins[i], samples) * kFloat;
-    of_cuts.push_back(i == 0 ? 0 : 2 * static_cast<double>(bytes) / kPackedPerSecond);  // and its gradient
-  }
-  MG_TRY(const plan::Partition parts, plan::partition_chain(of_parts, stages, of_cuts));
-  std::vector<std::size_t> cuts;
-  for (std::size_t stage = 1; stage < parts.stages(); ++stage) cuts.push_back(begins[parts.begins[stage]]);
-  return ranges_between(std::move(cuts), graph.nodes().size());
-}
-
 Result<std::vector<StageRange>> cut_behind(const Graph& graph, std::span<const std::string> nodes) {
   const std::vector<std::size_t> positions = cut_positions(graph);
   std::vector<std::string> names;
@@ -103,6 +82,26 @@ Result<std::vector<StageRange>> cut_behind(const Graph& graph, std::span<const s
   return ranges_between(std::move(cuts), graph.nodes().size());
 }
 
+Status check_stages(const TrainJob& job, const CutRule& rule, const Graph& graph, std::size_t nodes) {
+  const std::size_t most = most_stages(graph);
+  std::size_t wanted = static_cast<std::size_t>(job.stages());
+  if (rule.kind == CutRule::Kind::behind) {
+    MG_RETURN_IF_ERROR(cut_behind(graph, rule.nodes));
+    if (wanted > 0 && wanted != rule.nodes.size() + 1)
+      return make_error(Code::invalid_argument, "stages: cut names " + std::to_string(rule.nodes.size()) +
+                                                    " nodes, which makes " + std::to_string(rule.nodes.size() + 1) +
+                                                    " stages, got " + std::to_string(wanted));
+    wanted = rule.nodes.size() + 1;
+  }
+  const std::string stages = "stages: " + std::to_string(wanted) + " stages ";
+  if (wanted > most)
+    return make_error(Code::invalid_argument,
+                      stages + "cannot be cut from graph '" + graph.name() + "', at most " + std::to_string(most));
+  if (wanted > nodes)
+    return make_error(Code::invalid_argument, stages + "need as many nodes, got " + std::to_string(nodes));
+  return {};
+}
+
 Result<StageSizes> stage_sizes(const Graph& graph, const StageRange& range) {
   MG_TRY(const Graph slice, graph.slice(range.first, range.last));
   StageSizes sizes{static_cast<std::size_t>(slice.parameter_elements())};
@@ -114,23 +113,6 @@ Result<StageSizes> stage_sizes(const Graph& graph, const StageRange& range) {
 Bytes crossing_bytes(const Graph& graph, const StageRange& range, std::int64_t samples) {
   const std::int64_t behind = range.last < graph.nodes().size() ? elements_at_cut(graph, range.last, samples) : 0;
   return (elements_at_cut(graph, range.first, samples) + behind) * kFloat;
-}
-
-std::optional<int> index_of(const Pipeline& pipeline, net::Rank rank) {
-  for (int i = 0; i < pipeline.stages_size(); ++i)
-    if (pipeline.stages(i).rank() == rank) return i;
-  return std::nullopt;
-}
-
-bool is_pipeline_of(const Pipeline& pipeline, const Graph& graph, int ranks) {
-  std::size_t next = 0;
-  std::set<net::Rank> used;
-  for (const PipelineStage& stage : pipeline.stages()) {
-    if (stage.first() != next || stage.last() <= next || stage.last() > graph.nodes().size()) return false;
-    if (stage.rank() < 1 || stage.rank() >= ranks || !used.insert(stage.rank()).second) return false;
-    next = stage.last();
-  }
-  return next == graph.nodes().size() && pipeline.micro_batch() >= 1 && pipeline.micro_batch() <= kMostRows;
 }
 
 }  // namespace mangrove::train

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "mangrove/base/units.h"
 #include "mangrove/graph/graph.h"
-#include "mangrove/net/endpoint.h"
-#include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline_settings.h"
+#include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
 
@@ -29,13 +27,12 @@ std::size_t most_stages(const Graph& graph);
 /// of 10 GFLOP/s and 5 GB/s.
 std::vector<double> computed_costs(const Graph& graph, std::int64_t samples);
 
-/// The graph in stages, of which the costliest costs the least; what crosses a cut costs both of its sides what packing
-/// it takes. costs: seconds of each operator. errors: invalid_argument (more than most_stages).
-Result<std::vector<StageRange>> cut_by_cost(const Graph& graph, std::size_t stages, std::span<const double> costs,
-                                            std::int64_t samples);
 /// The stages behind these nodes. errors: not_found (a node), invalid_argument (it cannot be cut there, or they are not
 /// in order); names the node.
 Result<std::vector<StageRange>> cut_behind(const Graph& graph, std::span<const std::string> nodes);
+
+/// That the job's stages can be had, with so many nodes. errors: those of cut_behind; invalid_argument (names the key).
+Status check_stages(const TrainJob& job, const CutRule& rule, const Graph& graph, std::size_t nodes);
 
 /// Of a stage: elements of its parameters, and of its running statistics. Those of all stages, in order, are those of
 /// the whole graph.
@@ -46,11 +43,5 @@ Result<StageSizes> stage_sizes(const Graph& graph, const StageRange& range);
 
 /// Bytes of the values that a micro-batch of so many samples brings to a stage and leaves it with.
 Bytes crossing_bytes(const Graph& graph, const StageRange& range, std::int64_t samples);
-
-/// The place of a rank among the stages.
-std::optional<int> index_of(const Pipeline& pipeline, net::Rank rank);
-/// Whether the stages have every operator of the graph once, in order, each on a rank of its own among so many, and
-/// micro-batches have some samples.
-bool is_pipeline_of(const Pipeline& pipeline, const Graph& graph, int ranks);
 
 }  // namespace mangrove::train

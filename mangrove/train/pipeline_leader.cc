@@ -1,24 +1,26 @@
 #include "mangrove/train/pipeline_leader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "mangrove/base/log.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/payload.h"
 #include "mangrove/train/leader.h"
 #include "mangrove/train/pipeline_cut.h"
 #include "mangrove/train/pipeline_meter.h"
+#include "mangrove/train/pipeline_places.h"
+#include "mangrove/train/pipeline_plan.h"
 #include "mangrove/train/pipeline_settings.h"
-#include "mangrove/train/stage_passage.h"
+#include "mangrove/train/placed_stages.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr int kMostStuck = 2;  // passages in a row that come to a stand, before a worker is left out
+constexpr std::int64_t kProfiledParts = 8;
 
 class PipelineLeader final : public Leader {
  public:
@@ -28,19 +30,10 @@ class PipelineLeader final : public Leader {
         schedule_(schedule),
         rule_(std::move(rule)),
         optimizer_slots_(optimizer_slots),
-        most_stages_(most_stages(Leader::master().graph())) {}
+        most_stages_(most_stages(Leader::master().graph())),
+        stages_(Leader::master().graph(), optimizer_slots) {}
 
  private:
-  /// A stage, the worker that has it, and where its values are among those of the whole network.
-  struct Placed {
-    StageRange range;
-    net::Rank rank = 0;
-    StageSizes sizes;
-    std::size_t parameters_begin = 0, states_begin = 0;
-    std::size_t state_elements = 0;  // see Stage
-    bool has_state = false;          // the worker, of this version
-  };
-
   Status advance() override;
   Result<Evaluation> classify(const EvaluationTask& task) override;
   void drop(const Workers::Dropped& dropped) override;
@@ -50,24 +43,30 @@ class PipelineLeader final : public Leader {
 
   Status settle();
   std::size_t stages_wanted(std::size_t workers) const;
+  std::size_t devices_wanted(std::size_t workers) const;
+  bool has_newcomers(const net::RankSet& ranks) const;
+  bool is_measured() const { return rule_.kind == CutRule::Kind::measured; }
   Status cut(const net::RankSet& ranks);
-  Status place(const std::vector<StageRange>& ranges, const net::RankSet& ranks);
+  Result<std::vector<PlannedStage>> planned(const net::RankSet& ranks);
+  void report_changes(const std::vector<PlacedStage>& before);
   bool replace_missing(const net::RankSet& ranks);
-  Result<bool> measure(const net::RankSet& ranks);
+  net::RankSet not_measured(const net::RankSet& ranks) const;
+  Status measure(const net::RankSet& ranks);
   Result<bool> pass(Work work);
   void unblock(net::Rank rank);
-  std::string state_of(const Placed& stage);
   Status keep_states();
   Status finish(std::int64_t steps, Seconds seconds);
-  std::vector<Reports::Stage> described();
+  Workers::Answered last_answer() const;
 
   const Schedule schedule_;
   const CutRule rule_;
   const std::size_t optimizer_slots_;
   const std::size_t most_stages_;
   std::int64_t micro_batch_ = 0;  // settled with the first stages
-  std::vector<double> costs_;     // seconds of each operator; empty: not yet known
-  std::vector<Placed> stages_;
+  std::map<net::Rank, StageProfile> profiles_;  // where the cut is by measured times
+  PlacedStages stages_;
+  net::RankSet planned_for_;                        // ranks that could have had one of them
+  net::RankSet asked_;                              // of the last passage, or to measure
   std::uint64_t passage_ = 0;                       // number of the last one
   bool is_broken_ = false;                          // it: a stage will not come to its end
   std::map<net::Rank, Workers::Answered> answers_;  // of it
@@ -78,9 +77,8 @@ class PipelineLeader final : public Leader {
 /// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
 Status PipelineLeader::advance() {
   MG_RETURN_IF_ERROR(settle());
-  const net::Rank holder = stages_.back().rank;
   const std::size_t count = static_cast<std::size_t>(local_steps(job())) * batch();
-  Work work = assign({holder}, count).at(holder);
+  Work work = assign({stages_.keeper()}, count).at(stages_.keeper());
   set_local_steps(work, count);
   const std::int64_t steps = work.learning_rates_size();
   const Instant start = context().clock.now();
@@ -93,15 +91,18 @@ Status PipelineLeader::settle() {
   while (true) {
     while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
     const net::RankSet ranks = workers().ready();
-    const std::size_t wanted = stages_wanted(ranks.size());
-    if (stages_.size() == wanted && replace_missing(ranks)) return {};
-    if (micro_batch_ == 0) micro_batch_ = pipeline_micro_batch(job(), wanted);
-    if (costs_.empty() && wanted > 1 && rule_.kind == CutRule::Kind::measured) {
-      MG_TRY(const bool measured, measure(ranks));
-      if (!measured) continue;
-    }
-    return cut(ranks);
+    if (!stages_.all().empty() && !has_newcomers(ranks) && replace_missing(ranks)) return {};
+    if (micro_batch_ == 0) micro_batch_ = pipeline_micro_batch(job(), devices_wanted(ranks.size()));
+    const net::RankSet unknown = not_measured(ranks);
+    if (unknown.empty()) return cut(ranks);
+    MG_RETURN_IF_ERROR(measure(unknown));
   }
+}
+
+/// Who was not there when the network was cut, and could have a stage of its own.
+bool PipelineLeader::has_newcomers(const net::RankSet& ranks) const {
+  const auto is_known = [&](net::Rank rank) { return std::ranges::count(planned_for_, rank) > 0; };
+  return stages_.devices() < devices_wanted(ranks.size()) && !std::ranges::all_of(ranks, is_known);
 }
 
 std::size_t PipelineLeader::stages_wanted(std::size_t workers) const {
@@ -110,99 +111,130 @@ std::size_t PipelineLeader::stages_wanted(std::size_t workers) const {
   return std::min({wanted, workers, most_stages_});
 }
 
-/// By another worker each. False: there are not enough.
+std::size_t PipelineLeader::devices_wanted(std::size_t workers) const {
+  const auto replicas = static_cast<std::size_t>(most_replicas(job()));
+  if (replicas == 1) return stages_wanted(workers);
+  return replicas == 0 ? workers : std::min(workers, replicas * most_stages_);
+}
+
+/// By another worker each, which is as good. False: there are not enough.
 bool PipelineLeader::replace_missing(const net::RankSet& ranks) {
   std::set<net::Rank> spare(ranks.begin(), ranks.end());
-  for (const Placed& stage : stages_) spare.erase(stage.rank);
-  for (Placed& stage : stages_) {
-    if (std::find(ranks.begin(), ranks.end(), stage.rank) != ranks.end()) continue;
-    if (spare.empty()) return false;
-    reports().stage_moved(static_cast<std::size_t>(&stage - stages_.data()), stage.rank, *spare.begin());
-    stage.rank = *spare.begin();
-    stage.has_state = false;
-    meter_.reset();
-    spare.erase(spare.begin());
+  for (const PlacedStage& stage : stages_.all())
+    for (const StageHolder& holder : stage.holders) spare.erase(holder.rank);
+  for (PlacedStage& stage : stages_.all()) {
+    for (StageHolder& holder : stage.holders) {
+      if (std::ranges::count(ranks, holder.rank) > 0) continue;
+      const auto found = std::ranges::find_if(spare, [&](net::Rank rank) {
+        return !profiles_.contains(holder.rank) ||
+               (profiles_.contains(rank) && is_as_good(profiles_.at(rank), profiles_.at(holder.rank)));
+      });
+      if (found == spare.end()) return false;
+      reports().stage_moved(static_cast<std::size_t>(&stage - stages_.all().data()), holder.rank, *found);
+      holder = {*found, holder.seconds, false};
+      meter_.reset();
+      spare.erase(found);
+    }
   }
   return true;
 }
 
 Status PipelineLeader::cut(const net::RankSet& ranks) {
-  const Graph& graph = master().graph();
-  const std::size_t wanted = stages_wanted(ranks.size());
-  if (passage_ > 0 && !stages_.empty() && stages_.size() != wanted) reports().recut(wanted, step());
-  if (rule_.kind == CutRule::Kind::behind && wanted == rule_.nodes.size() + 1) {
-    MG_TRY(const std::vector<StageRange> ranges, cut_behind(graph, rule_.nodes));
-    return place(ranges, ranks);
-  }
-  const std::vector<double> costs = costs_.empty() ? computed_costs(graph, micro_batch_) : costs_;
-  MG_TRY(const std::vector<StageRange> ranges, cut_by_cost(graph, wanted, costs, micro_batch_));
-  return place(ranges, ranks);
-}
-
-Status PipelineLeader::place(const std::vector<StageRange>& ranges, const net::RankSet& ranks) {
-  stages_.clear();
-  Placed next;
-  for (const StageRange& range : ranges) {
-    next.range = range;
-    next.rank = ranks[stages_.size()];
-    MG_TRY(next.sizes, stage_sizes(master().graph(), range));
-    next.state_elements = next.sizes.parameters * (1 + optimizer_slots_) + next.sizes.states;
-    stages_.push_back(next);
-    next.parameters_begin += next.sizes.parameters;
-    next.states_begin += next.sizes.states;
-  }
+  MG_TRY(const std::vector<PlannedStage> stages, planned(ranks));
+  const std::vector<PlacedStage> before = stages_.all();
+  MG_RETURN_IF_ERROR(stages_.place(stages));
   meter_.reset();
+  planned_for_ = ranks;
+  if (passage_ > 0) report_changes(before);
   return {};
 }
 
-/// How long the operators take: each worker measures a part of them, so that it needs no more memory than for its
-/// stage. False: a worker was lost.
-Result<bool> PipelineLeader::measure(const net::RankSet& ranks) {
-  const Graph& graph = master().graph();
-  costs_ = computed_costs(graph, micro_batch_);
-  MG_TRY(const std::vector<StageRange> ranges, cut_by_cost(graph, stages_wanted(ranks.size()), costs_, micro_batch_));
-  MG_RETURN_IF_ERROR(place(ranges, ranks));
+Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ranks) {
+  const Graph& graph = Leader::master().graph();
+  const std::size_t wanted = stages_wanted(ranks.size());
+  std::vector<PlannedStage> stages;
+  if (rule_.kind == CutRule::Kind::behind && wanted == rule_.nodes.size() + 1) {
+    MG_TRY(const std::vector<StageRange> ranges, cut_behind(graph, rule_.nodes));
+    for (const StageRange& range : ranges) stages.push_back({range, {{ranks[stages.size()]}}});
+    return stages;
+  }
+  std::vector<StageDevice> devices;
+  for (const net::Rank rank : ranks) {
+    const auto measured = profiles_.find(rank);
+    devices.push_back({rank, measured != profiles_.end() ? measured->second : computed_profile(graph, micro_batch_)});
+  }
+  MG_TRY(const Stage::Recompute recompute, parse_recompute(job().recompute()));
+  const std::size_t most = devices_wanted(ranks.size());
+  return plan_pipeline(graph, devices,
+                       {.micro_batch = micro_batch_,
+                        .devices = {.least = is_measured() && job().stages() == 0 ? 1 : most, .most = most},
+                        .most_replicas = static_cast<std::size_t>(most_replicas(job())),
+                        .recompute = recompute,
+                        .schedule = planned_schedule(job(), micro_batch_, ranks.size(), optimizer_slots_)});
+}
+
+void PipelineLeader::report_changes(const std::vector<PlacedStage>& before) {
+  const std::vector<PlacedStage>& now = stages_.all();
+  const auto is_same = [](const PlacedStage& a, const PlacedStage& b) {
+    return a.range == b.range && a.holders.size() == b.holders.size();
+  };
+  if (!std::ranges::equal(before, now, is_same)) return reports().recut(now.size(), step());
+  for (std::size_t s = 0; s < now.size(); ++s)
+    for (std::size_t i = 0; i < now[s].holders.size(); ++i)
+      if (const net::Rank was = before[s].holders[i].rank; was != now[s].holders[i].rank)
+        reports().stage_moved(s, was, now[s].holders[i].rank);
+}
+
+/// Nobody where times do not matter, or there is no choice.
+net::RankSet PipelineLeader::not_measured(const net::RankSet& ranks) const {
+  net::RankSet unknown;
+  for (const net::Rank rank : ranks)
+    if (is_measured() && ranks.size() > 1 && !profiles_.contains(rank)) unknown.push_back(rank);
+  return unknown;
+}
+
+/// What the operators take on these workers, all at once: so they will train. Who is lost meanwhile is not measured.
+Status PipelineLeader::measure(const net::RankSet& ranks) {
+  const Graph& graph = Leader::master().graph();
   Work work;
   work.set_kind(Work::PROFILE);
-  MG_TRY(const bool passed, pass(std::move(work)));
-  std::vector<double> measured;
-  for (const Placed& stage : stages_) {
-    const auto found = answers_.find(stage.rank);
-    if (found == answers_.end()) break;
-    const auto& seconds = found->second.answer.operator_s();
-    measured.insert(measured.end(), seconds.begin(), seconds.end());
+  work.set_parts(kProfiledParts);
+  work.mutable_pipeline()->set_micro_batch(micro_batch_);
+  asked_ = ranks;
+  for (const net::Rank rank : ranks) workers().give(rank, work, std::string_view(), 0);
+  while (!asked_.empty()) {
+    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    if (!answered || std::erase(asked_, answered->rank) == 0) continue;
+    StageProfile& profile = profiles_[answered->rank] = answered->answer.profile();
+    if (is_profile_of(profile, graph)) continue;
+    log_warn("the measured times do not fit the network", {{"rank", answered->rank}});
+    profile = computed_profile(graph, micro_batch_);
   }
-  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
-  const bool is_whole = measured.size() == costs_.size() && std::all_of(measured.begin(), measured.end(), is_time);
-  if (passed && !is_whole) log_warn("the measured times do not fit the network", {{"operators", measured.size()}});
-  if (is_whole) costs_ = std::move(measured);
-  if (!passed) costs_.clear();
-  return passed;
+  return {};
 }
 
 /// Gives the work to all stages, and waits for their answers. False: one of them will not answer; its samples are given
 /// back, and what the others have done is void.
 Result<bool> PipelineLeader::pass(Work work) {
   work.set_version(step());
-  Pipeline& pipeline = *work.mutable_pipeline();
-  pipeline.set_id(++passage_);
-  pipeline.set_micro_batch(micro_batch_);
-  for (const Placed& stage : stages_) {
-    PipelineStage& told = *pipeline.add_stages();
-    told.set_first(static_cast<std::uint32_t>(stage.range.first));
-    told.set_last(static_cast<std::uint32_t>(stage.range.last));
-    told.set_rank(stage.rank);
-  }
+  ++passage_;
+  *work.mutable_pipeline() = stages_.message(passage_, micro_batch_);
   is_broken_ = false;
   answers_.clear();
-  for (Placed& stage : stages_) {
-    const bool needs_state = work.kind() != Work::PROFILE && !stage.has_state;
-    work.set_state(needs_state);
-    workers().give(stage.rank, work, needs_state ? state_of(stage) : std::string(),
-                   work.kind() == Work::TRAIN ? stage.state_elements : 0);
-    stage.has_state = work.kind() == Work::EVALUATE;  // of training, once all have come to its end
+  asked_.clear();
+  learn::Checkpoint whole;
+  master().save(whole);
+  for (PlacedStage& stage : stages_.all()) {
+    for (StageHolder& holder : stage.holders) {
+      asked_.push_back(holder.rank);
+      work.set_state(!holder.has_state);
+      const bool brings_state = work.kind() == Work::TRAIN && &holder == &stage.holders.front();
+      workers().give(holder.rank, work, holder.has_state ? std::string() : PlacedStages::state_of(stage, whole),
+                     brings_state ? stage.state_elements : 0);
+      holder.has_state = work.kind() == Work::EVALUATE;  // of training, once all have come to its end
+    }
   }
-  while (answers_.size() < stages_.size() && !is_broken_) {
+  while (answers_.size() < stages_.devices() && !is_broken_) {
     if (const auto rank = workers().stuck_on()) {
       unblock(*rank);
       is_broken_ = true;
@@ -212,11 +244,13 @@ Result<bool> PipelineLeader::pass(Work work) {
     if (answered) answers_.emplace(answered->rank, std::move(*answered));
   }
   if (!is_broken_) return true;
-  for (Placed& stage : stages_) {
-    stage.has_state = false;
-    workers().recall(stage.rank);
+  for (PlacedStage& stage : stages_.all()) {
+    for (StageHolder& holder : stage.holders) {
+      holder.has_state = false;
+      workers().recall(holder.rank);
+    }
   }
-  if (const net::Rank holder = stages_.back().rank; Leader::work().holds(holder)) Leader::work().give_back(holder);
+  if (Leader::work().holds(stages_.keeper())) Leader::work().give_back(stages_.keeper());
   return false;
 }
 
@@ -229,74 +263,56 @@ void PipelineLeader::unblock(net::Rank rank) {
 }
 
 void PipelineLeader::drop(const Workers::Dropped& dropped) {
-  const auto has = [&](const Placed& stage) { return stage.rank == dropped.rank; };
-  if (std::none_of(stages_.begin(), stages_.end(), has)) return;
-  const net::Rank holder = stages_.back().rank;
-  const std::size_t samples = work().holds(holder) ? work().give_back(holder) : 0;
+  if (std::erase(asked_, dropped.rank) == 0) return;
+  std::size_t samples = 0;
+  if (!stages_.all().empty() && work().holds(stages_.keeper())) samples = work().give_back(stages_.keeper());
   reports().work_reassigned(dropped.rank, dropped.reason, samples, step());
   is_broken_ = true;
-}
-
-/// As Stage::write_state wants it.
-std::string PipelineLeader::state_of(const Placed& stage) {
-  learn::Checkpoint all;
-  master().save(all);
-  const auto part = [](const std::vector<float>& flat, std::size_t begin, std::size_t count) {
-    return std::span<const float>(flat).subspan(begin, count);
-  };
-  std::string state;
-  net::append_floats(state, part(all.parameters, stage.parameters_begin, stage.sizes.parameters));
-  net::append_floats(state, part(all.states, stage.states_begin, stage.sizes.states));
-  for (const auto& slot : all.slots)
-    net::append_floats(state, part(slot, stage.parameters_begin, stage.sizes.parameters));
-  return state;
 }
 
 /// The answers' bodies become the master's values.
 Status PipelineLeader::keep_states() {
   learn::Checkpoint all;
   master().save(all);
-  for (Placed& stage : stages_) {
-    std::string_view body = answers_.at(stage.rank).body();
-    const auto take = [&](std::vector<float>& flat, std::size_t begin, std::size_t count) {
-      const std::string_view bytes = body.substr(0, count * sizeof(float));
-      body.remove_prefix(bytes.size());
-      return net::read_floats(bytes, std::span(flat).subspan(begin, count));
-    };
-    MG_RETURN_IF_ERROR(take(all.parameters, stage.parameters_begin, stage.sizes.parameters));
-    MG_RETURN_IF_ERROR(take(all.states, stage.states_begin, stage.sizes.states));
-    for (auto& slot : all.slots) MG_RETURN_IF_ERROR(take(slot, stage.parameters_begin, stage.sizes.parameters));
-    stage.has_state = true;
+  for (PlacedStage& stage : stages_.all()) {
+    const std::string_view state = answers_.at(stage.holders.front().rank).body();
+    MG_RETURN_IF_ERROR(PlacedStages::take_state(stage, state, all));
+    for (StageHolder& holder : stage.holders) holder.has_state = true;
   }
   return master().restore(all);
 }
 
-Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
-  stuck_ = 0;
-  MG_RETURN_IF_ERROR(count_in(std::span(&answers_.at(stages_.back().rank), 1), steps));
-  MG_RETURN_IF_ERROR(keep_states());
-  std::vector<StageWork> done;
-  std::vector<std::vector<Action>> schedules;
-  const auto micro_batches =
-      divide(answers_.at(stages_.back().rank).answer.count(), static_cast<std::int64_t>(batch()), micro_batch_);
-  for (std::size_t s = 0; s < stages_.size(); ++s) {
-    done.push_back(answers_.at(stages_[s].rank).answer.stage());
-    schedules.push_back(schedule_(s, stages_.size(), micro_batches, job().ahead()));
+/// The answer of the last stage's replicas together.
+Workers::Answered PipelineLeader::last_answer() const {
+  Workers::Answered all = answers_.at(stages_.keeper());
+  for (const StageHolder& holder : std::span(stages_.all().back().holders).subspan(1)) {
+    const Answer& other = answers_.at(holder.rank).answer;
+    all.answer.set_loss(all.answer.loss() + other.loss());
+    all.answer.set_correct(all.answer.correct() + other.correct());
+    all.answer.mutable_truths()->MergeFrom(other.truths());
+    all.answer.mutable_predictions()->MergeFrom(other.predictions());
+    all.answer.mutable_losses()->MergeFrom(other.losses());
   }
-  if (!meter_) meter_.emplace(described());
-  meter_->add(done, seconds);
-  reports().stages(meter_->report(schedules));
-  return {};
+  return all;
 }
 
-std::vector<Reports::Stage> PipelineLeader::described() {
-  std::vector<Reports::Stage> stages;
-  for (const Placed& stage : stages_) {
-    stages.push_back({.node = reports().node(stage.rank), .operators = {}, .parameters = stage.sizes.parameters});
-    for (std::size_t i = stage.range.first; i < stage.range.last; ++i)
-      stages.back().operators.push_back(master().graph().nodes()[i].name);
+Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
+  stuck_ = 0;
+  const Workers::Answered last = last_answer();
+  MG_RETURN_IF_ERROR(count_in(std::span(&last, 1), steps));
+  MG_RETURN_IF_ERROR(keep_states());
+  std::vector<StageWork> done;
+  std::vector<std::vector<Action>> actions;
+  const Pipeline passed = stages_.message(passage_, micro_batch_);
+  const auto micro_batches = divide(last.answer.count(), static_cast<std::int64_t>(batch()), micro_batch_);
+  for (const net::Rank rank : ranks_of(passed)) {
+    done.push_back(answers_.at(rank).answer.stage());
+    actions.push_back(own_actions(passed, *place_of(passed, rank), schedule_, micro_batches, job().ahead()));
   }
-  return stages;
+  if (!meter_) meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); }));
+  meter_->add(done, seconds);
+  reports().stages(meter_->report(actions));
+  return {};
 }
 
 /// By passages of the forward pass alone, of all samples, until one comes to its end.
@@ -315,33 +331,13 @@ Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
     MG_TRY(passed, pass(work));
   }
   const Seconds seconds = context().clock.now() - start;
-  const Answer& answer = answers_.at(stages_.back().rank).answer;
+  const Answer answer = last_answer().answer;
   Evaluation evaluation{learn::ConfusionMatrix(task.classes), 0};
   for (const double loss : answer.losses()) evaluation.loss += loss / static_cast<double>(task.samples);
   for (int i = 0; i < answer.truths_size(); ++i) evaluation.confusion.add(answer.truths(i), answer.predictions(i));
   reports().evaluate_progress(task.samples, task.samples,
                               seconds > 0 ? static_cast<double>(task.samples) / seconds : 0);
   return evaluation;
-}
-
-Status check_stages(const TrainJob& job, const CutRule& rule, const Graph& graph, std::size_t nodes) {
-  const std::size_t most = most_stages(graph);
-  std::size_t wanted = static_cast<std::size_t>(job.stages());
-  if (rule.kind == CutRule::Kind::behind) {
-    MG_RETURN_IF_ERROR(cut_behind(graph, rule.nodes));
-    if (wanted > 0 && wanted != rule.nodes.size() + 1)
-      return make_error(Code::invalid_argument, "stages: cut names " + std::to_string(rule.nodes.size()) +
-                                                    " nodes, which makes " + std::to_string(rule.nodes.size() + 1) +
-                                                    " stages, got " + std::to_string(wanted));
-    wanted = rule.nodes.size() + 1;
-  }
-  const std::string stages = "stages: " + std::to_string(wanted) + " stages ";
-  if (wanted > most)
-    return make_error(Code::invalid_argument,
-                      stages + "cannot be cut from graph '" + graph.name() + "', at most " + std::to_string(most));
-  if (wanted > nodes)
-    return make_error(Code::invalid_argument, stages + "need as many nodes, got " + std::to_string(nodes));
-  return {};
 }
 
 }  // namespace

@@ -37,18 +37,19 @@ void PipelineMeter::add(std::span<const StageWork> done, Seconds seconds) {
   }
 }
 
-std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Action>> schedules) const {
-  std::vector<StageTimes> times;
+std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Action>> actions) const {
+  std::vector<StageWorkload> devices;
   for (const Sums& sums : sums_) {
     const auto passes = static_cast<double>(std::max<std::int64_t>(1, sums.passes));
-    times.push_back({sums.forward / passes, sums.backward / passes});
+    const std::size_t device = devices.size();
+    devices.push_back({stages_[device].stage, actions[device], sums.forward / passes, sums.backward / passes});
   }
-  const std::vector<double> predicted = idle_shares(schedules, times);
+  const std::vector<double> predicted = idle_shares(devices);
   std::vector<Reports::Stage> stages = stages_;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const Sums& sums = sums_[s];
-    stages[s].forward = times[s].forward;
-    stages[s].backward = times[s].backward;
+    stages[s].forward = devices[s].forward;
+    stages[s].backward = devices[s].backward;
     stages[s].idle = seconds_ > 0 ? std::clamp(1 - (sums.forward + sums.backward) / seconds_, 0.0, 1.0) : 0;
     stages[s].predicted_idle = predicted[s];
     stages[s].in_flight = sums.in_flight;

@@ -9,17 +9,17 @@
 
 namespace mangrove::train {
 
-/// Adds up what the stages of a pipeline tell of their passages. The first one is not counted once there is another:
-/// programs are compiled and memory is touched in it. threads: one at a time.
+/// Adds up what the devices of a pipeline tell of their passages, in the order of their stages. The first one is not
+/// counted once there is another: programs are compiled and memory is touched in it. threads: one at a time.
 class PipelineMeter {
  public:
   /// stages: who and what they are; the figures are filled in.
   explicit PipelineMeter(std::vector<Reports::Stage> stages) : stages_(std::move(stages)), sums_(stages_.size()) {}
 
-  /// done: of each stage; what makes no sense counts as nothing. seconds: that the passage took.
+  /// done: of each device; what makes no sense counts as nothing. seconds: that the passage took.
   void add(std::span<const StageWork> done, Seconds seconds);
-  /// schedules: of the last passage, for the predicted idle shares.
-  std::vector<Reports::Stage> report(std::span<const std::vector<Action>> schedules) const;
+  /// actions: of each device in the last passage, for the predicted idle shares.
+  std::vector<Reports::Stage> report(std::span<const std::vector<Action>> actions) const;
 
  private:
   struct Sums {

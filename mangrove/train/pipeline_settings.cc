@@ -31,9 +31,15 @@ Status check_pipeline(const TrainJob& job, const Recipe& recipe) {
   MG_RETURN_IF_ERROR(in_range("stages", job.stages(), 10'000));
   MG_RETURN_IF_ERROR(in_range("micro_batches", job.micro_batches(), job.batch()));
   MG_RETURN_IF_ERROR(in_range("ahead", job.ahead(), 100));
+  MG_RETURN_IF_ERROR(in_range("replicas", job.replicas(), 10'000));
   if (!is_pipeline(job)) return {};
   if (job.strategy() == "pipedream" && job.micro_batches() > 1)
     return refused(job, "micro_batches", "each mini-batch is one update; use a smaller batch");
+  if (job.strategy() == "pipedream" && most_replicas(job) != 1)
+    return refused(job, "replicas", "replicas would have to agree on older parameters too; use one_f_one_b");
+  if (most_replicas(job) != 1 && (job.stages() > 0 || argument_of(job.cut(), "behind")))
+    return refused(job, "replicas",
+                   "which stages have replicas is planned with the stages; leave out stages and behind(...)");
   if (job.micro_batch() > 0) return refused(job, "micro_batch", "say micro_batches, the parts of a batch");
   if (job.balance() == "speed") return refused(job, "balance", "stages are cut by measured cost");
   if (!is_plain(job.codec()) || !is_plain(job.codec_pull())) return refused(job, "codec", "activations go as they are");
@@ -67,6 +73,10 @@ Result<Stage::Recompute> parse_recompute(const std::string& text) {
   if (text == "always") return Stage::Recompute::always;
   if (text == "never") return Stage::Recompute::never;
   return make_error(Code::invalid_argument, "recompute: must be auto, always or never, got '" + text + "'");
+}
+
+std::int64_t most_replicas(const TrainJob& job) {
+  return job.has_replicas() ? job.replicas() : 1;
 }
 
 std::int64_t pipeline_micro_batch(const TrainJob& job, std::size_t stages) {

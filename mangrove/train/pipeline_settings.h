@@ -21,8 +21,8 @@ Status check_pipeline(const TrainJob& job, const Recipe& recipe);
 /// Where the network is cut into stages.
 struct CutRule {
   enum class Kind {
-    measured,  // stages of about equal measured time
-    flops,     // of about equal computed work: the same on every run
+    measured,  // where the planner says, by what each node measures
+    flops,     // the same by computed times: equal on every run
     behind,    // behind these nodes
   };
   Kind kind = Kind::measured;
@@ -33,6 +33,9 @@ Result<CutRule> parse_cut(const std::string& text);
 
 /// "auto" (also ""), "always", "never". errors: invalid_argument (another text).
 Result<Stage::Recompute> parse_recompute(const std::string& text);
+
+/// Devices that a stage may have; 0: any number.
+std::int64_t most_replicas(const TrainJob& job);
 
 /// Samples of a micro-batch, where there are so many stages: `batch` in `micro_batches` parts, of which there are four
 /// for each stage where the job does not say (source: Huang et al., GPipe, NeurIPS 2019: then bubbles hardly count);

@@ -63,7 +63,8 @@ Json to_json(const Exchanged& exchanged) {
 Json to_json(const std::vector<Reports::Stage>& stages) {
   Json list = Json::array();
   for (const Reports::Stage& stage : stages)
-    list.push_back({{"node", stage.node},
+    list.push_back({{"stage", stage.stage},
+                    {"node", stage.node},
                     {"operators", stage.operators},
                     {"parameters", stage.parameters},
                     {"forward_s", stage.forward},

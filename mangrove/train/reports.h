@@ -71,8 +71,9 @@ class Reports {
   /// Updates of the values between those that a gradient was computed with and those that it changed.
   void staleness(std::int64_t updates) { ++staleness_[updates]; }
 
-  /// One of a pipeline.
+  /// A device of a stage of a pipeline.
   struct Stage {
+    std::size_t stage = 0;
     std::string node;
     std::vector<std::string> operators;
     std::size_t parameters = 0;                // elements

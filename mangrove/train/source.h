@@ -81,6 +81,7 @@ class Sources {
   Source& train() { return *train_; }
   /// The one that the samples of this work are of.
   Source& of(const Work& work);
+  Shape sample_shape() const { return train_->dataset().sample_shape(); }
   /// Memory that decoded samples take up in the end.
   Bytes cached() const { return cached_; }
   /// Tells what there is.

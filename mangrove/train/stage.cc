@@ -1,9 +1,11 @@
 #include "mangrove/train/stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/graph/batch_norm_geometry.h"
 #include "mangrove/graph/multiply_adds.h"
 
 namespace mangrove::train {
@@ -41,6 +43,11 @@ Stage::Stage(const Graph& slice, std::size_t first, std::size_t last, const Stag
   }
   for (const std::string& name : states_)
     state_elements_ += static_cast<std::size_t>(slice.value(name).shape.elements());
+  for (const std::string& name : states_) {
+    const auto reads = [&](const Node& node) { return std::ranges::count(node.inputs, name) > 0; };
+    const auto found = std::ranges::find_if(slice.nodes(), reads);  // of batch normalization: nothing else has any
+    momentums_.push_back(batch_norm_geometry(*found, slice.value(found->inputs[0]).shape).value().momentum);
+  }
 }
 
 Stage::~Stage() = default;
@@ -187,6 +194,58 @@ void Stage::write_running(const std::vector<Tensor>& running) {
     MG_CHECK_MSG(executions_.front()->set_parameter(states_[i], running[i]).ok(), states_[i]);
 }
 
+void Stage::scale_running(const std::function<float(std::size_t)>& factor) {
+  std::vector<Tensor> running = read_running();
+  for (std::size_t i = 0; i < running.size(); ++i)
+    for (float& value : running[i].as<float>()) value *= factor(i);
+  write_running(running);
+}
+
+void Stage::begin_share(bool keeps) {
+  if (!keeps) scale_running([](std::size_t) { return 0.0f; });
+}
+
+void Stage::skip(std::int64_t micro_batches) {
+  if (micro_batches == 0 || states_.empty()) return;
+  scale_running([&](std::size_t i) { return std::pow(momentums_[i], static_cast<float>(micro_batches)); });
+}
+
+void Stage::read_sums(std::span<float> flat) {
+  MG_CHECK(flat.size() == sum_elements());
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    executions_.front()->to_plain(views_[i].name, views_[i].gradient, flat.first(sizes_[i]));
+    flat = flat.subspan(sizes_[i]);
+  }
+  copy_running(flat);
+}
+
+void Stage::write_sums(std::span<const float> flat) {
+  MG_CHECK(flat.size() == sum_elements());
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    executions_.front()->from_plain(views_[i].name, flat.first(sizes_[i]), views_[i].gradient);
+    flat = flat.subspan(sizes_[i]);
+  }
+  take_running(flat);
+}
+
+/// Running statistics at the beginning of the floats.
+void Stage::copy_running(std::span<float> flat) {
+  for (const Tensor& running : read_running()) {
+    const auto elements = running.as<float>();
+    std::copy(elements.begin(), elements.end(), flat.begin());
+    flat = flat.subspan(elements.size());
+  }
+}
+
+void Stage::take_running(std::span<const float> flat) {
+  std::vector<Tensor> running = read_running();
+  for (Tensor& state : running) {
+    std::copy_n(flat.begin(), state.as<float>().size(), state.as<float>().begin());
+    flat = flat.subspan(state.as<float>().size());
+  }
+  write_running(running);
+}
+
 std::size_t Stage::state_elements() const {
   return parameter_elements_ * (1 + optimizer_->slots()) + state_elements_;
 }
@@ -198,11 +257,8 @@ void Stage::read_state(std::span<float> flat) {
     flat = flat.subspan(sizes_[i]);
   };
   for (std::size_t i = 0; i < views_.size(); ++i) read(i, views_[i].value);
-  for (const Tensor& running : read_running()) {
-    const auto elements = running.as<float>();
-    std::copy(elements.begin(), elements.end(), flat.begin());
-    flat = flat.subspan(elements.size());
-  }
+  copy_running(flat);
+  flat = flat.subspan(state_elements_);
   for (std::size_t slot = 0; slot < optimizer_->slots(); ++slot)
     for (std::size_t i = 0; i < views_.size(); ++i) read(i, optimizer_->slot(slot, i));
 }
@@ -215,12 +271,8 @@ void Stage::write_state(std::span<const float> flat) {
     flat = flat.subspan(sizes_[i]);
   };
   for (std::size_t i = 0; i < views_.size(); ++i) write(i, views_[i].value);
-  std::vector<Tensor> running = read_running();
-  for (Tensor& state : running) {
-    std::copy_n(flat.begin(), state.as<float>().size(), state.as<float>().begin());
-    flat = flat.subspan(state.as<float>().size());
-  }
-  write_running(running);
+  take_running(flat);
+  flat = flat.subspan(state_elements_);
   for (std::size_t slot = 0; slot < optimizer_->slots(); ++slot)
     for (std::size_t i = 0; i < views_.size(); ++i) write(i, optimizer_->slot(slot, i));
 }

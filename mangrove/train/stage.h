@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,17 @@ class Stage {
   std::span<const float> backward(std::int64_t micro_batch, std::span<const float> gradient);
   /// step: counts from 1.
   void update(float learning_rate, std::int64_t step);
+  // Of a stage with replicas, which have other micro-batches of a mini-batch: running statistics change with each one
+  // in turn, in proportion, so that those of all replicas can be added up if one alone begins with what they were.
+  /// Before the first forward pass of a mini-batch. keeps: this replica is that one.
+  void begin_share(bool keeps);
+  /// Other replicas make so many forward passes now.
+  void skip(std::int64_t micro_batches);
+  /// What is added up before the update: gradients, then running statistics.
+  std::size_t sum_elements() const { return parameter_elements_ + state_elements_; }
+  void read_sums(std::span<float> flat);
+  void write_sums(std::span<const float> flat);
+
   /// Nothing is under way any more, and there are no gradients.
   void reset();
 
@@ -102,6 +114,9 @@ class Stage {
   Execution& ready_for_backward(std::int64_t micro_batch, const Flight& flight);
   std::vector<Tensor> read_running();
   void write_running(const std::vector<Tensor>& running);
+  void scale_running(const std::function<float(std::size_t)>& factor);
+  void copy_running(std::span<float> flat);
+  void take_running(std::span<const float> flat);
   Arrays parameters();
   void set_parameters(const Arrays& values);
 
@@ -116,6 +131,7 @@ class Stage {
   std::vector<Execution::ParameterView> views_;
   std::vector<std::size_t> sizes_;  // of the parameters
   std::vector<std::string> states_;
+  std::vector<float> momentums_;  // of the states: what is left of each after a forward pass
   std::size_t parameter_elements_ = 0, state_elements_ = 0;
   std::optional<learn::Optimizer> optimizer_;
   std::map<std::int64_t, Flight> flights_;

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "mangrove/net/payload.h"
+#include "mangrove/train/reduction.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 namespace {
 
 // streams of a PartExchange
-constexpr std::uint32_t kValues = 0, kGradients = 1, kTargets = 2;
+constexpr std::uint32_t kValues = 0, kGradients = 1, kTargets = 2, kSums = 3;
 
 /// What another device says may be anything.
 std::vector<std::int32_t> classes_of(std::span<const float> floats, std::int32_t classes, std::int32_t otherwise) {
@@ -23,27 +24,34 @@ std::vector<std::int32_t> classes_of(std::span<const float> floats, std::int32_t
 
 }  // namespace
 
-std::vector<std::int64_t> divide(std::int64_t samples, std::int64_t batch, std::int64_t rows) {
-  std::vector<std::int64_t> parts;
-  for (; samples > 0; samples -= batch) parts.push_back((std::min(batch, samples) + rows - 1) / rows);
-  return parts;
-}
-
-StagePassage::StagePassage(const Work& work, std::size_t index, const StageValues& values, const Tools& tools)
+StagePassage::StagePassage(const Work& work, const StagePlace& place, const StageValues& values, const Tools& tools)
     : work_(work),
-      index_(index),
+      place_(place),
       values_(values),
       tools_(tools),
       rows_(static_cast<std::size_t>(work.pipeline().micro_batch())),
       last_told_(tools.context.clock.now()) {
-  for (const PipelineStage& stage : work.pipeline().stages()) ranks_.push_back(stage.rank());
-  const auto rows = static_cast<std::int64_t>(rows_);
-  for (const std::int64_t parts : divide(work.samples_size(), tools_.batch, rows)) {
-    for (std::int64_t i = 0; i < parts; ++i)
-      micro_batches_.push_back({mini_batches_, i * rows, std::min(rows, samples(mini_batches_) - i * rows)});
-    ++mini_batches_;
+  const std::int64_t rows = work.pipeline().micro_batch();
+  const std::vector<std::int64_t> counts = divide(work.samples_size(), tools_.batch, rows);
+  mini_batches_ = counts.size();
+  for (const PipelineStage& stage : work.pipeline().stages())
+    stages_.push_back({ranks_of(stage), owners_of(stage, counts)});
+  micro_batches_ = micro_batches_of(work.samples_size(), tools_.batch, rows);
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < micro_batches_.size(); ++i) {
+    if (micro_batches_[i].first == 0) before = 0;
+    rows_before_.push_back(before);
+    if (stages_[place_.stage].owners[i] == place_.replica) before += micro_batches_[i].count;
   }
-  tools_.parts.begin(work.pipeline().id(), ranks_);
+  tools_.parts.begin(work.pipeline().id(), ranks_of(work.pipeline()));
+}
+
+std::vector<Action> StagePassage::own(std::span<const Action> actions) const {
+  return actions_of(actions, stages_[place_.stage].owners, place_.replica);
+}
+
+net::Rank StagePassage::rank_of(std::size_t stage, std::int64_t micro_batch) const {
+  return stages_[stage].ranks[stages_[stage].owners[static_cast<std::size_t>(micro_batch)]];
 }
 
 std::int64_t StagePassage::samples(std::size_t mini_batch) const {
@@ -51,32 +59,44 @@ std::int64_t StagePassage::samples(std::size_t mini_batch) const {
   return std::min(tools_.batch, work_.samples_size() - begin);
 }
 
-Source::Samples StagePassage::samples_of(std::size_t mini_batch) const {
-  const auto begin = work_.samples().begin() + static_cast<std::ptrdiff_t>(mini_batch) * tools_.batch;
-  return {begin, begin + samples(mini_batch)};
+/// Of the samples of a mini-batch, those of this replica's micro-batches.
+Source::Samples StagePassage::own_samples(std::span<const std::uint32_t> mini_batch) const {
+  const auto count = static_cast<std::int64_t>(mini_batch.size()), rows = static_cast<std::int64_t>(rows_);
+  const auto owners = owners_of(work_.pipeline().stages(static_cast<int>(place_.stage)), divide(count, count, rows));
+  Source::Samples own;
+  for (std::size_t i = 0; i < mini_batch.size(); ++i)
+    if (owners[i / rows_] == place_.replica) own.push_back(mini_batch[i]);
+  return own;
 }
 
-/// The mini-batch's samples, and asks for the next one's.
+Source::Samples StagePassage::own_samples(std::size_t mini_batch) const {
+  const std::span<const std::uint32_t> all(work_.samples().data(), static_cast<std::size_t>(work_.samples_size()));
+  return own_samples(
+      all.subspan(mini_batch * static_cast<std::size_t>(tools_.batch), static_cast<std::size_t>(samples(mini_batch))));
+}
+
+/// This replica's samples of the mini-batch, and asks for the next one's.
 Result<bool> StagePassage::load(std::size_t mini_batch) {
   if (batch_ && loaded_ == mini_batch) return true;
   tools_.timer.enter(StepTimer::Phase::load);
-  const Source::Samples wanted = samples_of(mini_batch);
+  const Source::Samples wanted = own_samples(mini_batch);
   MG_TRY(const bool are_there, tools_.samples.wait_for(wanted, work_.round(), tools_.interruption));
   if (!are_there) return false;
   MG_TRY(batch_, tools_.samples.take(wanted, work_.epoch()));
   loaded_ = mini_batch;
-  const Source::Samples next(work_.next_samples().begin(), work_.next_samples().end());
-  if (mini_batch + 1 < mini_batches_) {
-    MG_RETURN_IF_ERROR(tools_.samples.prepare(samples_of(mini_batch + 1), work_.epoch()));
-  } else if (tools_.samples.has(next) && static_cast<std::int64_t>(next.size()) <= tools_.batch) {
-    MG_RETURN_IF_ERROR(tools_.samples.prepare(next, work_.next_epoch()));
-  }
+  const std::span<const std::uint32_t> behind(work_.next_samples().data(),
+                                              static_cast<std::size_t>(work_.next_samples_size()));
+  const bool is_within = mini_batch + 1 < mini_batches_;
+  if (!is_within && static_cast<std::int64_t>(behind.size()) > tools_.batch) return true;
+  const Source::Samples next = is_within ? own_samples(mini_batch + 1) : own_samples(behind);
+  if (tools_.samples.has(next))
+    MG_RETURN_IF_ERROR(tools_.samples.prepare(next, is_within ? work_.epoch() : work_.next_epoch()));
   return true;
 }
 
 /// Rows that pad a micro-batch repeat its samples, so that statistics of batch normalization are of real ones only.
 StagePassage::Maybe<std::span<const float>> StagePassage::receive_values(std::int64_t number) {
-  if (!is_first()) return receive(ranks_[index_ - 1], kValues, values_.received());
+  if (!is_first()) return receive(rank_of(place_.stage - 1, number), kValues, values_.received());
   const MicroBatch& micro_batch = micro_batches_[static_cast<std::size_t>(number)];
   MG_TRY(const bool is_loaded, load(micro_batch.mini_batch));
   if (!is_loaded) return std::optional<std::span<const float>>();
@@ -85,20 +105,22 @@ StagePassage::Maybe<std::span<const float>> StagePassage::receive_values(std::in
   const std::size_t width = values_.received() / rows_;
   received_.resize(values_.received());
   for (std::size_t row = 0; row < rows_; ++row) {
-    const auto from = static_cast<std::size_t>(micro_batch.first) + row % static_cast<std::size_t>(micro_batch.count);
+    const auto before = static_cast<std::size_t>(rows_before_[static_cast<std::size_t>(number)]);
+    const auto from = before + row % static_cast<std::size_t>(micro_batch.count);
     std::copy_n(images.begin() + static_cast<std::ptrdiff_t>(from * width), width,
                 received_.begin() + static_cast<std::ptrdiff_t>(row * width));
   }
-  send_targets(micro_batch);
+  send_targets(number);
   return std::optional(std::span<const float>(received_));
 }
 
 /// As floats, which hold every label as it is: the labels of all rows; of mixed samples also the other labels, and the
 /// shares.
-void StagePassage::send_targets(const MicroBatch& micro_batch) {
+void StagePassage::send_targets(std::int64_t number) {
   std::vector<float> targets(rows_, static_cast<float>(data::kPadding));
   const auto copy = [&](const auto& all, std::size_t to) {
-    std::copy_n(all.begin() + micro_batch.first, micro_batch.count,
+    std::copy_n(all.begin() + rows_before_[static_cast<std::size_t>(number)],
+                micro_batches_[static_cast<std::size_t>(number)].count,
                 targets.begin() + static_cast<std::ptrdiff_t>(to * rows_));
   };
   copy(batch_->labels, 0);
@@ -110,17 +132,17 @@ void StagePassage::send_targets(const MicroBatch& micro_batch) {
   if (is_last()) {
     own_targets_.push_back(std::move(targets));
   } else {
-    tools_.parts.send(ranks_.back(), kTargets, targets);
+    tools_.parts.send(rank_of(stages_.size() - 1, number), kTargets, targets);
   }
 }
 
-StagePassage::Maybe<StagePassage::Targets> StagePassage::receive_targets(std::int32_t classes) {
+StagePassage::Maybe<StagePassage::Targets> StagePassage::receive_targets(std::int64_t number, std::int32_t classes) {
   std::vector<float> flat;
   if (is_first()) {
     flat = std::move(own_targets_.front());
     own_targets_.pop_front();
   } else {
-    MG_TRY(const auto received, receive(ranks_.front(), kTargets, 0));
+    MG_TRY(const auto received, receive(rank_of(0, number), kTargets, 0));
     if (!received) return std::optional<Targets>();
     flat.assign(received->begin(), received->end());
   }
@@ -133,18 +155,36 @@ StagePassage::Maybe<StagePassage::Targets> StagePassage::receive_targets(std::in
   return std::optional(std::move(targets));
 }
 
-StagePassage::Maybe<std::span<const float>> StagePassage::receive_gradients() {
-  return receive(ranks_[index_ + 1], kGradients, values_.gradient_received());
+StagePassage::Maybe<std::span<const float>> StagePassage::receive_gradients(std::int64_t number) {
+  return receive(rank_of(place_.stage + 1, number), kGradients, values_.gradient_received());
 }
 
-void StagePassage::send_values(std::span<const float> values) {
+void StagePassage::send_values(std::int64_t number, std::span<const float> values) {
   tools_.timer.enter(StepTimer::Phase::encode);
-  tools_.parts.send(ranks_[index_ + 1], kValues, values);
+  tools_.parts.send(rank_of(place_.stage + 1, number), kValues, values);
 }
 
-void StagePassage::send_gradients(std::span<const float> gradients) {
+void StagePassage::send_gradients(std::int64_t number, std::span<const float> gradients) {
   tools_.timer.enter(StepTimer::Phase::encode);
-  tools_.parts.send(ranks_[index_ - 1], kGradients, gradients);
+  tools_.parts.send(rank_of(place_.stage - 1, number), kGradients, gradients);
+}
+
+/// Along a ring.
+Result<bool> StagePassage::add_up(std::span<float> values) {
+  for (const Transfer& transfer : plan_all_reduce(stages_[place_.stage].ranks, place_.replica, {}, values.size())) {
+    if (transfer.range.count == 0) continue;
+    const std::span<float> range = values.subspan(transfer.range.first, transfer.range.count);
+    if (transfer.kind == Transfer::Kind::send || transfer.kind == Transfer::Kind::share) {
+      tools_.timer.enter(StepTimer::Phase::encode);
+      tools_.parts.send(transfer.peer, kSums, range);
+      continue;
+    }
+    MG_TRY(const auto received, receive(transfer.peer, kSums, range.size()));
+    if (!received) return false;
+    const bool adds = transfer.kind == Transfer::Kind::add;
+    for (std::size_t i = 0; i < range.size(); ++i) range[i] = (adds ? range[i] : 0) + (*received)[i];
+  }
+  return true;
 }
 
 /// elements: 0: targets, of samples that are mixed or not.

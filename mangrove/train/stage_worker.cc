@@ -7,24 +7,23 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
-#include "mangrove/learn/metrics.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
-#include "mangrove/plan/measure.h"
+#include "mangrove/plan/layers.h"
 #include "mangrove/train/classifying_stage.h"
 #include "mangrove/train/pipeline_cut.h"
+#include "mangrove/train/pipeline_places.h"
 #include "mangrove/train/pipeline_settings.h"
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/stage.h"
+#include "mangrove/train/stage_budget.h"
 #include "mangrove/train/stage_passage.h"
+#include "mangrove/train/stage_profile.h"
 #include "mangrove/train/tags.h"
 #include "mangrove/train/worker_role.h"
 
 namespace mangrove::train {
 namespace {
-
-constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
-constexpr Seconds kMeasuring = 0.2;     // of a stage's operators, or the fewest runs
 
 class StageWorker final : public WorkerRole {
  public:
@@ -45,13 +44,13 @@ class StageWorker final : public WorkerRole {
   Status classify(const Work& work);
   Status make_stage(const Pipeline& pipeline, std::int64_t in_flight, std::int64_t stale, Answer& answer);
   Result<std::size_t> state_elements(const PipelineStage& place) const;
-  learn::MemoryBudget budget(std::int64_t micro_batch, std::int64_t in_flight) const;
+  Bytes state_bytes() const { return static_cast<Bytes>(state_.size() * sizeof(float)); }
   Result<bool> run_actions(StagePassage& passage, const Work& work, std::span<const Action> actions, Answer& answer);
   Result<bool> forward(StagePassage& passage, std::int64_t micro_batch, const Work& work, Answer& answer);
   Result<bool> backward(StagePassage& passage, std::int64_t micro_batch, StageWork& done);
   void update(float learning_rate, StageWork& done);
-  void count(const StagePassage::MicroBatch& micro_batch, const StagePassage::Targets& targets,
-             std::span<const float> logits, Answer& answer) const;
+  void begin_mini_batch(const StagePassage& passage, std::int64_t first);
+  Result<bool> add_up(StagePassage& passage, std::int64_t last);
   StagePassage::Tools tools(const Work& work);
   void lay_aside();
   void send(Answer answer, std::uint64_t round, std::span<const float> state = {});
@@ -64,6 +63,7 @@ class StageWorker final : public WorkerRole {
   std::optional<learn::Loss> loss_;
   std::int32_t classes_ = 0;
   std::unique_ptr<Sources> data_;
+  std::optional<StageBudget> budget_;
   std::uint64_t round_ = 0;  // of the last work
 
   PipelineStage place_;                                        // that this worker's state is of
@@ -72,6 +72,8 @@ class StageWorker final : public WorkerRole {
   std::vector<float> state_;                                   // then
   bool tells_memory_ = false;                                  // with the next stage that is made
   std::map<std::int64_t, std::vector<float>> loss_gradients_;  // of the last stage, by micro-batch
+  std::int64_t passed_ = 0;  // micro-batches whose forward pass some replica of the stage has made
+  std::vector<float> sums_;  // of the replicas, before an update
 };
 
 Status StageWorker::prepare() {
@@ -83,6 +85,7 @@ Status StageWorker::prepare() {
   MG_TRY(loss_, learn::Loss::create(recipe_.loss));
   MG_TRY(const Sources::Splits splits, Sources::open(job_, context_.data_folder, fetcher_));
   MG_TRY(data_, Sources::create(job_, splits, context_, fetcher_));
+  budget_.emplace(job_, context_, *data_);
   return {};
 }
 
@@ -101,17 +104,19 @@ bool StageWorker::accepts(const Work& work, std::string_view body) {
   const bool is_known = work.kind() == Work::TRAIN || work.kind() == Work::EVALUATE || work.kind() == Work::PROFILE;
   if (!is_known || work.round() <= round_) return false;
   round_ = work.round();
-  const auto index = index_of(work.pipeline(), context_.endpoint.rank());
-  if (!index || !is_pipeline_of(work.pipeline(), *graph_, context_.endpoint.size())) return false;
-  if (work.kind() == Work::PROFILE) return true;
-  if (work.pipeline().micro_batch() > job_.batch()) return false;
+  if (work.pipeline().micro_batch() < 1 || work.pipeline().micro_batch() > job_.batch()) return false;
+  if (work.kind() == Work::PROFILE) return work.parts() >= 1;
+  const auto at = place_of(work.pipeline(), context_.endpoint.rank());
+  if (!at || !is_pipeline_of(work.pipeline(), *graph_, context_.endpoint.size())) return false;
   const std::int64_t steps = (work.samples_size() + job_.batch() - 1) / job_.batch();
   if (work.kind() == Work::TRAIN && work.learning_rates_size() != steps) return false;
   if (!data_->of(work).has({work.samples().begin(), work.samples().end()})) return false;
-  const PipelineStage& place = work.pipeline().stages(*index);
-  if (!work.state())
-    return version_ >= 0 && version_ == work.version() && place.first() == place_.first() &&
-           place.last() == place_.last();
+  const PipelineStage& place = work.pipeline().stages(static_cast<int>(at->stage));
+  if (!work.state()) {
+    const bool is_same = place.first() == place_.first() && place.last() == place_.last();
+    if (is_same) place_ = place;
+    return is_same && version_ >= 0 && version_ == work.version();
+  }
   stage_.reset();
   version_ = -1;
   state_.resize(body.size() / sizeof(float));
@@ -131,24 +136,27 @@ Result<std::size_t> StageWorker::state_elements(const PipelineStage& place) cons
   return sizes.parameters * (1 + optimizer->slots) + sizes.states;
 }
 
-/// Of the stage's operators, forward and backward.
+/// Of the network's operators. The leader hears of it after each part.
 Status StageWorker::profile(const Work& work) {
-  const auto index = index_of(work.pipeline(), context_.endpoint.rank());
-  const PipelineStage& place = work.pipeline().stages(*index);
-  MG_TRY(const Graph slice, graph_->slice(place.first(), place.last()));
+  lay_aside();
+  const ProfileOptions options{work.pipeline().micro_batch(), job_.backend(), context_.threads, work.parts()};
   Answer answer;
-  if (context_.resident) {  // simulated: what this machine would take says nothing
-    for (const double cost : computed_costs(slice, work.pipeline().micro_batch())) answer.add_operator_s(cost);
+  answer.set_count(work.parts());
+  StageProfile& profile = *answer.mutable_profile();
+  const auto tell = [&](std::int64_t parts) {
+    Answer so_far;
+    so_far.set_round(work.round());
+    so_far.set_done(parts);
+    context_.endpoint.send(0, kAnswerTag, net::begin_payload(so_far.SerializeAsString(), 0));
+  };
+  if (context_.resident) {  // what this machine would take says nothing
+    profile = simulated_stages(*graph_, options.micro_batch, context_);
   } else {
-    lay_aside();
-    const plan::MeasureOptions options{.batch = work.pipeline().micro_batch(),
-                                       .threads = context_.threads,
-                                       .backend = job_.backend(),
-                                       .training = true,
-                                       .seconds = kMeasuring};
-    MG_TRY(const plan::Profile measured, plan::measure_profile(slice, options, context_.clock));
-    for (const plan::OperatorProfile& one : measured.operators) answer.add_operator_s(one.forward + one.backward);
+    MG_TRY(profile, measure_stages(*graph_, options, context_.clock, tell));
   }
+  const Bytes room = learn::memory_left(budget_->process(state_bytes()));
+  profile.set_room(room > plan::kMostBytes ? 0 : std::max<Bytes>(1, room));
+  profile.set_reading(budget_->reading());
   send(std::move(answer), work.round());
   return {};
 }
@@ -161,25 +169,11 @@ void StageWorker::lay_aside() {
   stage_.reset();
 }
 
-/// Beside its program a stage's process holds messages of values and gradients, of each micro-batch under way; its
-/// state, twice as it travels; and where samples are read, batches: those that are loaded ahead, and the one in use.
-learn::MemoryBudget StageWorker::budget(std::int64_t micro_batch, std::int64_t in_flight) const {
-  constexpr auto kFloat = static_cast<Bytes>(sizeof(float));
-  const Bytes sample = data_->train().dataset().sample_shape().elements() * kFloat;
-  const Bytes batches = place_.first() == 0 ? 5 * job_.batch() * sample + data_->cached() : 0;
-  const Bytes state = static_cast<Bytes>(state_.size()) * kFloat;
-  const Bytes messages = 2 * (in_flight + 1) * crossing_bytes(*graph_, {place_.first(), place_.last()}, micro_batch);
-  return {.limit = job_.memory(),
-          .reserved = kConnection + batches + 2 * state + messages,
-          .released = static_cast<Bytes>(state_.capacity()) * kFloat,
-          .resident = context_.resident};
-}
-
 Status StageWorker::make_stage(const Pipeline& pipeline, std::int64_t in_flight, std::int64_t stale, Answer& answer) {
   if (stage_ && stage_->options().micro_batch == pipeline.micro_batch() && stage_->options().in_flight >= in_flight)
     return {};
   lay_aside();
-  const learn::MemoryBudget budget = this->budget(pipeline.micro_batch(), in_flight);
+  const learn::MemoryBudget budget = budget_->stage(*graph_, place_, pipeline.micro_batch(), in_flight, state_bytes());
   MG_TRY(const Stage::Recompute recompute, parse_recompute(job_.recompute()));
   const StageOptions options{.micro_batch = pipeline.micro_batch(),
                              .in_flight = in_flight,
@@ -190,14 +184,7 @@ Status StageWorker::make_stage(const Pipeline& pipeline, std::int64_t in_flight,
   MG_TRY(stage_, Stage::create(*graph_, place_.first(), place_.last(), options, recompute, budget));
   stage_->write_state(state_);
   state_ = {};
-  if (!std::exchange(tells_memory_, false)) return {};
-  const Stage::Memory& memory = stage_->memory();
-  MemoryPlan& plan = *answer.mutable_memory();
-  plan.set_micro_batch(pipeline.micro_batch());
-  plan.set_micro_batches((job_.batch() + pipeline.micro_batch() - 1) / pipeline.micro_batch());
-  plan.set_recomputed_share(stage_->recomputes() ? 1 : 0);
-  plan.set_predicted_peak(context_.resident.value_or(resident_memory()) + budget.reserved + memory.total());
-  plan.set_unlimited(memory.total() - memory.kept + memory.kept_activations);
+  if (std::exchange(tells_memory_, false)) budget_->describe(*stage_, budget, *answer.mutable_memory());
   return {};
 }
 
@@ -213,18 +200,18 @@ StagePassage::Tools StageWorker::tools(const Work& work) {
 
 Status StageWorker::train(const Work& work) {
   const Pipeline& pipeline = work.pipeline();
-  const auto index = static_cast<std::size_t>(*index_of(pipeline, context_.endpoint.rank()));
-  const auto stages = static_cast<std::size_t>(pipeline.stages_size());
+  const StagePlace place = *place_of(pipeline, context_.endpoint.rank());
   const auto micro_batches = divide(work.samples_size(), job_.batch(), pipeline.micro_batch());
-  const std::vector<Action> actions = schedule_(index, stages, micro_batches, job_.ahead());
+  const std::vector<Action> actions = own_actions(pipeline, place, schedule_, micro_batches, job_.ahead());
   const std::vector<std::int64_t> late = staleness(actions);
   const std::int64_t most_late = late.empty() ? 0 : *std::max_element(late.begin(), late.end());
   Answer answer;
   answer.mutable_stage()->set_in_flight(most_in_flight(actions));
   timer_.enter(Phase::encode);
-  MG_RETURN_IF_ERROR(make_stage(pipeline, answer.stage().in_flight(), most_late, answer));
-  StagePassage passage(work, index, stage_->values(), tools(work));
+  MG_RETURN_IF_ERROR(make_stage(pipeline, std::max<std::int64_t>(1, answer.stage().in_flight()), most_late, answer));
+  StagePassage passage(work, place, stage_->values(), tools(work));
   loss_gradients_.clear();
+  begin_mini_batch(passage, 0);
   MG_TRY(const bool finished, run_actions(passage, work, actions, answer));
   if (!finished) {
     stage_->reset();
@@ -232,10 +219,26 @@ Status StageWorker::train(const Work& work) {
   }
   version_ = work.version() + work.learning_rates_size();
   answer.set_count(work.samples_size());
-  std::vector<float> state(stage_->state_elements());
-  stage_->read_state(state);
+  std::vector<float> state(place.replica == 0 ? stage_->state_elements() : 0);  // the others have the same
+  if (!state.empty()) stage_->read_state(state);
   send(std::move(answer), work.round(), state);
   return {};
+}
+
+void StageWorker::begin_mini_batch(const StagePassage& passage, std::int64_t first) {
+  if (passage.has_replicas()) stage_->begin_share(passage.is_first_replica());
+  passed_ = first;
+}
+
+/// All replicas' gradients become their sums. last: micro-batch of the mini-batch.
+Result<bool> StageWorker::add_up(StagePassage& passage, std::int64_t last) {
+  if (!passage.has_replicas()) return true;
+  stage_->skip(last + 1 - passed_);
+  sums_.resize(stage_->sum_elements());
+  stage_->read_sums(sums_);
+  MG_TRY(const bool are_added, passage.add_up(sums_));
+  if (are_added) stage_->write_sums(sums_);
+  return are_added;
 }
 
 Result<bool> StageWorker::run_actions(StagePassage& passage, const Work& work, std::span<const Action> actions,
@@ -256,7 +259,10 @@ Result<bool> StageWorker::run_actions(StagePassage& passage, const Work& work, s
         break;
       }
       case Action::Kind::update: {
+        MG_TRY(goes_on, add_up(passage, action.micro_batch));
+        if (!goes_on) break;
         update(work.learning_rates(updates++), done);
+        if (updates < work.learning_rates_size()) begin_mini_batch(passage, action.micro_batch + 1);
         break;
       }
     }
@@ -272,12 +278,13 @@ Result<bool> StageWorker::run_actions(StagePassage& passage, const Work& work, s
 }
 
 Result<bool> StageWorker::forward(StagePassage& passage, std::int64_t number, const Work& work, Answer& answer) {
-  const StagePassage::MicroBatch& micro_batch = passage.micro_batches()[static_cast<std::size_t>(number)];
+  const MicroBatch& micro_batch = passage.micro_batches()[static_cast<std::size_t>(number)];
   MG_TRY(const auto received, passage.receive_values(number));
   if (!received) return false;
   timer_.enter(Phase::compute);
   const Instant start = context_.clock.now();
   context_.computing(stage_->forward_flops());
+  if (passage.has_replicas()) stage_->skip(number - std::exchange(passed_, number + 1));
   const std::uint64_t seed = learn::step_seed(job_.seed() + static_cast<std::uint64_t>(number), work.version(),
                                               static_cast<int>(place_.first()));
   const std::span<const float> values = stage_->forward(number, *received, seed);
@@ -285,10 +292,10 @@ Result<bool> StageWorker::forward(StagePassage& passage, std::int64_t number, co
   done.set_forward_passes(done.forward_passes() + 1);
   done.set_forward_s(done.forward_s() + (context_.clock.now() - start));
   if (!passage.is_last()) {
-    passage.send_values(values);
+    passage.send_values(number, values);
     return true;
   }
-  MG_TRY(const auto targets, passage.receive_targets(classes_));
+  MG_TRY(const auto targets, passage.receive_targets(number, classes_));
   if (!targets) return false;
   timer_.enter(Phase::compute);
   std::vector<float>& gradient = loss_gradients_[number];
@@ -309,7 +316,7 @@ Result<bool> StageWorker::backward(StagePassage& passage, std::int64_t number, S
     of_loss = std::move(loss_gradients_.extract(number).mapped());
     gradient = of_loss;
   } else {
-    MG_TRY(const auto received, passage.receive_gradients());
+    MG_TRY(const auto received, passage.receive_gradients(number));
     if (!received) return false;
     gradient = *received;
   }
@@ -318,7 +325,7 @@ Result<bool> StageWorker::backward(StagePassage& passage, std::int64_t number, S
   context_.computing(2 * stage_->forward_flops());
   const std::span<const float> sent_back = stage_->backward(number, gradient);
   done.set_backward_s(done.backward_s() + (context_.clock.now() - start));
-  if (!passage.is_first()) passage.send_gradients(sent_back);
+  if (!passage.is_first()) passage.send_gradients(number, sent_back);
   return true;
 }
 
@@ -337,44 +344,34 @@ void StageWorker::update(float learning_rate, StageWork& done) {
 Status StageWorker::classify(const Work& work) {
   lay_aside();
   const Pipeline& pipeline = work.pipeline();
-  const auto index = static_cast<std::size_t>(*index_of(pipeline, context_.endpoint.rank()));
+  const StagePlace place = *place_of(pipeline, context_.endpoint.rank());
   MG_TRY(const auto stage, ClassifyingStage::create(*graph_, {place_.first(), place_.last()}, state_,
                                                     {pipeline.micro_batch(), job_.backend(), context_.threads}));
-  StagePassage passage(work, index, stage->values(), tools(work));
+  StagePassage passage(work, place, stage->values(), tools(work));
   Answer answer;
-  for (const Action& action : forward_schedule(static_cast<std::int64_t>(passage.micro_batches().size()))) {
+  const auto count = static_cast<std::int64_t>(passage.micro_batches().size());
+  for (const Action& action : passage.own(forward_schedule(count))) {
     MG_TRY(const auto received, passage.receive_values(action.micro_batch));
     if (!received) return {};
     context_.computing(stage->forward_flops());
     const std::span<const float> values = stage->forward(*received);
     if (!passage.is_last()) {
-      passage.send_values(values);
+      passage.send_values(action.micro_batch, values);
     } else {
-      MG_TRY(const auto targets, passage.receive_targets(classes_));
+      MG_TRY(const auto targets, passage.receive_targets(action.micro_batch, classes_));
       if (!targets) return {};
-      count(passage.micro_batches()[static_cast<std::size_t>(action.micro_batch)], *targets, values, answer);
+      const auto& micro_batch = passage.micro_batches()[static_cast<std::size_t>(action.micro_batch)];
+      add_classes(micro_batch, *targets, values, *loss_, answer);
     }
-    const auto done = static_cast<double>(action.micro_batch + 1);
-    MG_TRY(const bool interrupted, passage.is_interrupted(done / static_cast<double>(passage.micro_batches().size())));
+    const double done = static_cast<double>(action.micro_batch + 1) / static_cast<double>(count);
+    MG_TRY(const bool interrupted, passage.is_interrupted(done));
     if (interrupted) return {};
   }
+  const auto mini_batches = static_cast<int>((work.samples_size() + job_.batch() - 1) / job_.batch());
+  while (answer.predictions_size() > 0 && answer.losses_size() < mini_batches) answer.add_losses(0);
   answer.set_count(work.samples_size());
   send(std::move(answer), work.round());
   return {};
-}
-
-/// The classes of a micro-batch, and its part of the loss of its mini-batch.
-void StageWorker::count(const StagePassage::MicroBatch& micro_batch, const StagePassage::Targets& targets,
-                        std::span<const float> logits, Answer& answer) const {
-  const auto rows = static_cast<std::size_t>(micro_batch.count);
-  const std::span<const float> real = logits.first(rows * static_cast<std::size_t>(classes_));
-  const std::span<const std::int32_t> labels = std::span(targets.labels).first(rows);
-  const learn::BatchStats stats = loss_->unsmoothed()(real, classes_, {.labels = labels}, 1, {});
-  const auto mini_batch = static_cast<int>(micro_batch.mini_batch);
-  while (answer.losses_size() <= mini_batch) answer.add_losses(0);
-  answer.set_losses(mini_batch, answer.losses(mini_batch) + stats.loss);
-  for (const std::int32_t predicted : learn::argmax_rows(real, classes_)) answer.add_predictions(predicted);
-  for (const std::int32_t label : labels) answer.add_truths(label);
 }
 
 void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float> state) {

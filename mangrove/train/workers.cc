@@ -5,6 +5,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/pipeline_places.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -13,6 +14,15 @@ namespace {
 constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
 constexpr int kMisses = 3;              // in a row, before a worker is left out for good
 constexpr double kPatience = 3;         // timeouts without any usable worker before the job fails
+
+/// Samples that the worker will answer with classes of; in a pipeline only the last stage has them.
+std::int64_t classified_by(net::Rank rank, const Work& work) {
+  if (work.kind() != Work::EVALUATE) return 0;
+  if (!work.has_pipeline()) return work.samples_size();
+  const auto place = place_of(work.pipeline(), rank);
+  if (!place || static_cast<int>(place->stage) + 1 < work.pipeline().stages_size()) return 0;
+  return samples_at(work.pipeline(), *place, work.samples_size(), work.batch());
+}
 
 }  // namespace
 
@@ -121,18 +131,17 @@ void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t
   worker.round = ++rounds_;
   work.set_round(worker.round);
   worker.version = work.version();
-  worker.samples = work.samples_size() * std::max<std::int64_t>(1, work.passes());
+  worker.samples = work.samples_size() * std::max<std::int64_t>(1, work.passes()) + work.parts();
   worker.done = 0;
-  const bool is_last = !work.has_pipeline() || work.pipeline().stages().rbegin()->rank() == rank;
-  const bool classifies = work.kind() == Work::EVALUATE && is_last;
-  worker.predictions = classifies ? work.samples_size() : 0;
+  const std::int64_t classified = classified_by(rank, work);
+  worker.predictions = static_cast<int>(classified);
   worker.losses = 0;
-  if (classifies) worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
+  if (classified > 0) worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
   worker.body_bytes = answer_bytes;
   worker.trains = work.kind() == Work::TRAIN;
   worker.encoding = Encoding::none;
   worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
-  for (const PipelineStage& stage : work.pipeline().stages()) worker.peers.insert(stage.rank());
+  for (const net::Rank other : ranks_of(work.pipeline())) worker.peers.insert(other);
   worker.waiting = {};
   worker.deadline = context_.clock.after(timeout_);
   if (worker.answered) work.set_held_s(context_.clock.now() - *std::exchange(worker.answered, std::nullopt));

@@ -28,5 +28,6 @@ Result<Graph> build_gru(const Variant& variant, const ModelOptions& options);
 Result<Graph> build_branchy_lenet(const Variant& variant, const ModelOptions& options);
 Result<Graph> build_branchy_alexnet(const Variant& variant, const ModelOptions& options);
 Result<Graph> build_branchy_resnet(const Variant& variant, const ModelOptions& options);
+Result<Graph> build_ddnn(const Variant& variant, const ModelOptions& options);
 
 }  // namespace mangrove::zoo

@@ -44,6 +44,7 @@ std::span<const ModelEntry> models() {
       {"branchy-lenet", mnist, 10, 661'146, 2'829'136},
       {"branchy-alexnet", cifar, 10, 484'926, 28'711'296},
       {"branchy-resnet-110", cifar, 10, 1'873'774, 267'569'024},
+      {"ddnn-6", mnist, 10, 70'582, 376'736},
       {"lstm", window, 6, 204'038, 25'756'416},
       {"gru", window, 6, 153'222, 19'317'504},
   };

@@ -25,13 +25,16 @@ Finished run(std::vector<std::string> arguments) {
   return run_program(arguments);
 }
 
-/// So many images of noise in IDX files.
-void write_images(const fs::path& folder, const std::string& name, int count) {
+/// So many images of noise in IDX files; `dark`: their upper left quarter is zeros.
+void write_images(const fs::path& folder, const std::string& name, int count, bool dark = false) {
   const auto number = [](int n) { return std::string{'\0', '\0', static_cast<char>(n >> 8), static_cast<char>(n)}; };
   std::string images = std::string("\0\0\x08\x03", 4) + number(count) + number(28) + number(28);
   std::string labels = std::string("\0\0\x08\x01", 4) + number(count);
   Random random(9);
-  for (int i = 0; i < count * 784; ++i) images += static_cast<char>(random.below(256));
+  for (int i = 0; i < count * 784; ++i) {
+    const auto pixel = static_cast<char>(random.below(256));
+    images += dark && i % 28 < 14 && i % 784 < 14 * 28 ? '\0' : pixel;
+  }
   for (int i = 0; i < count; ++i) labels += static_cast<char>(i % 10);
   std::ofstream(folder / (name + "-images-idx3-ubyte"), std::ios::binary) << images;
   std::ofstream(folder / (name + "-labels-idx1-ubyte"), std::ios::binary) << labels;
@@ -118,6 +121,36 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
   refused({"tune-exits", folder_ / "plain.onnx", "--data", data()}, "has no early exits");
   refused({"eval", "--model", folder_ / "plain.onnx", "--data", data(), "--exit-thresholds", "0.5"},
           "has no early exits");
+}
+
+TEST(LostViews, AreAsIfTheirPartsOfTheImagesWereZeros) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(save_onnx(zoo::build_model("ddnn-4", {}).value(), folder / "m.onnx").ok());
+  const auto confusion = [&](const std::string& images, std::vector<std::string> flags) {
+    std::vector<std::string> arguments{
+        "eval", "--model", folder / "m.onnx", "--data", "idx:" + (folder / images).string(), "--json"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return json::parse(finished.out)["confusion"];
+  };
+  for (const bool dark : {false, true}) {
+    const fs::path images = folder / (dark ? "dark" : "light");
+    fs::create_directory(images);
+    write_images(images, "train", 20, dark);
+    write_images(images, "t10k", 200, dark);
+  }
+  const json lost = confusion("light", {"--lost-views", "1"});
+  EXPECT_EQ(lost, confusion("dark", {}));
+  EXPECT_NE(lost, confusion("light", {}));
+  EXPECT_EQ(lost, confusion("dark", {"--lost-views", "1"}));
+}
+
+TEST_F(Exits, EvalRefusesToLoseViewsThatAreNotThere) {
+  const Finished finished = run({"eval", "--model", model(), "--data", data(), "--lost-views", "1"});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_NE(finished.err.find("lost_views: '1': the network does not take its image apart"), std::string::npos)
+      << finished.err;
 }
 
 }  // namespace

@@ -93,10 +93,10 @@ TEST_F(MainJob, AnswersOnEveryTier) {
 
 TEST_F(MainJob, TrainsAPipelineOverNodes) {
   for (const char* strategy : {"one_f_one_b", "pipedream"}) {
-    const Finished run =
-        run_program({program(), "train", "--model", "lenet", "--data", "glyphs", "--limit", "1500", "--local", "3",
-                     "--strategy", strategy, "--batch", "30", "--json", "--run-dir", run_dir + strategy},
-                    kLong, {"HOME=" + folder.path().string()});
+    const Finished run = run_program(
+        {program(), "train", "--model", "lenet", "--data", "glyphs", "--limit", "1500", "--local", "3", "--strategy",
+         strategy, "--stages", "3", "--batch", "30", "--json", "--run-dir", run_dir + strategy},
+        kLong, {"HOME=" + folder.path().string()});
     ASSERT_EQ(run.status, 0) << run.err;
     const json result = json::parse(run.out);
     EXPECT_EQ(result["samples"], 1500);

@@ -28,9 +28,11 @@ std::string text_of(const fs::path& path) {
 /// A profile of LeNet for inference, measured quickly.
 std::string measured(const TemporaryFolder& folder) {
   const std::string path = folder / "lenet.yaml";
-  const Finished run = mangrove({"profile", "lenet", "--batch", "4", "--seconds", "0.05", "--output", path, "--json"});
+  const Finished run = mangrove({"profile", "lenet", "--batch", "4", "--seconds", "0.05", "--data-dir", folder / "data",
+                                 "--output", path, "--json"});
   EXPECT_EQ(run.status, 0) << run.err;
   const json report = json::parse(run.out);
+  EXPECT_FALSE(report["was_kept"]);
   EXPECT_EQ(report["batch"], 4);
   EXPECT_GT(report["forward_s"], 0);
   EXPECT_EQ(report["backward_s"], 0);
@@ -60,6 +62,31 @@ TEST(PlanCommand, PlansWhatProfileMeasuredOnEveryExample) {
     EXPECT_NE(run.err.find("Plan: lenet, micro-batches of 4"), std::string::npos) << run.err;
   }
   EXPECT_EQ(seen, 2);
+}
+
+TEST(ProfileCommand, MeasuresOnceOnADevice) {
+  const TemporaryFolder folder;
+  const std::string first = text_of(measured(folder));
+  EXPECT_NE(first.find("memory: "), std::string::npos) << first;
+  const auto again = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"profile", "lenet",      "--batch",       "4",        "--seconds",
+                                          "0.05",    "--data-dir", folder / "data", "--output", folder / "b.yaml",
+                                          "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished run = mangrove(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return json::parse(run.out);
+  };
+  const json second = again({});
+  EXPECT_TRUE(second["was_kept"]);
+  EXPECT_EQ(text_of(folder / "b.yaml"), first);
+  const std::string kept = second["kept_in"];
+  EXPECT_EQ(fs::path(kept).parent_path(), fs::path(folder / "data") / "profiles");
+  EXPECT_FALSE(again({"--fresh"})["was_kept"]);
+  EXPECT_FALSE(again({"--threads", "2"})["was_kept"]);
+  ASSERT_TRUE(write_file_atomically(kept, "profile:\n").ok());
+  EXPECT_FALSE(again({})["was_kept"]) << "it was damaged";
+  EXPECT_TRUE(again({})["was_kept"]);
 }
 
 TEST(PlanCommand, FollowsAnEditedProfileAndTheObjective) {

@@ -242,6 +242,38 @@ TEST(Cutout, ClearsASquareCutOffAtTheEdges) {
   EXPECT_NEAR(cleared.mean(), 32.0 / 9 * 32 / 9, 0.6);
 }
 
+TEST(DropViews, ClearsPartsOfTheGridButNeverAll) {
+  int cleared = 0;
+  const auto images = transformed(
+      "drop-views:4:0.5", {2, 4, 6}, [](auto, auto) { return 1.0f; }, 1000);
+  for (const auto& image : images) {
+    EXPECT_TRUE(std::equal(image.begin(), image.begin() + 24, image.begin() + 24)) << "all channels alike";
+    int here = 0;
+    for (const std::size_t corner : {0u, 3u, 12u, 15u}) {  // of parts of 2 rows and 3 columns
+      const auto zeros = [&] {
+        std::ptrdiff_t count = 0;
+        for (const std::size_t row : {0u, 6u}) {
+          const auto begin = image.begin() + static_cast<std::ptrdiff_t>(corner + row);
+          count += std::count(begin, begin + 3, 0.0f);
+        }
+        return count;
+      }();
+      EXPECT_TRUE(zeros == 0 || zeros == 6) << zeros;
+      here += zeros == 6 ? 1 : 0;
+    }
+    EXPECT_LT(here, 4);
+    cleared += here;
+  }
+  // half of the three that are not drawn to be kept
+  EXPECT_NEAR(cleared / 1000.0, 1.5, 0.1);
+}
+
+TEST(DropViews, NeedsAWholeNumberOfViews) {
+  const Formula dataset(4, {1, 8, 8}, [](auto, auto) { return 0.0f; });
+  for (const char* recipe : {"drop-views", "drop-views:0", "drop-views:9", "drop-views:2.5", "drop-views:4:1.5"})
+    EXPECT_EQ(Augmentation::create(recipe, dataset).code(), Code::invalid_argument) << recipe;
+}
+
 TEST(Normalise, TakesMeanAndDeviationOfEachChannelOfTheTrainingSamples) {
   const Formula dataset(50, {2, 2, 3}, [](std::uint32_t sample, std::size_t i) {
     return static_cast<float>((sample * 7 + i * 3) % 10) / 10 + (i < 6 ? 0.0f : 5.0f);

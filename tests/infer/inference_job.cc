@@ -4,6 +4,7 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/strategy.h"
 
 namespace mangrove::infer {
@@ -78,7 +79,10 @@ InferJob small_job(std::int64_t samples, int stages) {
 }
 
 RoleWorld::Outcome infer(const InferJob& job, RoleWorld& world) {
-  return world.run([&](net::RoleContext& context) { return run_inference(job, context); });
+  const InferJob of_nodes = without_networks(job);  // as a cluster gives it to them
+  return world.run([&](net::RoleContext& context) {
+    return run_inference(context.endpoint.rank() == 0 ? job : of_nodes, context);
+  });
 }
 
 RoleWorld::Outcome infer(const InferJob& job, int nodes) {

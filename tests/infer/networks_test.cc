@@ -89,7 +89,7 @@ int fetch(const InferJob& job, int lost, Result<std::string>& got) {
   world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag != kCommandTag && sent++ == lost; });
   world.replace(1, [&](net::RoleContext& context) {
     NetworkFetch fetch(context, 0.05);
-    got = fetch.get(data::sha256(job.model()), [](const net::Message&) { return false; });
+    got = fetch.get(data::sha256(job.model()));
     context.endpoint.send(0, kCommandTag, "it has come");
     return Status();
   });
@@ -125,12 +125,17 @@ TEST(NetworkFetch, EndsWithTheJob) {
   RoleWorld world(2);
   world.replace(1, [&](net::RoleContext& context) {
     NetworkFetch fetch(context, 60);
-    const auto got = fetch.get(data::sha256("a"), [](const net::Message&) { return false; });
+    const auto got = fetch.get(data::sha256("a"));
     EXPECT_EQ(got.code(), Code::cancelled);
+    EXPECT_EQ(fetch.next_command().payload, "no command");
+    EXPECT_TRUE(fetch.has_commands()) << "the end is kept too";
     return Status();
   });
   world.run([](net::RoleContext& context) -> Status {
-    context.endpoint.send(1, kCommandTag, "end");
+    Command end;
+    end.set_kind(Command::END);
+    context.endpoint.send(1, kCommandTag, "no command");
+    context.endpoint.send(1, kCommandTag, end.SerializeAsString());
     return {};
   });
 }
@@ -139,8 +144,8 @@ TEST(NetworkFetch, RefusesAnotherNetwork) {
   RoleWorld world(2);
   world.replace(1, [&](net::RoleContext& context) {
     NetworkFetch fetch(context, 60);
-    EXPECT_EQ(fetch.get("../../etc/passwd", {}).code(), Code::invalid_argument);
-    const auto got = fetch.get(data::sha256("right"), [](const net::Message&) { return true; });
+    EXPECT_EQ(fetch.get("../../etc/passwd").code(), Code::invalid_argument);
+    const auto got = fetch.get(data::sha256("right"));
     EXPECT_EQ(got.code(), Code::data_loss);
     return Status();
   });

@@ -37,6 +37,27 @@ StagePlan planned(const std::vector<DeviceProfile>& devices, const InferJob& job
   return plan.ok() ? *plan : StagePlan{};
 }
 
+TEST(PlanStages, ForetellsTheMemoryOfEachProcess) {
+  std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
+  for (DeviceProfile& one : devices) {
+    one.process = 1'000'000 * one.rank;
+    one.operator_weights = {400, 0, 0, 0, 9216, 0, 640};
+    one.operator_memory = {40'000, 0, 20'000, 9'000, 5'000, 0, 300};
+  }
+  InferJob job = job_of(2);
+  job.add_cuts("fc1");
+  const StagePlan plan = planned(devices, job);
+  const Bytes sample = 4 * 28 * 28, cut = plan.stages[0].bytes_per_image;
+  const StagePlan::Replica &first = plan.stages[0].replicas[0], &second = plan.stages[1].replicas[0];
+  EXPECT_EQ(first.memory, 1'000'000 * first.rank + 400 + 40'000 + 3 * sample + 2 * cut);
+  EXPECT_EQ(second.memory, 1'000'000 * second.rank + 9216 + 640 + 5'000 + 2 * cut);
+  const StagePlan both = planned({devices[0]}, job);  // that holds both stages
+  const Bytes all = first.memory + second.memory - 1'000'000 * (first.rank + second.rank) + 1'000'000;
+  EXPECT_EQ(both.stages[0].replicas[0].memory, all);
+  EXPECT_EQ(both.stages[1].replicas[0].memory, all);
+  EXPECT_EQ(planned({device_of_speed(1, 1)}, job).stages[0].replicas[0].memory, 0) << "nobody said it";
+}
+
 TEST(PlanStages, CutsWhereLittleCrosses) {
   std::vector<DeviceProfile> devices = {device_of_speed(1, 1), device_of_speed(2, 1)};
   for (DeviceProfile& one : devices) one.rate = 1e6;

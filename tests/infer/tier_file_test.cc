@@ -17,7 +17,7 @@ Result<std::vector<TierSpec>> load(const std::string& text) {
 
 TEST(TierFile, SaysDevicesNetworksAndWays) {
   const auto tiers = load(
-      "trusted: false\n"
+      "trusted: false\nprivacy: split@conv1\n"
       "cloud:\n  model: c.onnx\n  accuracy: 0.81\n"
       "end:\n  count: 8\n  model: mobilenet-0.5\n  labels: coarse\n  trusted: true\n"
       "edge:\n  count: 4\n  model: resnet-34\n"
@@ -32,6 +32,8 @@ TEST(TierFile, SaysDevicesNetworksAndWays) {
   EXPECT_TRUE(end.is_coarse() && end.trusted);
   EXPECT_EQ(end.delay, 0);
   EXPECT_FALSE(edge.is_coarse() || edge.trusted);
+  EXPECT_EQ(edge.privacy, "split@conv1");
+  EXPECT_EQ(end.privacy, "") << "it is trusted, and gets the samples";
   EXPECT_EQ(edge.delay, 0.5);
   EXPECT_EQ(edge.rate, 12.5e6);
   EXPECT_EQ(cloud.count, 1);
@@ -66,6 +68,9 @@ TEST(TierFile, RefusesWhatMakesNoSense) {
       {"end:\n  model: lenet\n  count: 0\n", "key 'count': '0' is not a whole number from 1"},
       {"end:\n  model: lenet\nend - edge:\n  delay: 1s\n", "link 'end - edge': there is no section 'edge'"},
       {"end:\n  model: lenet\nedge:\n  model: lenet\nend - edge:\n  delay: soon\n", "key 'delay': 'soon' is not"},
+      {"end:\n  model: lenet\n  trusted: false\n",
+       "tiers.yaml:1: tier 'end': it is not trusted, and has no key 'privacy'"},
+      {"end:\n  model: lenet\n  trusted: false\n  privacy: conv1\n", "privacy: expected split@LAYER"},
       {"dealy: 1s\nend:\n  model: lenet\n", "unknown key 'dealy'; did you mean 'delay'?"},
   };
   for (const auto& [text, message] : cases) EXPECT_NE(refused(text).find(message), std::string::npos) << refused(text);

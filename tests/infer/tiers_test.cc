@@ -57,6 +57,7 @@ InferJob tiers_job(const std::string& scheduler, const std::string& policy) {
     part.set_devices(devices);
     part.set_coarse(job.tiers_size() == 1);
     part.set_delay_s(delay);
+    part.set_trusted(true);
     job.add_members(linear(part.coarse() ? 3 : 10, static_cast<std::uint64_t>(job.tiers_size())));
   }
   return job;
@@ -299,6 +300,14 @@ TEST(TiersOf, NodesNamedAsATierAreOfItAndTheOthersFillUp) {
   EXPECT_EQ(tiers_of(job, {{1, "cloud"}, {2, "pi"}, {3, "end-17"}, {4, "pi-2"}, {5, "too-many"}}), expected);
   const std::map<net::Rank, std::size_t> by_rank = {{1, 0}, {2, 0}, {3, 1}, {4, 2}};
   EXPECT_EQ(tiers_of(job, {{1, "node-1"}, {2, "node-2"}, {3, "node-3"}, {4, "endive-4"}}), by_rank);
+}
+
+TEST(TiersOf, OneTooManyOfATierThatIsNotTrustedSeesNoSamplesOfAnother) {
+  InferJob job = tiers_job("auto", "monitor");
+  const std::map<net::Rank, std::string> names = {{1, "cloud-1"}, {2, "cloud-2"}, {3, "end"}};
+  EXPECT_EQ(tiers_of(job, names), (std::map<net::Rank, std::size_t>{{1, 2}, {2, 0}, {3, 0}}));
+  job.mutable_tiers(2)->set_trusted(false);
+  EXPECT_EQ(tiers_of(job, names), (std::map<net::Rank, std::size_t>{{1, 2}, {3, 0}}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mangrove/plan/measure.h"
+#include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/operator_times.h"
 
 namespace mangrove::plan {
@@ -82,6 +83,32 @@ TEST(LayerTimes, AreNotThoseOfAnotherNetworksOperatorsOfTheSameNames) {
   EXPECT_NEAR(times->seconds[1], 1e-9 * 2 * 2 * 16 * 16, 1e-12);  // a quarter of it was measured
 }
 
+TEST(LayerMemory, IsTheProfilesWhereItKnows) {
+  const Graph graph = fork();
+  Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};
+  profile.operators[0].weights = 1000;  // fc, with relu fused into it
+  profile.operators[0].memory = 300;
+  profile.operators[2].memory = 500;  // left, whose weights lie elsewhere
+  const auto memory = [&](const Graph& of, std::int64_t batch, bool training) {
+    return layer_memory(of, layers_of(of, batch, training), profile, training);
+  };
+  const GraphLayers layers = layers_of(graph, 2, false);
+  const std::vector<LayerMemory> at_2 = memory(graph, 2, false), at_8 = memory(graph, 8, false);
+  EXPECT_EQ(at_2[0].parameters, 1000);
+  EXPECT_EQ(at_2[0].activations, 300);
+  EXPECT_EQ(at_8[0].parameters, 1000);
+  EXPECT_EQ(at_8[0].activations, 4 * 300);
+  EXPECT_EQ(at_2[1].parameters, 0);
+  EXPECT_EQ(at_2[3].activations, layers.network.layers[3].activations) << "add is not known";
+  const GraphLayers kept = layers_of(graph, 2, true);
+  EXPECT_EQ(memory(graph, 2, true)[0].activations, kept.network.layers[0].activations) << "of inference";
+  const GraphLayers wider = layers_of(fork(16), 2, false);
+  EXPECT_EQ(memory(fork(16), 2, false)[1].activations, wider.network.layers[1].activations) << "of another network";
+  Layers network = layers.network;
+  set_memory(network, larger(at_2, at_8));
+  EXPECT_EQ(network.layers[0].activations, 4 * 300);
+}
+
 TEST(MeasureProfile, TimesEveryOperatorForwardAndBackward) {
   const Graph graph = fork();
   const SteadyClock clock;
@@ -92,6 +119,8 @@ TEST(MeasureProfile, TimesEveryOperatorForwardAndBackward) {
   EXPECT_GT(forward->find("left")->forward, 0);
   EXPECT_EQ(forward->find("left")->backward, 0);
   EXPECT_EQ(forward->find("left")->flops, 2.0 * 4 * 8 * 8);
+  EXPECT_GE(forward->find("left")->weights, 4 * 8 * 8);
+  EXPECT_GE(forward->find("left")->memory, 4 * 4 * (8 + 8));
   const auto training = measure_profile(graph, {.batch = 4, .training = true, .seconds = 0}, clock);
   ASSERT_TRUE(training.ok()) << training.error().message;
   EXPECT_GT(training->find("left")->forward, 0);

@@ -11,8 +11,9 @@ using mangrove::testing::TemporaryFolder;
 
 TEST(ProfileFile, IsReadBackAsItWasWritten) {
   const TemporaryFolder folder;
-  Profile profile{"net", "pi-1", "portable", 8, 4, true, 35'000'000, {}};
-  profile.operators = {{"conv: 1", "Conv", 1.5e9, 4096, 0.00125, 0.0031}, {"/fc/Gemm", "Gemm", 2e6, 80, 1.2e-05, 0}};
+  Profile profile{"net", "pi-1", "portable", 8, 4, true, 35'000'000, {}, "csv:a, b", 0.002};
+  profile.operators = {{"conv: 1", "Conv", 1.5e9, 4096, 0.00125, 0.0031, 640, 12'801},
+                       {"/fc/Gemm", "Gemm", 2e6, 80, 1.2e-05, 0}};
   ASSERT_TRUE(write_file_atomically(folder / "p.yaml", to_yaml(profile)).ok());
   const auto read = load_profile(folder / "p.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -24,6 +25,20 @@ TEST(ProfileFile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read->find("conv: 1")->flops, 1.5e9);
   EXPECT_EQ(read->find("/fc/Gemm")->forward, 1.2e-05);
   EXPECT_EQ(read->find("fc"), nullptr);
+  EXPECT_EQ(read->find("conv: 1")->weights, 640);
+  EXPECT_EQ(read->find("conv: 1")->memory, 12'801);
+  EXPECT_EQ(read->data, "csv:a, b");
+  EXPECT_EQ(read->read, 0.002);
+}
+
+TEST(ProfileFile, WithoutMemoryIsReadToo) {
+  const TemporaryFolder folder;
+  const char* const old = "profile:\n  batch: 8\n  process: 41000000\noperator a:\n  kind: Conv\n  forward: 1ms\n";
+  ASSERT_TRUE(write_file_atomically(folder / "p.yaml", old).ok());
+  const auto read = load_profile(folder / "p.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->operators.front().memory, 0);
+  EXPECT_EQ(read->operators.front().forward, 1e-3);
 }
 
 struct BadFile {
@@ -47,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
     File, BadProfile,
     ::testing::Values(BadFile{"key", "profile:\n  batch: 1\noperator a:\n  foward: 1ms\n",
                               "p.yaml:4: unknown key 'foward'; did you mean 'forward'?"},
+                      BadFile{"memory", "profile:\noperator a:\n  memory: -1\n", "p.yaml:3: key 'memory'"},
                       BadFile{"value", "profile:\n  batch: 0\n", "p.yaml:2: key 'batch'"},
                       BadFile{"negative", "profile:\noperator a:\n  forward: -1ms\n", "p.yaml:3: key 'forward'"},
                       BadFile{"section", "profile:\nconv1:\n  forward: 1ms\n", "p.yaml:2: unknown section 'conv1'"},

@@ -50,6 +50,15 @@ plan::Problem random_problem(Random& random, const Shape& shape) {
   for (std::size_t d = 0; shape.has_ways && d + 1 < shape.devices; ++d)
     if (random.below(2) == 0)
       problem.ways[{d, d + 1}] = {static_cast<double>(random.below(3)), static_cast<double>(random.below(3))};
+  if (shape.is_training) {
+    problem.schedule = {.copies = static_cast<double>(1 + random.below(4)),
+                        .messages = static_cast<double>(random.below(4)),
+                        .ahead = static_cast<std::int64_t>(random.below(2)),
+                        .at_once = static_cast<std::int64_t>(random.below(3)),
+                        .recomputes = random.below(2) == 0,
+                        .per_update = static_cast<std::int64_t>(random.below(2) * 6)};
+    for (plan::Layer& layer : problem.network.layers) layer.buffers = static_cast<Bytes>(random.below(3));
+  }
   return problem;
 }
 

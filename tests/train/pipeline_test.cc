@@ -1,9 +1,11 @@
 // Pipelines against one device: the same numbers, in stages.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "tests/train/training_job.h"
+#include "tests/train/pipeline_job.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
@@ -13,67 +15,12 @@
 #include "mangrove/learn/replica.h"
 #include "mangrove/learn/trainer.h"
 #include "mangrove/train/pipeline_cut.h"
+#include "mangrove/train/pipeline_plan.h"
 #include "mangrove/train/stage.h"
+#include "mangrove/train/strategy.h"
 
 namespace mangrove::train {
 namespace {
-
-/// Two convolutions with a skip connection past both, so that most cuts are crossed by two values, and a dense layer.
-Graph residual_graph(bool normalizes) {
-  using Ints = std::vector<std::int64_t>;
-  GraphParts parts = convolutional_graph(10).parts();
-  parts.name = "residual";
-  const auto weights = [&](const std::string& name, const Shape& shape, std::uint64_t seed) {
-    Tensor tensor(DType::f32, shape);
-    Random random(seed);
-    for (float& value : tensor.as<float>()) value = static_cast<float>(0.1 * random.normal());
-    parts.initializers[name] = tensor;
-  };
-  const Ints pads = {1, 1, 1, 1};
-  parts.nodes[3].inputs = {"sum"};  // Flatten
-  parts.nodes.push_back({"conv2", "Conv", {{"pads", pads}}, {"small", "conv2.w"}, {"maps2"}});
-  parts.nodes.push_back({"relu2", "Relu", {}, {normalizes ? "normal" : "maps2"}, {"active2"}});
-  parts.nodes.push_back({"conv3", "Conv", {{"pads", pads}}, {"active2", "conv3.w"}, {"maps3"}});
-  parts.nodes.push_back({"add", "Add", {}, {"small", "maps3"}, {"sum"}});
-  weights("conv2.w", {8, 8, 3, 3}, 7);
-  weights("conv3.w", {8, 8, 3, 3}, 8);
-  if (normalizes) {
-    parts.nodes.push_back(
-        {"bn", "BatchNormalization", {}, {"maps2", "bn.scale", "bn.shift", "bn.mean", "bn.var"}, {"normal"}});
-    const auto filled = [](float value) { return Tensor::of<float>({8}, std::vector<float>(8, value)); };
-    parts.initializers.emplace("bn.scale", filled(1));
-    parts.initializers.emplace("bn.shift", filled(0));
-    parts.initializers.emplace("bn.mean", filled(0));
-    parts.initializers.emplace("bn.var", filled(1));
-  }
-  Result<Graph> graph = Graph::create(std::move(parts));
-  MG_CHECK_MSG(graph.ok(), graph.error().message);
-  return *graph;
-}
-
-TrainJob pipeline_job(const std::string& strategy, std::int64_t samples = 60) {
-  TrainJob job = small_job(samples);
-  job.set_model(encode_onnx(residual_graph(false)));
-  job.set_strategy(strategy);
-  job.set_batch(12);
-  job.set_learning_rate(0.05f);
-  job.set_cut("flops");
-  job.set_local_steps(2);
-  if (strategy != "pipedream") job.set_micro_batches(4);
-  return job;
-}
-
-/// The same job on one device, by a parameter server with one worker.
-RoleWorld::Outcome on_one_device(TrainJob job) {
-  job.set_strategy("parameter_server");
-  if (job.micro_batches() > 0) job.set_micro_batch((job.batch() + job.micro_batches() - 1) / job.micro_batches());
-  job.clear_micro_batches();
-  return train(job, 1);
-}
-
-std::vector<float> states_of(const RoleWorld::Outcome& outcome) {
-  return learn::flat_states(parse_onnx(outcome.last("result").attachment).value());
-}
 
 struct Synchronous : testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Strategies, Synchronous, testing::Values("gpipe", "one_f_one_b"),
@@ -155,9 +102,64 @@ TEST_P(Pipeline, Learns) {
 TEST_P(Pipeline, CutsByMeasuredTimes) {
   TrainJob job = pipeline_job(GetParam());
   job.set_cut("measured");
+  job.set_stages(3);
   const RoleWorld::Outcome outcome = train(job, 3);
   expect_complete(outcome, job, "measured");
   EXPECT_EQ(nlohmann::json::parse(outcome.result())["stages"].size(), 3u);
+}
+
+/// A node that computes so many operations a second, in a world of virtual time.
+RoleWorld::Role node_of_speed(const TrainJob& job, double flops_per_s) {
+  return [&job, flops_per_s](net::RoleContext& context) {
+    net::RoleContext slow = context;
+    slow.resident = 0;
+    slow.computing = [&](double flops) {
+      constexpr net::Tag kNobodySends = 99;
+      (void)context.endpoint.recv({0}, kNobodySends, context.clock.after(flops / flops_per_s));
+    };
+    return run_training(job, slow);
+  };
+}
+
+TEST_P(Pipeline, ASlowerNodeGetsASmallerStage) {
+  TrainJob job = pipeline_job(GetParam());
+  job.set_cut("measured");
+  job.set_stages(3);
+  RoleWorld world(4);
+  world.use_virtual_time();
+  for (const net::Rank rank : {1, 2, 3}) world.replace(rank, node_of_speed(job, rank == 2 ? 1e6 : 8e6));
+  const RoleWorld::Outcome outcome = train(job, world);
+  expect_complete(outcome, job, "unequal");
+  const Graph graph = residual_graph(false);
+  const std::vector<double> costs = computed_costs(graph, 3);
+  std::map<std::string, double> work;
+  const auto stages = nlohmann::json::parse(outcome.result())["stages"];
+  ASSERT_EQ(stages.size(), 3u);
+  for (const auto& stage : stages)
+    for (std::size_t i = 0; i < graph.nodes().size(); ++i)
+      for (const std::string name : stage["operators"])
+        if (graph.nodes()[i].name == name) work[stage["node"]] += costs[i];
+  EXPECT_LT(2 * work["rank-2"], work["rank-1"]);
+  EXPECT_LT(2 * work["rank-2"], work["rank-3"]);
+  if (GetParam() == "pipedream") return;
+  EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(on_one_device(job))), 1e-5);
+}
+
+TEST_P(Pipeline, ANodeThatComesLaterIsMeasuredToo) {
+  TrainJob job = pipeline_job(GetParam());
+  job.set_cut("measured");
+  job.set_epochs(3);
+  RoleWorld world(3);
+  world.use_virtual_time();
+  world.cancel_at_end();
+  for (const net::Rank rank : {1, 2, 3}) world.replace(rank, node_of_speed(job, 8e6));
+  bool has_come = false;
+  world.on_report([&](const Report& report) {
+    if (report.kind == "epoch" && !std::exchange(has_come, true)) world.add_worker();
+  });
+  const RoleWorld::Outcome outcome = train(job, world);
+  expect_complete(outcome, job, "newcomer");
+  EXPECT_TRUE(has_come);
 }
 
 TEST_P(Pipeline, CutsWhereItIsTold) {
@@ -232,6 +234,12 @@ TEST_P(Pipeline, RefusesWhatItCannotDo) {
   expect_refused([](TrainJob& job) { job.set_codec("fp16"); }, "codec: not with strategy");
   expect_refused([](TrainJob& job) { job.set_clip_norm(1); }, "clip_norm: not with strategy");
   expect_refused([](TrainJob& job) { job.set_stages(3); }, "need as many nodes, got 2");
+  expect_refused(
+      [](TrainJob& job) {
+        job.set_replicas(2);
+        job.set_stages(2);
+      },
+      "replicas: not with strategy");
   expect_refused([](TrainJob& job) { job.set_cut("here"); }, "cut: must be measured");
   expect_refused([](TrainJob& job) { job.set_cut("behind(add,conv2)"); }, "behind node 'conv2'");
 }
@@ -252,7 +260,9 @@ TEST(Pipedream, StalenessIsThatOfTheSchedule) {
 /// that of the whole network with the parameters of stage s of S after max(0, i - (S - 1 - s)) updates.
 std::vector<float> reference_of_pipedream(const TrainJob& job, std::size_t stages) {
   const Graph graph = parse_onnx(job.model()).value();
-  const auto ranges = cut_by_cost(graph, stages, computed_costs(graph, job.batch()), job.batch()).value();
+  const std::vector<StageDevice> devices(stages, {1, computed_profile(graph, job.batch())});
+  const auto planned =
+      plan_pipeline(graph, devices, {.micro_batch = job.batch(), .devices = {.least = stages, .most = stages}}).value();
   auto replica = learn::Replica::create(graph, {.batch = job.batch(), .backend = job.backend()}).value();
   const auto dataset = data::first_samples(data::open_dataset(job.data(), data::Split::train, {}).value(), job.limit());
   data::Loader loader(dataset, {.batch = job.batch(), .training = true, .seed = job.seed()});
@@ -264,7 +274,7 @@ std::vector<float> reference_of_pipedream(const TrainJob& job, std::size_t stage
     std::size_t begin = 0;
     for (std::size_t s = 0; s < stages; ++s) {
       const std::vector<float>& version = versions[i - std::min(i, stages - 1 - s)];
-      const std::size_t count = stage_sizes(graph, ranges[s])->parameters;
+      const std::size_t count = stage_sizes(graph, planned[s].range)->parameters;
       std::copy_n(version.begin() + static_cast<std::ptrdiff_t>(begin), count,
                   used.begin() + static_cast<std::ptrdiff_t>(begin));
       begin += count;
@@ -293,6 +303,14 @@ TEST(Pipedream, EqualsTheReferenceWithTheScheduleOfVersions) {
     EXPECT_LT(relative_difference(trained_parameters(outcome), expected), 1e-5) << stages;
     EXPECT_GT(relative_difference(trained_parameters(outcome), trained_parameters(on_one_device(job))), 1e-3);
   }
+}
+
+TEST(Pipedream, HasNoReplicas) {
+  TrainJob job = pipeline_job("pipedream");
+  job.set_replicas(0);
+  const RoleWorld::Outcome outcome = train(job, 2);
+  ASSERT_EQ(outcome.leader.code(), Code::invalid_argument);
+  EXPECT_NE(outcome.leader.error().message.find("replicas: not with strategy 'pipedream'"), std::string::npos);
 }
 
 TEST(Pipedream, OfOneStageIsPlainTraining) {

@@ -172,6 +172,14 @@ const std::vector<StrategyCase>& every_strategy() {
          job.set_micro_batches(2);
          job.set_cut("flops");  // the same on every run
        }},
+      {"replicated_stages",
+       [](TrainJob& job) {
+         job.set_strategy("one_f_one_b");
+         job.set_local_steps(2);
+         job.set_micro_batches(4);
+         job.set_cut("flops");
+         job.set_replicas(2);
+       }},
   };
   return all;
 }

@@ -148,6 +148,11 @@ TEST(Zoo, NamesOutsideOfWhatAFamilyTakesAreRefused) {
                            "densenet-bc-100",
                            "densenet-bc-99-12",
                            "densenet-122",
+                           "ddnn",
+                           "ddnn-0",
+                           "ddnn-6-sum",
+                           "ddnn-6-max-sum",
+                           "ddnn-6-max-max-max",
                            "lstm-0",
                            "lstm-8-9",
                            "gru-8-1-1"}) {
@@ -161,9 +166,9 @@ TEST(Zoo, NamesOutsideOfWhatAFamilyTakesAreRefused) {
 }
 
 TEST(Zoo, NamesThatOnlyThePatternGivesAreBuilt) {
-  for (const char* name :
-       {"mlp-7", "vgg-13", "resnet-14", "resnet-14-b", "resnet-18-cifar", "wrn-10-2", "mobilenet-0.25-0.4",
-        "mobilenetv2-0.35", "shufflenet-v1-g8", "shufflenet-v2-2.0", "densenet-bc-22-8"}) {
+  for (const char* name : {"mlp-7", "vgg-13", "resnet-14", "resnet-14-b", "resnet-18-cifar", "wrn-10-2",
+                           "mobilenet-0.25-0.4", "mobilenetv2-0.35", "shufflenet-v1-g8", "shufflenet-v2-2.0",
+                           "densenet-bc-22-8", "ddnn-1", "ddnn-4-concat-average"}) {
     EXPECT_EQ(build(name, {.sample_shape = {3, 32, 32}, .classes = 3}).value("logits").shape, (Shape{kBatch, 3}));
   }
   for (const char* name : {"lstm-8", "gru-8-3"})

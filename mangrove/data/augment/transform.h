@@ -70,6 +70,7 @@ MadeTransform make_zoom(RecipeItem& item, const TransformContext& context);
 MadeTransform make_translation(RecipeItem& item, const TransformContext& context);
 MadeTransform make_resized_crop(RecipeItem& item, const TransformContext& context);
 MadeTransform make_colour_jitter(RecipeItem& item, const TransformContext& context);
+MadeTransform make_drop_views(RecipeItem& item, const TransformContext& context);
 MadeTransform make_cutout(RecipeItem& item, const TransformContext& context);
 MadeTransform make_normalise(RecipeItem& item, const TransformContext& context);
 MadeTransform make_zca(RecipeItem& item, const TransformContext& context);

@@ -20,18 +20,8 @@ std::size_t mapped_to_edge(const TierCosts& costs) {
 
 TierCosts means_of(const TierState& state) {
   TierCosts costs{.batches = state.batches, .tiers = {}};
-  for (const DeviceLoad& device : state.devices) {
-    TierCosts::Of& tier = costs.tiers[static_cast<std::size_t>(device.tier)];
-    ++tier.devices;
-    tier.service += 1 / std::max(device.service, 1e-9);  // tasks a second, for now
-    tier.delay += device.delay;
-  }
-  for (TierCosts::Of& tier : costs.tiers) {
-    if (tier.devices == 0) continue;
-    const auto devices = static_cast<double>(tier.devices);
-    tier.service = devices / tier.service;
-    tier.delay /= devices;
-  }
+  for (std::size_t tier = 0; tier < kTiers; ++tier)
+    costs.tiers[tier] = mean_over(state.devices, static_cast<Tier>(tier));
   return costs;
 }
 

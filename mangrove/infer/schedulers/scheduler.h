@@ -107,6 +107,23 @@ std::span<const Scheduler> schedulers();
 /// errors: invalid_argument (unknown, with the nearest known one).
 Result<const Scheduler*> find_scheduler(std::string_view name);
 
+/// Of the devices (each with tier, service and delay) that are of that tier.
+template <class Devices>
+TierCosts::Of mean_over(const Devices& devices, Tier tier) {
+  TierCosts::Of of;
+  double tasks_per_second = 0;
+  for (const auto& device : devices) {
+    if (device.tier != tier) continue;
+    ++of.devices;
+    of.delay += device.delay;
+    tasks_per_second += 1 / std::max(device.service, 1e-9);
+  }
+  if (of.devices == 0) return of;
+  of.delay /= static_cast<double>(of.devices);
+  of.service = static_cast<double>(of.devices) / tasks_per_second;
+  return of;
+}
+
 // For the schedulers' files.
 
 using Belongs = bool (*)(const TierState& state, const TierTask& task, Tier tier);

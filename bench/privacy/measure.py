@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""`mangrove privacy` of trained networks: how like the images are that a decoder reconstructs from what is sent, on images that neither
+has seen, and what each setting costs. The peer is a mean image, which needs nothing sent. Started by run.sh, which builds."""
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+
+AREA = "privacy"
+
+
+def trained(args, folder, model, data, flags, given):
+    """The file of a network: the one that was given, or one trained now."""
+    if given:
+        return given
+    run = folder / model
+    fig.run_json([args.program, "train", "--model", model, "--data", data, "--run-dir", run, "--local", 1, "--json", "--quiet",
+                  *flags], timeout=86400)
+    best = run / "best.onnx"
+    return best if best.exists() else run / "model.onnx"
+
+
+def figures_of(args, name, model, data, cuts):
+    steps, images = (20, 50) if args.quick else (1500, 1000)
+    report = fig.run_json([args.program, "privacy", "--model", model, "--data", data, "--cuts", ",".join(cuts), "--levels", "2,4,16",
+                           "--noise", "0.5,1,2", "--steps", steps, "--images", images, "--threads", 2, "--json"], 86400)
+    guess, figures = report["guess"], []
+    for setting in report["settings"]:
+        prefix = name + "_" + re.sub(r"[^a-z0-9.]+", "_", setting["privacy"].removeprefix("split@").lower())
+        figures += [
+            fig.figure(f"{prefix}_ssim", [setting["ssim"]], "", better="lower", peer="mean image", peer_values=[guess["ssim"]]),
+            fig.figure(f"{prefix}_psnr", [setting["psnr_db"]], "dB", better="lower", peer="mean image",
+                       peer_values=[guess["psnr_db"]]),
+            fig.figure(f"{prefix}_accuracy", [100 * setting["accuracy"]], "%"),
+            fig.figure(f"{prefix}_sent", [setting["bytes"]], "B", better="lower", peer="image", peer_values=[report["image_bytes"]]),
+        ]
+        if setting["levels"] == 0 and setting["noise"] == 0:
+            figures += [fig.figure(f"{prefix}_head_share", [100 * setting["head_share"]], "%", better="lower"),
+                        fig.figure(f"{prefix}_head_time", [1e6 * setting["head_s"]], "us", better="lower")]
+    return figures
+
+
+def lenet(args):
+    with tempfile.TemporaryDirectory() as folder:
+        model = trained(args, pathlib.Path(folder), "lenet", "mnist", ["--epochs", 1 if args.quick else 5], args.lenet)
+        return figures_of(args, "lenet", model, "mnist", ["conv1", "pool1", "pool2", "fc1"])
+
+
+def resnet(args):
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--epochs", 10, "--batch", 128, "--augment", "cifar", "--schedule", "cosine"]
+        if args.quick:
+            flags = ["--epochs", 1, "--batch", 128, "--augment", "normalise", "--limit", 2000]
+        model = trained(args, pathlib.Path(folder), "resnet-20", args.cifar10, flags, args.resnet)
+        return figures_of(args, "resnet", model, args.cifar10, args.resnet_cuts.split(","))
+
+
+PARTS = {"lenet": lenet, "resnet": resnet}
+
+
+def main():
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
+    parser.add_argument("--lenet", metavar="FILE", help="a trained lenet")
+    parser.add_argument("--resnet", metavar="FILE", help="a trained resnet-20")
+    parser.add_argument("--resnet-cuts", metavar="NAMES", default="conv1,stage1.block3.relu,stage2.block3.relu,stage3.block3.relu", help="operators to split behind")
+    fig.publish_parts(AREA, parser.parse_args(), PARTS)
+
+
+main()

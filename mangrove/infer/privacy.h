@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/random.h"
+#include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
+#include "mangrove/graph/split.h"
+
+namespace mangrove::infer {
+
+/// What a device that is not trusted gets in place of samples: what a layer makes of them, perhaps less than that.
+struct Privacy {
+  std::string layer;  // the last one that is computed on a trusted device: a node of the network
+  std::int64_t levels =
+      0;             // each value becomes one of so many, from the least to the largest of its sample; 0: as it is
+  double noise = 0;  // scale of the Laplace noise that is added before, in standard deviations of the sample's
+                     // values; 0: none
+};
+
+/// "split@LAYER", and behind it, in any order, ",levels=K" (2 to 256) and ",noise=SCALE".
+/// errors: invalid_argument (says what was expected).
+Result<Privacy> parse_privacy(std::string_view text);
+/// The same text.
+std::string to_text(const Privacy& privacy);
+
+/// The network as a trusted device computes it, up to this layer, and as one that is not trusted does.
+/// errors: those of split_behind; invalid_argument: the head has no convolution or dense layer, so that it would hand
+/// out the samples in another shape.
+Result<GraphHalves> split_for_privacy(const Graph& graph, const std::string& layer);
+
+// What is sent of one sample, of so many values: f32, or with levels the least value and the distance of two levels,
+// as f32, and after these the numbers of the levels, each in as few bits as do.
+
+Bytes sent_bytes(const Privacy& privacy, std::int64_t values);
+/// random: of the noise.
+void append_sent(std::string& payload, const Privacy& privacy, std::span<const float> values, Random random);
+/// errors: data_loss (bytes that append_sent does not make of so many values).
+Status read_sent(std::string_view bytes, const Privacy& privacy, std::span<float> values);
+
+}  // namespace mangrove::infer

@@ -1,0 +1,317 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/infer/inference_job.h"
+
+#include "mangrove/data/dataset.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/graph/split.h"
+#include "mangrove/infer/networks.h"
+#include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_heads.h"
+#include "mangrove/infer/tier_measurements.h"
+#include "mangrove/infer/tiers.h"
+#include "mangrove/net/payload.h"
+
+namespace mangrove::infer {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSamples = 30;
+constexpr net::Rank kEnd = 1, kCloud = 2;
+
+void add_tier(InferJob& job, const std::string& name, const std::string& privacy) {
+  TierPart& part = *job.add_tiers();
+  part.set_name(name);
+  part.set_devices(1);
+  part.set_trusted(privacy.empty());
+  part.set_privacy(privacy);
+  if (privacy.empty()) {
+    job.add_members(encode_onnx(small_graph()));
+    job.add_heads();
+    return;
+  }
+  const GraphHalves halves = *split_behind(small_graph(), parse_privacy(privacy)->layer);
+  job.add_members(encode_onnx(halves.back));
+  job.add_heads(encode_onnx(halves.front));
+}
+
+/// A trusted end device, and the cloud, both with the same network.
+InferJob job_with(const std::string& privacy_of_cloud) {
+  InferJob job = small_job(kSamples, 0);
+  job.clear_model();
+  job.set_strategy("tiers");
+  job.set_scheduler("end-cloud");
+  job.set_policy("monitor");
+  job.set_answer_timeout_s(2);
+  job.set_noise_seed(11);
+  add_tier(job, "end", "");
+  add_tier(job, "cloud", privacy_of_cloud);
+  return job;
+}
+
+/// What a rank sends, and to whom.
+struct Sent {
+  net::Rank to;
+  net::Tag tag;
+  std::string payload;
+};
+class Recorder final : public net::Endpoint {
+ public:
+  Recorder(net::Endpoint& inner, std::vector<Sent>& sent) : inner_(inner), sent_(sent) {}
+  net::Rank rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  void send(net::Rank to, net::Tag tag, std::string payload) override {
+    sent_.push_back({to, tag, payload});
+    inner_.send(to, tag, std::move(payload));
+  }
+  Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
+    return inner_.recv(from, tag, deadline);
+  }
+  Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
+                                Deadline deadline) override {
+    return inner_.recv_any(from, tags, deadline);
+  }
+  net::Members members() const override { return inner_.members(); }
+  net::Traffic traffic() const override { return inner_.traffic(); }
+  void cancel() override { inner_.cancel(); }
+
+ private:
+  net::Endpoint& inner_;
+  std::vector<Sent>& sent_;
+};
+
+struct Played {
+  RoleWorld::Outcome outcome;
+  std::map<net::Rank, std::vector<Sent>> sent;  // by sender
+};
+
+/// Nodes whose rank is in `without_data` look for the samples where there are none.
+Played run(const InferJob& job, const net::RankSet& without_data = {}) {
+  Played result;
+  RoleWorld world(1 + job.tiers_size());
+  world.use_virtual_time(0.001);
+  world.cancel_at_end();
+  for (net::Rank rank = 0; rank <= job.tiers_size(); ++rank) result.sent[rank];
+  result.outcome = world.run([&](net::RoleContext& context) {
+    Recorder recorder(context.endpoint, result.sent.at(context.endpoint.rank()));
+    net::RoleContext recorded{recorder,        context.clock, context.data_folder,
+                              context.threads, context.stop,  context.report};
+    InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
+    if (std::ranges::count(without_data, context.endpoint.rank()) > 0) given.set_data("idx:/nonexistent");
+    return run_tiers(given, recorded);
+  });
+  return result;
+}
+
+/// Classes and confidences of second answers, by first image.
+std::map<std::int64_t, json> second_answers(const RoleWorld::Outcome& outcome) {
+  std::map<std::int64_t, json> answers;
+  for (const Report& report : outcome.of_kind("tier_answers")) {
+    const json line = json::parse(report.json);
+    if (line["answer"] == "second") answers[line["begin"]] = {line["classes"], line["confidences"]};
+  }
+  return answers;
+}
+
+json tier(const RoleWorld::Outcome& outcome, const std::string& name) {
+  const json result = json::parse(outcome.result());
+  for (const json& of : result["tiers"])
+    if (of["tier"] == name) return of;
+  return {};
+}
+
+TEST(TierPrivacy, AnswersEqualThoseOfTheUnsplitNetwork) {
+  const Played plain = run(job_with(""));
+  ASSERT_TRUE(plain.outcome.leader.ok()) << plain.outcome.leader.error().message;
+  const auto expected = second_answers(plain.outcome);
+  ASSERT_EQ(expected.size(), 8u);
+  for (const char* layer : {"conv", "relu", "pool", "fc1"}) {
+    const Played split = run(job_with(std::string("split@") + layer));
+    ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+    EXPECT_EQ(second_answers(split.outcome), expected) << layer;
+    EXPECT_EQ(tier(split.outcome, "cloud")["accuracy"], tier(plain.outcome, "cloud")["accuracy"]) << layer;
+    EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
+  }
+}
+
+/// Parts of a sample that nothing else looks like by chance: runs of pixels, as f32 and as bytes, of which some are
+/// neither background nor alike.
+std::vector<std::string> marks_of(std::span<const float> sample) {
+  constexpr std::size_t kFloats = 4, kBytes = 16;
+  std::vector<std::string> marks;
+  for (std::size_t at = 0; at + kBytes <= sample.size(); ++at) {
+    const auto pixels = sample.subspan(at, kFloats);
+    std::set<float> floats(pixels.begin(), pixels.end());
+    floats.erase(0.0f);
+    if (floats.size() >= 2) net::append_floats(marks.emplace_back(), pixels);
+    std::string bytes;
+    for (const float pixel : sample.subspan(at, kBytes)) bytes += static_cast<char>(std::lround(255 * pixel));
+    std::set<char> different(bytes.begin(), bytes.end());
+    different.erase('\0');
+    if (different.size() >= 4) marks.push_back(std::move(bytes));
+  }
+  return marks;
+}
+
+bool shows(const std::string& payload, const std::vector<std::string>& marks) {
+  return std::ranges::any_of(marks, [&](const std::string& mark) { return payload.find(mark) != std::string::npos; });
+}
+
+TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
+  const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
+  std::vector<std::string> marks;
+  std::vector<float> sample(784);
+  std::string all;
+  for (std::uint32_t i = 0; i < kSamples; ++i) {
+    ASSERT_TRUE(dataset->read(i, sample).ok());
+    const std::vector<std::string> of_sample = marks_of(sample);
+    marks.insert(marks.end(), of_sample.begin(), of_sample.end());
+    net::append_floats(all, sample);
+  }
+  ASSERT_GT(marks.size(), 20u * kSamples);
+  ASSERT_TRUE(shows(all, marks)) << "they would be found";
+  for (const char* privacy : {"split@conv", "split@pool,levels=16", "split@relu,noise=0.1"}) {
+    const InferJob job = job_with(privacy);
+    const Played split = run(job);
+    ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+    EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).heads_size() > 0);
+    std::string weights;
+    net::append_floats(weights, small_graph().initializers().at("wc").as<float>().first(8));
+    ASSERT_NE(job.heads(1).find(weights), std::string::npos);
+    std::size_t tasks = 0;
+    for (const auto& [from, sent] : split.sent) {
+      for (const Sent& message : sent) {
+        if (message.to != kCloud) continue;
+        EXPECT_EQ(from, 0) << "devices do not talk to each other";
+        EXPECT_FALSE(shows(message.payload, marks)) << privacy;
+        if (message.tag == kNetworkTag) {
+          EXPECT_EQ(message.payload.find(weights), std::string::npos) << "the head's weights";
+        }
+        Command command;
+        if (message.tag != kCommandTag || !command.ParseFromString(message.payload)) continue;
+        EXPECT_EQ(command.frames_size(), 0);
+        if (command.kind() != Command::TASK) continue;
+        ++tasks;
+        EXPECT_EQ(std::ssize(command.values()),
+                  command.count() * json(tier(split.outcome, "cloud"))["bytes_per_image"].get<std::int64_t>());
+      }
+    }
+    EXPECT_GE(tasks, 8u);
+    for (const Sent& message : split.sent.at(0)) {
+      Command command;
+      if (message.to == kEnd && message.tag == kCommandTag && command.ParseFromString(message.payload)) {
+        EXPECT_TRUE(command.values().empty()) << "a trusted device reads its samples itself";
+      }
+    }
+  }
+}
+
+TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
+  const auto expected = second_answers(run(job_with("")).outcome);
+  const Played split = run(job_with("split@relu"), {kCloud});
+  ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+  EXPECT_EQ(second_answers(split.outcome), expected);
+  EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
+  EXPECT_GT(tier(split.outcome, "cloud")["accuracy"], 0.0) << "the leader knows the labels";
+  for (const Sent& message : split.sent.at(kCloud)) {
+    FromNode said;
+    ASSERT_TRUE(said.ParseFromString(message.payload));
+    if (said.has_tier_answer()) {
+      EXPECT_EQ(said.tier_answer().truths_size(), 0);
+    }
+  }
+}
+
+TEST(TierPrivacy, ATrustedDeviceWithoutSamplesIsLeftOut) {
+  const Played split = run(job_with("split@relu"), {kEnd});
+  ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+  EXPECT_TRUE(split.outcome.has_event("/nonexistent"));
+  EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0) << "the cloud does its tasks";
+}
+
+TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
+  for (const char* privacy : {"split@relu,noise=3", "split@relu,levels=2"}) {
+    const auto plain = second_answers(run(job_with("split@relu")).outcome);
+    const auto hidden = second_answers(run(job_with(privacy)).outcome);
+    EXPECT_NE(hidden, plain) << privacy;
+    EXPECT_EQ(second_answers(run(job_with(privacy)).outcome), hidden) << privacy;
+  }
+}
+
+TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
+  InferJob job = job_with("split@pool");
+  job.set_policy("hedged");
+  for (int k = 2; k < 10; k += 3) {
+    RoleWorld world(3);
+    world.use_virtual_time(0.001);
+    world.cancel_at_end();
+    world.die({.rank = kCloud, .at_send = k});
+    const RoleWorld::Outcome outcome = infer(job, world);
+    ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+    EXPECT_EQ(json_number(outcome.result(), "lost"), 0);
+    EXPECT_EQ(json_number(outcome.result(), "duplicated"), 0);
+  }
+}
+
+/// Each look at it takes a tenth of a second.
+class TickingClock final : public Clock {
+ public:
+  Instant now() const override { return {ticks_++ * 0.1}; }
+  void sleep_until(Instant) override {}
+
+ private:
+  mutable int ticks_ = 0;
+};
+
+TEST(TierPrivacy, TheHeadsTimeIsPredicted) {
+  const InferJob job = job_with("split@conv");
+  net::InProcessWorld world(1);
+  TickingClock clock;
+  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
+  auto heads = TierHeads::create(job, context);
+  ASSERT_TRUE(heads.ok()) << heads.error().message;
+  EXPECT_FALSE(heads->has(0));
+  ASSERT_TRUE(heads->has(1));
+  EXPECT_EQ(heads->bytes(1), 4 * 24 * 24 * 4);
+  EXPECT_EQ(heads->seconds(1), 0) << "not yet run";
+  const auto values = heads->run(1, 4, 3);
+  ASSERT_TRUE(values.ok()) << values.error().message;
+  EXPECT_EQ(std::ssize(*values), 3 * heads->bytes(1));
+  EXPECT_NEAR(heads->seconds(1), 0.1, 1e-9);
+  const std::vector<TierDispatch::Device> devices = {
+      {1, Tier::end, 0.01, 0}, {2, Tier::cloud, 0.01, 0.5}, {3, Tier::cloud, 0.01, 0.5}, {4, Tier::cloud, 0.01, 0.5}};
+  const TierCosts costs = costs_of(job, *heads, 8, devices);
+  EXPECT_NEAR(costs.of(Tier::end).service, 0.01, 1e-9);
+  EXPECT_NEAR(costs.of(Tier::cloud).service, 0.3, 1e-9) << "three devices, and a head each 0.1 s";
+  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.5 + 3 * 0.3, 1e-9);
+}
+
+TEST(TierPrivacy, ChecksTheJob) {
+  const auto refused = [](const std::function<void(InferJob&)>& change) {
+    InferJob job = job_with("split@conv");
+    change(job);
+    const Status status = check_tiers(job);
+    EXPECT_FALSE(status.ok());
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_TRUE(check_tiers(job_with("split@conv")).ok());
+  EXPECT_NE(
+      refused([](InferJob& job) { job.mutable_tiers(1)->clear_privacy(); }).find("tiers: cloud: privacy: expected"),
+      std::string::npos);
+  EXPECT_EQ(refused([](InferJob& job) { job.mutable_heads()->RemoveLast(); }),
+            "tiers: cloud: it is not trusted, and its network has no head");
+  InferJob other_head = job_with("split@conv");
+  *other_head.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
+  EXPECT_FALSE(run(other_head).outcome.leader.ok()) << "a head and a rest of two cuts";
+}
+
+}  // namespace
+}  // namespace mangrove::infer
