@@ -98,7 +98,8 @@ function(mangrove_tests module)
   endif()
   set(target ${module}_test)
   add_executable(${target} ${sources})
-  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
+  # what tests themselves compute is little: a quarter less time to compile them
+  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} $<$<CONFIG:Release>:-O1>)
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
   endif()
