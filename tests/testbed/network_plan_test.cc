@@ -64,6 +64,15 @@ TEST(NetworkPlan, RatesAreTokenBucketsAtBothEnds) {
   EXPECT_TRUE(has(commands, "tc -n mangrove-0-pi qdisc add dev eth0 " + bucket)) << all(commands);
 }
 
+TEST(NetworkPlan, TcpBetweenBoardsIsThatOfAnyLinux) {
+  const NetworkPlan plan(3, {board("pi")});
+  const std::string route = "route replace 198.18.3.0/24 dev ";
+  EXPECT_TRUE(has(bridge_commands(plan), "ip " + route + "mgtb3 scope link src 198.18.3.1 congctl cubic"));
+  const auto commands = link_commands(plan, plan.links[0], FaultMeans::none);
+  EXPECT_TRUE(has(commands, "ip -n mangrove-3-pi " + route + "eth0 scope link src 198.18.3.2 congctl cubic"))
+      << all(commands);
+}
+
 TEST(NetworkPlan, ASlowLinkStillTakesWholeFrames) {
   Board slow = board("pi");
   slow.rate = 1250;
