@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -101,7 +102,9 @@ Result<std::string> read_file(const fs::path& path) {
 }
 
 Status write_file_atomically(const fs::path& path, std::string_view content) {
-  const fs::path temporary = path.string() + ".tmp." + std::to_string(::getpid());
+  static std::atomic<unsigned> written = 0;  // threads may write to one path
+  const fs::path temporary =
+      path.string() + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(written.fetch_add(1));
   Status status;
   {
     Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};

@@ -49,6 +49,10 @@ Status SectionFile::add_section(const Kind& kind, Section section) {
 
 Result<SectionFile> SectionFile::load(const fs::path& path, const Kind& kind) {
   MG_TRY(const std::string text, read_file(path));
+  return parse(text, path, kind);
+}
+
+Result<SectionFile> SectionFile::parse(const std::string& text, const fs::path& path, const Kind& kind) {
   SectionFile file;
   file.path_ = path;
   try {

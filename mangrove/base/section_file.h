@@ -32,6 +32,8 @@ class SectionFile {
   /// errors: not_found; invalid_argument (not YAML, unknown section, no section, a value that is not a scalar, a key
   /// given twice; names file and line).
   static Result<SectionFile> load(const fs::path& path, const Kind& kind);
+  /// The same of what was read there already. errors: invalid_argument.
+  static Result<SectionFile> parse(const std::string& text, const fs::path& path, const Kind& kind);
 
   const std::vector<Section>& sections() const { return sections_; }
   /// Sets `keys` from the common keys that they have, then from the section's own.

@@ -61,7 +61,7 @@ std::optional<Profile> KeptProfiles::find(const ProfileKey& key) const {
   const std::size_t first_line = std::min(content->size(), content->find('\n') + 1);
   const std::string_view yaml = std::string_view(*content).substr(first_line);
   if (content->substr(0, first_line) == seal(key, yaml)) {
-    Result<Profile> profile = load_profile(path(key));
+    Result<Profile> profile = parse_profile(*content, path(key));
     if (profile.ok()) return std::move(*profile);
   }
   log_warn("a kept profile is damaged or of something else, and is measured anew", {{"file", path(key).string()}});

@@ -52,7 +52,12 @@ std::string to_yaml(const Profile& profile) {
 }
 
 Result<Profile> load_profile(const fs::path& path) {
-  MG_TRY(const SectionFile file, SectionFile::load(path, {"profile", {}, kHead}));
+  MG_TRY(const std::string text, read_file(path));
+  return parse_profile(text, path);
+}
+
+Result<Profile> parse_profile(const std::string& text, const fs::path& path) {
+  MG_TRY(const SectionFile file, SectionFile::parse(text, path, {"profile", {}, kHead}));
   Profile profile;
   OperatorProfile any;
   std::vector<std::string> known = head_keys(profile).names();

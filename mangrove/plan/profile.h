@@ -42,5 +42,7 @@ std::string to_yaml(const Profile& profile);
 /// errors: not_found; invalid_argument (unknown key, with the nearest known one; a value that does not fit; no section
 /// `profile`; no operator; names file and line).
 Result<Profile> load_profile(const fs::path& path);
+/// The same of what was read there already.
+Result<Profile> parse_profile(const std::string& text, const fs::path& path);
 
 }  // namespace mangrove::plan
