@@ -138,16 +138,20 @@ class Planner {
   PipelineSearch search_;
 };
 
-/// The least memory that each limited device must have for any plan to fit.
-Bytes least_memory(const Problem& problem) {
+/// The least memory that each limited device must have for any plan to fit. Nothing: more than can be told.
+std::optional<Bytes> least_memory(const Problem& problem) {
   Problem changed = problem;
   const auto fits = [&](Bytes memory) {
     for (std::size_t d = 0; d < changed.devices.size(); ++d)
       if (problem.devices[d].memory > 0) changed.devices[d].memory = std::max(problem.devices[d].memory, memory);
     return Planner(changed).fits();
   };
+  constexpr Bytes kMost = Bytes{1} << 60;
   Bytes low = 0, high = 1 << 20;  // low is too little
-  while (!fits(high)) high *= 2;
+  for (; !fits(high); high *= 2) {
+    if (high == kMost) return std::nullopt;
+    low = high;
+  }
   const Bytes precision = std::max<Bytes>(high / 4096, 1);
   while (high - low > precision) {
     const Bytes middle = low + (high - low) / 2;
@@ -157,24 +161,28 @@ Bytes least_memory(const Problem& problem) {
 }
 
 Error does_not_fit(const Problem& problem) {
-  const Bytes least = least_memory(problem);
-  const Bytes unit = least < 10'000'000 ? 1'000 : 1'000'000;
-  return make_error(Code::resource_exhausted,
-                    fmt::format("network '{}' fits no plan: with {} {} on each device one would", problem.network.name,
-                                (least + unit - 1) / unit, unit == 1'000 ? "kB" : "MB"));
+  const std::string what = "network '" + problem.network.name + "' fits no plan";
+  const std::optional<Bytes> least = least_memory(problem);
+  if (!least) return make_error(Code::resource_exhausted, what + ", however much memory the devices have");
+  const Bytes unit = *least < 10'000'000 ? 1'000 : 1'000'000;
+  return make_error(Code::resource_exhausted, fmt::format("{}: with {} {} on each device one would", what,
+                                                          (*least + unit - 1) / unit, unit == 1'000 ? "kB" : "MB"));
 }
 
 }  // namespace
 
-Result<Plan> make_plan(const Problem& problem, const DeviceRange& range) {
+Result<std::optional<Plan>> find_plan(const Problem& problem, const DeviceRange& range) {
   MG_RETURN_IF_ERROR(check(problem));
   const Kinds kinds = interchangeable(problem);
   if (Counts::exceeds(kinds, kMostStates))
     return make_error(Code::unimplemented,
                       fmt::format("{} devices of {} kinds can be chosen in more than {} ways: too many to plan for",
                                   problem.devices.size(), kinds.size(), kMostStates));
-  Planner planner(problem);
-  MG_TRY(std::optional<Plan> plan, planner.make(range));
+  return Planner(problem).make(range);
+}
+
+Result<Plan> make_plan(const Problem& problem, const DeviceRange& range) {
+  MG_TRY(std::optional<Plan> plan, find_plan(problem, range));
   if (plan) return std::move(*plan);
   if (range.least > 1 || range.most < problem.devices.size())
     return make_error(Code::resource_exhausted, "no plan of so many devices fits their memory");

@@ -16,6 +16,9 @@ namespace mangrove::plan {
 /// errors: those of check(Problem); resource_exhausted (it does not fit; says the least memory that would do);
 /// unimplemented (more than kMostStates choices of devices).
 Result<Plan> make_plan(const Problem& problem, const DeviceRange& range = {});
+/// The same for who tries something else where none fits: nothing, and no search for the memory that would do. errors:
+/// those of make_plan, but for resource_exhausted.
+Result<std::optional<Plan>> find_plan(const Problem& problem, const DeviceRange& range = {});
 
 constexpr std::size_t kMostStates = 1 << 17;  // choices of devices, like ones not told apart: of 17 different devices
 constexpr double kMostSteps = 200'000;  // pairs of such a choice and a stage of several kinds: 16 of four kinds make

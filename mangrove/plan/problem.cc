@@ -12,6 +12,7 @@ namespace {
 constexpr Seconds kLongest = 1e9;
 constexpr BytesPerSecond kSlowest = 1e-3;
 constexpr Bytes kMostMemory = 1'000 * kMostBytes;
+constexpr std::int64_t kMostAhead = 1'000'000;
 
 bool is_amount(double number) {
   return std::isfinite(number) && number >= 0;
@@ -57,7 +58,7 @@ Status check(const Problem& problem) {
     return make_error(Code::invalid_argument, "training is planned for throughput only");
   const TrainingSchedule& schedule = problem.schedule;
   if (!is_amount(schedule.copies) || schedule.copies < 1 || !is_amount(schedule.messages) || schedule.ahead < 0 ||
-      schedule.at_once < 0 || schedule.per_update < 0)
+      schedule.ahead > kMostAhead || schedule.at_once < 0 || schedule.per_update < 0)
     return make_error(Code::invalid_argument, "a figure of the training schedule is out of bounds");
   for (const auto& [pair, way] : problem.ways)
     if (pair.first >= pair.second || pair.second >= problem.devices.size() || !is_rate(way.rate) || !is_time(way.delay))

@@ -143,7 +143,8 @@ bool StageCosts::costs_no_more(std::size_t a, std::size_t b) const {
   if (!cuts_.within(a, b)) return true;  // not behind it
   if (cuts_.bytes(a) <= cuts_.bytes(b)) return true;
   const Bytes more = cuts_.bytes(a) - cuts_.bytes(b);
-  if (is_limited_ && message_memory(0, more, problem_) > parameters_[b] - parameters_[a]) return false;
+  const double held = message_memory(0, more, problem_);
+  if (is_limited_ && held > static_cast<double>(parameters_[b] - parameters_[a])) return false;
   for (std::size_t kind = 0; kind < devices_.size(); ++kind) {
     const BytesPerSecond handling = devices_[kind]->handling;
     if (handling == 0) continue;

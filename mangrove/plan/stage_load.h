@@ -49,9 +49,8 @@ inline Seconds occupied_seconds(const StageLoad& load, const Device& device, con
 }
 
 /// Of messages; of inference: the one that is received or sent, and the next or last one.
-inline Bytes message_memory(Bytes received, Bytes sent, const Problem& problem) {
-  const auto bytes = static_cast<double>(received + sent);
-  return static_cast<Bytes>((problem.training ? problem.schedule.messages : 2) * bytes);
+inline double message_memory(Bytes received, Bytes sent, const Problem& problem) {
+  return (problem.training ? problem.schedule.messages : 2) * static_cast<double>(received + sent);
 }
 
 /// Micro-batches between their forward and their backward pass on one device of the stage.
@@ -65,13 +64,19 @@ inline Bytes in_flight(const StageLoad& load, const TrainingSchedule& schedule) 
 /// What the process comes to. Training: weights, gradients and momentum, and the activations of the micro-batches that
 /// are on their way through this stage and those behind it, or their inputs.
 inline Bytes memory_use(const StageLoad& load, const Device& device, const Problem& problem) {
-  const Bytes fixed = device.reserved + load.buffers + message_memory(load.received, load.sent, problem);
-  if (!problem.training) return fixed + load.parameters + load.activations;
-  const auto parameters = static_cast<Bytes>(problem.schedule.copies * static_cast<double>(load.parameters));
-  const Bytes flights = in_flight(load, problem.schedule);
-  if (problem.schedule.recomputes && flights > 1)
-    return fixed + parameters + load.activations + flights * load.received;
-  return fixed + parameters + flights * load.activations;
+  constexpr double kNobodyHas = 9e18;  // still a number of Bytes
+  double bytes =
+      static_cast<double>(device.reserved + load.buffers) + message_memory(load.received, load.sent, problem);
+  if (!problem.training) {
+    bytes += static_cast<double>(load.parameters + load.activations);
+  } else {
+    const auto flights = static_cast<double>(in_flight(load, problem.schedule));
+    const auto each = static_cast<double>(load.activations);
+    const bool recomputes = problem.schedule.recomputes && flights > 1;
+    bytes += problem.schedule.copies * static_cast<double>(load.parameters) +
+             (recomputes ? each + flights * static_cast<double>(load.received) : flights * each);
+  }
+  return static_cast<Bytes>(std::min(bytes, kNobodyHas));
 }
 
 }  // namespace mangrove::plan

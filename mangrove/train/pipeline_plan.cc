@@ -174,13 +174,14 @@ struct Planned {
   }
 };
 
-/// Of as many devices as are worth it; where these are too few, of the fewest that may be.
-Result<Planned> planned(plan::Problem problem, const plan::DeviceRange& range) {
-  MG_TRY(plan::Plan plan, plan::make_plan(problem, {.least = 1, .most = range.most}));
-  if (plan.devices() < range.least) {
-    MG_TRY(plan, plan::make_plan(problem, range));
+/// Of as many devices as are worth it; where these are too few, of the fewest that may be. Nothing: none fits.
+Result<std::optional<Planned>> planned(plan::Problem problem, const plan::DeviceRange& range) {
+  MG_TRY(std::optional<plan::Plan> plan, plan::find_plan(problem, {.least = 1, .most = range.most}));
+  if (plan && plan->devices() < range.least) {
+    MG_TRY(plan, plan::find_plan(problem, range));
   }
-  return Planned{std::move(problem), std::move(plan)};
+  if (!plan) return std::optional<Planned>();
+  return std::optional(Planned{std::move(problem), std::move(*plan)});
 }
 
 }  // namespace
@@ -250,11 +251,16 @@ Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<co
     return planned(std::move(problem), wish.devices);
   };
   using Recompute = Stage::Recompute;
-  Result<Planned> plan = attempt(wish.recompute == Recompute::always, true);
-  const auto has_no_room = [&] { return !plan.ok() && plan.code() == Code::resource_exhausted; };
-  if (has_no_room() && wish.recompute == Recompute::where_needed) plan = attempt(true, true);
-  if (has_no_room()) plan = attempt(wish.recompute == Recompute::always, false);
-  MG_RETURN_IF_ERROR(plan);
+  MG_TRY(std::optional<Planned> plan, attempt(wish.recompute == Recompute::always, true));
+  if (!plan && wish.recompute == Recompute::where_needed) {
+    MG_TRY(plan, attempt(true, true));
+  }
+  if (!plan) {
+    MG_TRY(plan, attempt(wish.recompute == Recompute::always, false));
+  }
+  if (!plan)
+    return make_error(Code::invalid_argument, "graph '" + graph.name() + "' cannot be cut into stages for " +
+                                                  std::to_string(wish.devices.least) + " nodes");
   std::vector<PlannedStage> stages;
   for (const plan::Stage& stage : plan->plan.stages) {
     stages.push_back({parts.range(stage.layers), {}});

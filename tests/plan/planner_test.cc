@@ -246,6 +246,23 @@ TEST(Planner, SaysTheLeastMemoryThatWouldDo) {
   EXPECT_FALSE(make_plan(problem).ok());
 }
 
+TEST(Planner, FindsNothingWhereNothingFits) {
+  Problem problem = chain_problem({1, 1, 1, 1}, 2);
+  for (Layer& layer : problem.network.layers) layer.parameters = kMostBytes;
+  for (Device& device : problem.devices) device.memory = 1'000;
+  const auto none = find_plan(problem);
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  EXPECT_FALSE(*none);
+  EXPECT_EQ(make_plan(problem, {.least = 2}).code(), Code::resource_exhausted);
+  // more than memory can be counted in
+  problem.training = true;
+  problem.schedule.copies = 1e12;
+  const Result<Plan> plan = make_plan(problem);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.code(), Code::resource_exhausted);
+  EXPECT_NE(plan.error().message.find("however much memory"), std::string::npos) << plan.error().message;
+}
+
 TEST(Planner, KeepsAsManyMicroBatchesInFlightAsKeepTheSlowestStageBusy) {
   Problem problem = chain_problem({2, 2, 2}, 3);
   problem.most_replicas = 1;
