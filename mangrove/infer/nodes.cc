@@ -11,6 +11,7 @@ namespace {
 
 constexpr Seconds kPollInterval = 0.2;  // how often the stop token is looked at
 constexpr double kLeastCpu = 1e-4;      // of a core, that a node can have
+constexpr int kMostAtOnce = 1000;       // messages, so that a node that never stops talking holds nobody up
 constexpr double kPatience = 3;         // timeouts without any node before the job fails
 
 /// What must be the same on all nodes.
@@ -120,6 +121,7 @@ void Nodes::send(net::Rank rank, const Command& command) {
 
 Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
   std::optional<Said> nothing;
+  heard_ = false;
   if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped");
   ping_starting();
   const net::RankSet ranks = ranks_not_out();
@@ -133,6 +135,7 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
     if (message.code() == Code::unavailable) drop_gone();
     return nothing;
   }
+  heard_ = true;
   if (message->tag == kFrameTag) return nothing;
   Said said{message->from, {}};
   if (!said.message.ParseFromString(message->payload)) {
@@ -149,6 +152,19 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
     return nothing;
   }
   return std::optional<Said>(std::move(said));
+}
+
+Result<std::vector<Nodes::Said>> Nodes::all(Deadline deadline) {
+  std::vector<Said> all;
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    Result<std::optional<Said>> said = next(deadline);
+    if (!said.ok() && all.empty()) return said.error();
+    if (!said.ok()) break;  // it is said again
+    if (*said) all.push_back(std::move(**said));
+    if (!heard_) break;
+    deadline = context_.clock.now();
+  }
+  return all;
 }
 
 void Nodes::take_hello(net::Rank rank, const Hello& hello) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
@@ -45,6 +46,8 @@ class Nodes {
   /// errors: cancelled (also when the job is asked to stop); unavailable: no node is left; if all failed, the last
   /// one's error.
   Result<std::optional<Said>> next(Deadline deadline);
+  /// The same, and with it all that has come besides. errors: the same, where nothing was said before.
+  Result<std::vector<Said>> all(Deadline deadline);
 
   /// Tells all that the job is done.
   void end();
@@ -70,6 +73,7 @@ class Nodes {
   net::RoleContext& context_;
   Reports& reports_;
   Networks networks_;
+  bool heard_ = false;    // anything, when next() was called last
   Instant last_request_;  // for a part of a network
   Seconds timeout_;
   std::map<net::Rank, Node> nodes_;

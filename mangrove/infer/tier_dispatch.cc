@@ -47,14 +47,31 @@ std::vector<TierDispatch::Order> TierDispatch::next(Instant now) {
   return orders;
 }
 
-bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now) {
+bool TierDispatch::is_wanted(net::Rank rank, const TierTask& task) const {
+  const auto waits = [&](const Given& given) { return given.task == task && !given.is_sent; };
+  return std::ranges::any_of(workers_, [&](const Worker& worker) {
+    return worker.device.rank == rank && std::ranges::any_of(worker.given, waits);
+  });
+}
+
+void TierDispatch::sent(net::Rank rank, const TierTask& task, Instant now) {
+  Worker* worker = find(rank);
+  if (worker == nullptr) return;
+  const auto given = std::ranges::find(worker->given, task, &Given::task);
+  if (given == worker->given.end()) return;
+  given->at = now;
+  given->is_sent = true;
+}
+
+bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now,
+                          Seconds unheard) {
   Worker* worker = find(rank);
   const auto found = tasks_.find(task);
   if (worker == nullptr || found == tasks_.end() || !found->second.was_given) return false;
   Task& entry = found->second;
   const auto given = std::ranges::find(worker->given, task, &Given::task);
   if (given != worker->given.end()) {
-    measure(worker->device, service, on_way);
+    measure(worker->device, service, on_way, unheard);
     worker->given.erase(given);
     worker->last_answer = now;
     worker->doubt = 1;
@@ -77,15 +94,25 @@ bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service,
   ++counts_.answered;
   ++worker->answers;
   worker->busy += service;
+  drop_unsent(task);
   if (options_.policy->hedges) drop_copies(task);
   return true;
 }
 
-/// A task that comes in while the device computes is noticed late: a longer delay than before says little.
-void TierDispatch::measure(Device& device, Seconds service, Seconds on_way) {
+/// A task that comes in while the device computes is noticed late: a longer delay than before says little. Of the times
+/// that it can have been, as the caller did not always listen, the one nearest to the delay before is taken.
+void TierDispatch::measure(Device& device, Seconds service, Seconds on_way, Seconds unheard) {
   if (!is_time(service) || !is_time(on_way)) return;
   device.service += kNewest * (service - device.service);
-  device.delay += on_way < device.delay ? on_way - device.delay : kSlower * (on_way - device.delay);
+  const Seconds delay = std::clamp(device.delay, std::max(0.0, on_way - unheard), on_way);
+  device.delay += delay < device.delay ? delay - device.delay : kSlower * (delay - device.delay);
+}
+
+/// Devices that have not been told of a task need not do it when it is answered.
+void TierDispatch::drop_unsent(const TierTask& task) {
+  for (Worker& worker : workers_)
+    tasks_.at(task).holders -=
+        std::erase_if(worker.given, [&](const Given& given) { return given.task == task && !given.is_sent; });
 }
 
 /// Other devices need not begin with a task that is answered.
@@ -172,7 +199,7 @@ void TierDispatch::release_overdue(Instant now) {
     bool was_silent = false;
     for (std::size_t i = worker.given.size(); i-- > 0;) {
       const Seconds expected = worker.device.delay + worker.device.service * static_cast<double>(i + 1);
-      if (now - worker.given[i].at <= expected + options_.timeout) continue;
+      if (!worker.given[i].is_sent || now - worker.given[i].at <= expected + options_.timeout) continue;
       take_back(worker, i);
       was_silent = true;
     }
@@ -199,7 +226,8 @@ std::vector<Instant> TierDispatch::finishes(const Worker& worker, Instant now) c
   std::vector<Instant> all;
   Instant done = worker.last_answer;
   for (const Given& given : worker.given) {
-    done = std::max(done, given.at + worker.device.delay) + worker.service();
+    const Instant leaves = given.is_sent ? given.at : now;
+    done = std::max(done, leaves + worker.device.delay) + worker.service();
     if (done < now && all.empty()) done = now + (now - done);  // the longer it takes, the longer it will take
     all.push_back(done);
   }
@@ -284,7 +312,7 @@ bool TierDispatch::hedge(Instant now, std::vector<Order>& orders) {
         latest = done[at];
         victim = &other;
         position = at;
-        has_begun = at == 0;
+        has_begun = at == 0 && other.given[at].is_sent;
       }
     }
     if (victim == nullptr) continue;

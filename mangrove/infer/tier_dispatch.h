@@ -40,10 +40,15 @@ class TierDispatch {
   };
   /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
   std::vector<Order> next(Instant now);
+  /// Whether a task that next() said is to be run still has to be sent to that device: orders may wait with the caller.
+  bool is_wanted(net::Rank rank, const TierTask& task) const;
+  /// The device is being told to run the task. Until then it is not overdue, and has not been begun with.
+  void sent(net::Rank rank, const TierTask& task, Instant now);
 
   /// An answer has come. service: what the device took for it; on_way: how long the task and its answer were on their
-  /// way. True: the task had none. What nobody was asked for is not an answer.
-  bool answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now);
+  /// way; unheard: of that, the most that the answer may have been there while the caller did not listen. True: the
+  /// task had none. What nobody was asked for is not an answer.
+  bool answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now, Seconds unheard = 0);
   /// The failure detector says that the device is dead.
   void lose(net::Rank rank);
 
@@ -75,6 +80,7 @@ class TierDispatch {
   struct Given {
     TierTask task;
     Instant at;
+    bool is_sent = false;  // no: `at` is when the device was chosen
   };
   struct Worker {
     Device device;
@@ -100,13 +106,14 @@ class TierDispatch {
   TierState state(Instant now);
   bool may_run(const TierState& state, const TierTask& task, const Worker& worker) const;
   Worker* find(net::Rank rank);
-  static void measure(Device& device, Seconds service, Seconds on_way);
+  static void measure(Device& device, Seconds service, Seconds on_way, Seconds unheard);
   void give(Worker& worker, const TierTask& task, Instant now, std::vector<Order>& orders);
   void take_back(Worker& worker, std::size_t position);
   void release(const TierTask& task);
   void count(const TierTask& task, std::optional<Tier> tier);
   void remove_waiting(const TierTask& task);
   void drop_copies(const TierTask& task);
+  void drop_unsent(const TierTask& task);
   void release_overdue(Instant now);
   void skip_late(Instant now);
   bool copy_blind(Instant now, std::vector<Order>& orders);

@@ -33,6 +33,20 @@ struct Times {
   }
 };
 
+/// Of each tier, the command for the first task. A head is run as often as a device does its tasks, and its time
+/// measured so.
+Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, TierHeads& heads, const Hello& data,
+                                                   const std::map<net::Rank, std::size_t>& tiers) {
+  std::map<std::size_t, Command> commands;
+  for (const auto& [rank, part] : tiers) {
+    if (commands.contains(part)) continue;
+    for (std::uint64_t run = 0; run < (heads.has(part) ? kRequests : 1); ++run) {
+      MG_TRY(commands[part], task_command(job, heads, data, {}, part));
+    }
+  }
+  return commands;
+}
+
 }  // namespace
 
 Tier tier_of(const TierPart& part) {
@@ -65,10 +79,9 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
 }
 
 Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello& data, const TierTask& task,
-                             std::size_t part, std::uint64_t request) {
+                             std::size_t part) {
   Command command;
   command.set_kind(Command::TASK);
-  command.set_request(request);
   command.set_micro_batch(task.batch);
   command.set_answer(static_cast<std::uint32_t>(task.answer));
   command.set_member(static_cast<std::uint32_t>(part));
@@ -87,14 +100,15 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
   std::map<net::Rank, Times> all;
   std::set<net::Rank> missing;
   for (const auto& [rank, part] : tiers) missing.insert(rank);
-  const auto ask = [&](net::Rank rank) -> Status {
-    MG_TRY(const Command command, task_command(job, heads, data, {}, tiers.at(rank), all[rank].request));
+  MG_TRY(auto commands, first_tasks(job, heads, data, tiers));
+  const auto ask = [&](net::Rank rank) {
+    Command& command = commands.at(tiers.at(rank));
+    command.set_request(all[rank].request);
     all[rank].sent = context.clock.now();
     nodes.send(rank, command);
-    return {};
   };
   for (int round = 0; round < kRounds && !missing.empty(); ++round) {
-    for (const net::Rank rank : missing) MG_RETURN_IF_ERROR(ask(rank));
+    for (const net::Rank rank : missing) ask(rank);
     const Deadline deadline = context.clock.after(timeout);
     while (!missing.empty() && context.clock.now() < deadline) {
       MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
@@ -105,7 +119,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
       const Seconds took = answer.seconds() + answer.waited();
       if (answer.request() != times.request || !std::isfinite(took) || answer.seconds() < 0) continue;
       times.add(answer.seconds(), std::max(0.0, context.clock.now() - times.sent - took));
-      if (!times.complete()) MG_RETURN_IF_ERROR(ask(said->rank));
+      if (!times.complete()) ask(said->rank);
       if (times.complete()) missing.erase(said->rank);
     }
   }
@@ -114,7 +128,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
     if (!times.complete() || !nodes.is_usable(rank)) continue;
     const std::size_t part = tiers.at(rank);
     const Tier tier = tier_of(job.tiers(static_cast<int>(part)));
-    devices.push_back({rank, tier, times.service, times.on_way + heads.seconds(part)});
+    devices.push_back({rank, tier, times.service, times.on_way});
   }
   if (devices.empty())
     return make_error(Code::unavailable,
@@ -132,7 +146,10 @@ TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batc
     TierCosts::Of& of = costs.tiers[static_cast<std::size_t>(tier_of(part))];
     of = mean_over(devices, tier_of(part));
     of.accuracy = part.accuracy();
-    of.service = std::max(of.service, static_cast<double>(of.devices) * heads.seconds(static_cast<std::size_t>(i)));
+    if (of.devices == 0) continue;
+    const Seconds head = heads.seconds(static_cast<std::size_t>(i));
+    of.delay += head;
+    of.service = std::max(of.service, static_cast<double>(of.devices) * head);
   }
   return costs;
 }

@@ -16,21 +16,21 @@ namespace mangrove::infer {
 std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names);
 
 /// Has each rank do a few tasks of its tier, all ranks at the same time, and takes their times. One that is lost or
-/// silent is not among the results. data: what all have. The time of a head counts as on the way.
+/// silent is not among the results. data: what all have. Heads are computed before, and are not among the times.
 /// errors: those of Nodes::next and TierHeads::run; unavailable (none has done it in ten timeouts).
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
                                                         TierHeads& heads, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers, Seconds timeout);
 
-/// The command for a task, with what takes the place of its samples where the tier is not trusted. request: above 0,
-/// only its times are wanted. errors: those of TierHeads::run.
+/// The command for a task, with what takes the place of its samples where the tier is not trusted.
+/// errors: those of TierHeads::run.
 Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello& data, const TierTask& task,
-                             std::size_t part, std::uint64_t request = 0);
+                             std::size_t part);
 
 Tier tier_of(const TierPart& part);
 
-/// Means of the devices of each tier. n devices of a tier do not get more tasks than rank 0 computes heads, one in h: a
-/// task takes them at least n h.
+/// Means of the devices of each tier. Rank 0 computes a head in h before a task is on its way, one after the other: so
+/// a task of a tier of n devices is on its way for h longer, and takes them at least n h.
 TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,
                    const std::vector<TierDispatch::Device>& devices);
 

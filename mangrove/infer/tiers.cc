@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -139,10 +140,14 @@ class TierRun {
     while (true) {
       for (const auto& [rank, part] : tiers_)
         if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
-      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(send(order));
+      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(follow(order));
       if (dispatch_.done()) break;
-      MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(Instant::never()));
-      if (said && said->message.has_tier_answer()) take(said->rank, said->message.tier_answer());
+      const Instant listened = context_.clock.now();
+      MG_RETURN_IF_ERROR(send_private());
+      unheard_ = context_.clock.now() - listened;
+      MG_TRY(const std::vector<Nodes::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
+      for (const Nodes::Said& said : all)
+        if (said.message.has_tier_answer()) take(said.rank, said.message.tier_answer());
       const Seconds silent = context_.clock.now() - last_answer_;
       if (silent > kPatience * timeout_ + slowest_)
         return make_error(Code::unavailable, "tiers: no task was answered for " + format_seconds(silent) +
@@ -155,19 +160,37 @@ class TierRun {
   Json result(Seconds predicted) const;
 
  private:
-  Status send(const TierDispatch::Order& order) {
-    if (order.kind == TierDispatch::Order::Kind::drop) {
-      Command command;
-      command.set_kind(Command::DROP);
-      command.set_micro_batch(order.task.batch);
-      command.set_answer(static_cast<std::uint32_t>(order.task.answer));
-      nodes_.send(order.rank, command);
+  /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
+  Status follow(const TierDispatch::Order& order) {
+    if (order.kind == TierDispatch::Order::Kind::run) {
+      if (!heads_.has(tiers_.at(order.rank))) return send(order);
+      private_.push_back(order);
       return {};
     }
+    Command command;
+    command.set_kind(Command::DROP);
+    command.set_micro_batch(order.task.batch);
+    command.set_answer(static_cast<std::uint32_t>(order.task.answer));
+    nodes_.send(order.rank, command);
+    return {};
+  }
+
+  /// The first one that is still wanted.
+  Status send_private() {
+    while (!private_.empty()) {
+      const TierDispatch::Order order = private_.front();
+      private_.pop_front();
+      if (dispatch_.is_wanted(order.rank, order.task)) return send(order);
+    }
+    return {};
+  }
+
+  Status send(const TierDispatch::Order& order) {
     first_sent_.try_emplace(order.task, context_.clock.now());
     MG_TRY(const Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
     const Instant now = context_.clock.now();
     nodes_.send(order.rank, command);
+    dispatch_.sent(order.rank, order.task, now);
     const auto [sent, is_new] = sent_.try_emplace({order.rank, order.task}, now);
     if (!is_new) sent->second = Instant::never();  // nobody knows which of the two an answer is to
     return {};
@@ -192,9 +215,9 @@ class TierRun {
     if (sent == sent_.end() || !std::isfinite(took) || said.seconds() < 0) return;
     const Instant now = context_.clock.now();
     const bool is_known = sent->second < Instant::never();
-    const Seconds on_way = is_known ? std::max(0.0, now - sent->second - took) + heads_.seconds(tier->second)
-                                    : std::numeric_limits<Seconds>::quiet_NaN();
-    if (!dispatch_.answer(rank, task, said.seconds(), on_way, now)) return;
+    const Seconds on_way =
+        is_known ? std::max(0.0, now - sent->second - took) : std::numeric_limits<Seconds>::quiet_NaN();
+    if (!dispatch_.answer(rank, task, said.seconds(), on_way, now, unheard_)) return;
     last_answer_ = now;
     if (is_known) slowest_ = std::max(slowest_, now - sent->second);
     Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
@@ -226,6 +249,8 @@ class TierRun {
   TierAnswers answers_;
   TierDispatch dispatch_;
   const std::size_t tasks_;
+  std::deque<TierDispatch::Order> private_;  // that wait for values
+  Seconds unheard_ = 0;                      // how long nobody listened before the last messages were taken
   std::map<TierTask, Instant> first_sent_;
   std::map<std::pair<net::Rank, TierTask>, Instant> sent_;
   Instant start_, last_answer_, last_report_;

@@ -75,6 +75,7 @@ class World {
   void at(Seconds when, std::function<void()> event) { events_.emplace(when, std::move(event)); }
 
   void follow(const TierDispatch::Order& order) {
+    if (order.kind == TierDispatch::Order::Kind::run) dispatch_.sent(order.rank, order.task, {now_});
     Device& device = devices_[static_cast<std::size_t>(order.rank) - 1];
     if (is_lost_(orders_++) || device.dead) return;
     if (order.kind == TierDispatch::Order::Kind::drop) {
@@ -312,6 +313,48 @@ TEST(TierDispatch, CountsRepeatedAndUnaskedAnswersForNothing) {
   EXPECT_TRUE(dispatch.answer(1, {Answer::first, 1}, 1, 0, {2}));
   EXPECT_TRUE(dispatch.done());
   EXPECT_EQ(dispatch.counts().repeated, 1u);
+}
+
+constexpr TierTask kTask{Answer::first, 0};
+
+TEST(TierDispatch, AnOrderIsNotOverdueBeforeItIsSent) {
+  TierDispatch::Options some = options("end");
+  some.timeout = 5;
+  TierDispatch dispatch(1, {{1, Tier::end, 1, 0.5}}, some);
+  ASSERT_EQ(dispatch.next({0}).size(), 1u);
+  EXPECT_TRUE(dispatch.is_wanted(1, kTask));
+  EXPECT_TRUE(dispatch.next({100}).empty()) << "it waits with the caller";
+  dispatch.sent(1, kTask, {100});
+  EXPECT_FALSE(dispatch.is_wanted(1, kTask)) << "a second time";
+  EXPECT_TRUE(dispatch.next({106.4}).empty());
+  EXPECT_EQ(dispatch.next({106.6}).size(), 1u) << "the answer is overdue";
+  EXPECT_EQ(dispatch.counts().given_again, 1u);
+}
+
+TEST(TierDispatch, AnOrderThatWaitsIsNotWantedWhenItsTaskIsAnswered) {
+  TierDispatch::Options some = options("end");
+  some.timeout = 5;
+  TierDispatch dispatch(1, {{1, Tier::end, 1, 0}, {2, Tier::end, 1, 0}}, some);
+  const auto first = dispatch.next({0});
+  ASSERT_EQ(first.size(), 1u);
+  dispatch.sent(first[0].rank, kTask, {0});
+  const auto second = dispatch.next({10});
+  ASSERT_EQ(second.size(), 1u);
+  ASSERT_NE(second[0].rank, first[0].rank);
+  EXPECT_TRUE(dispatch.is_wanted(second[0].rank, kTask));
+  EXPECT_TRUE(dispatch.answer(first[0].rank, kTask, 1, 0, {11})) << "late";
+  EXPECT_FALSE(dispatch.is_wanted(second[0].rank, kTask));
+  EXPECT_TRUE(dispatch.done());
+}
+
+TEST(TierDispatch, TheTimeInWhichNobodyListenedIsNoDelay) {
+  TierDispatch dispatch(2, {{1, Tier::end, 1, 0.5}}, options("end"));
+  const auto delay = [&] { return dispatch.records().front().device.delay; };
+  ASSERT_EQ(dispatch.next({0}).size(), 2u);
+  EXPECT_TRUE(dispatch.answer(1, kTask, 1, 3, {4}, 2.8));
+  EXPECT_DOUBLE_EQ(delay(), 0.5) << "from 0.2 s to 3 s: perhaps as before";
+  EXPECT_TRUE(dispatch.answer(1, {Answer::first, 1}, 1, 0.4, {5}, 0.1));
+  EXPECT_DOUBLE_EQ(delay(), 0.4) << "from 0.3 s to 0.4 s";
 }
 
 TEST(Tables, NameTheNearest) {

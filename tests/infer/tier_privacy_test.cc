@@ -57,7 +57,8 @@ InferJob job_with(const std::string& privacy_of_cloud) {
   return job;
 }
 
-/// What a rank sends, and to whom.
+/// What a rank sends, and to whom; or, to kNobody, that it has looked for messages and there were no more.
+constexpr net::Rank kNobody = -1;
 struct Sent {
   net::Rank to;
   net::Tag tag;
@@ -77,7 +78,9 @@ class Recorder final : public net::Endpoint {
   }
   Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
                                 Deadline deadline) override {
-    return inner_.recv_any(from, tags, deadline);
+    Result<net::Message> message = inner_.recv_any(from, tags, deadline);
+    if (!message.ok()) sent_.push_back({kNobody, 0, {}});
+    return message;
   }
   net::Members members() const override { return inner_.members(); }
   net::Traffic traffic() const override { return inner_.traffic(); }
@@ -261,6 +264,28 @@ TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
   }
 }
 
+TEST(TierPrivacy, AllThatHasComeIsTakenBeforeEachHead) {
+  InferJob job = job_with("split@conv");
+  job.mutable_tiers(1)->set_delay_s(1);  // several tasks are given out at once
+  const Played split = run(job);
+  ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+  int tasks = 0;
+  bool has_looked = true;
+  for (const Sent& message : split.sent.at(0)) {
+    Command command;
+    has_looked = has_looked || message.to == kNobody;
+    if (message.to != kCloud || message.tag != kCommandTag || !command.ParseFromString(message.payload)) continue;
+    if (command.kind() != Command::TASK || command.request() > 0) continue;
+    EXPECT_TRUE(has_looked) << "task " << tasks;
+    has_looked = false;
+    ++tasks;
+  }
+  EXPECT_EQ(tasks, 8);
+  const json result = json::parse(split.outcome.result());
+  EXPECT_GT(result["devices"][1]["window"], 8) << "all are on their way together";
+  EXPECT_LT(result["seconds"], 2.0);
+}
+
 /// Each look at it takes a tenth of a second.
 class TickingClock final : public Clock {
  public:
@@ -291,7 +316,7 @@ TEST(TierPrivacy, TheHeadsTimeIsPredicted) {
   const TierCosts costs = costs_of(job, *heads, 8, devices);
   EXPECT_NEAR(costs.of(Tier::end).service, 0.01, 1e-9);
   EXPECT_NEAR(costs.of(Tier::cloud).service, 0.3, 1e-9) << "three devices, and a head each 0.1 s";
-  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.5 + 3 * 0.3, 1e-9);
+  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.1 + 0.5 + 3 * 0.3, 1e-9) << "the first one starts after a head";
 }
 
 TEST(TierPrivacy, ChecksTheJob) {
