@@ -164,6 +164,8 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
   infer::InferJob job;
   job.set_strategy(settings.strategy);
+  job.set_micro_batch(settings.micro_batch);
+  job.set_limit(settings.limit);
   if (settings.tiers.empty()) {
     MG_RETURN_IF_ERROR(add_networks(settings, job));
   } else {
@@ -177,9 +179,7 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   job.set_stages(static_cast<std::int32_t>(settings.stages));
   for (const std::string& cut : parse_names(settings.cuts)) job.add_cuts(cut);
   job.set_activations(settings.activations);
-  job.set_micro_batch(settings.micro_batch);
   job.set_window(static_cast<std::int32_t>(settings.window));
-  job.set_limit(settings.limit);
   job.set_backend(settings.backend);
   job.set_fresh_profiles(settings.fresh);
   job.set_answer_timeout_s(settings.answer_timeout);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
 #include "mangrove/infer/job_settings.h"
@@ -22,7 +23,8 @@ namespace mangrove::infer {
 namespace {
 
 constexpr Seconds kProgressInterval = 0.2;
-constexpr double kPatience = 10;  // timeouts without an answer before the job fails
+constexpr double kPatience = 10;         // timeouts without an answer before the job fails
+constexpr Bytes kMostSent = 64'000'000;  // with one task, which is one message
 
 Error bad(const std::string& problem) {
   return make_error(Code::invalid_argument, problem);
@@ -33,12 +35,20 @@ const TierPart* find_part(const InferJob& job, Tier tier) {
   return found == job.tiers().end() ? nullptr : &*found;
 }
 
-/// Devices that are not trusted need something in place of the samples, and something to make it of them.
+/// Devices that are not trusted need something in place of the samples, and something to make it of them; what comes
+/// out must not be too much for a message.
 Status check_privacy(const InferJob& job, int part) {
   if (job.tiers(part).trusted()) return {};
-  MG_RETURN_IF_ERROR(parse_privacy(job.tiers(part).privacy()));
+  MG_TRY(const Privacy privacy, parse_privacy(job.tiers(part).privacy()));
   const bool has_head = part < job.heads_size() && !job.heads(part).empty();
-  return has_head ? Status() : bad("it is not trusted, and its network has no head");
+  if (!has_head) return bad("it is not trusted, and its network has no head");
+  MG_TRY(const Graph head, parse_onnx(job.heads(part)).context("head"));
+  const Bytes of_image = sent_bytes(privacy, elements_at_cut(head, head.nodes().size(), 1));
+  const std::int64_t images = job.limit() > 0 ? std::min(job.micro_batch(), job.limit()) : job.micro_batch();
+  if (of_image * images <= kMostSent) return {};
+  return bad("privacy: split@" + privacy.layer + " sends " + format_bytes(of_image) + " for an image, and " +
+             format_bytes(of_image * images) + " with a task of " + std::to_string(images) + "; the most is " +
+             format_bytes(kMostSent) + ": take fewer images (micro_batch), levels, or a layer with fewer values");
 }
 
 Status check_parts(const InferJob& job) {

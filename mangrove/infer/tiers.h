@@ -6,7 +6,8 @@
 
 namespace mangrove::infer {
 
-/// Whether the tiers, scheduler, policy and goal of a job fit each other. errors: invalid_argument, naming the key.
+/// Whether the tiers, scheduler, policy and goal of a job fit each other, and what is sent with a task fits into a
+/// message. errors: invalid_argument, naming the key.
 Status check_tiers(const InferJob& job);
 
 /// Inference with a network on each tier: end devices classify every image, often coarsely, and edge servers or the

@@ -338,5 +338,25 @@ TEST(TierPrivacy, ChecksTheJob) {
   EXPECT_FALSE(run(other_head).outcome.leader.ok()) << "a head and a rest of two cuts";
 }
 
+TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
+  const auto job_of = [](std::int64_t micro_batch, std::int64_t limit, const std::string& privacy) {
+    InferJob job = job_with(privacy);
+    job.set_micro_batch(micro_batch);
+    job.set_limit(limit);
+    return job;
+  };
+  const Status status = check_tiers(job_of(20'000, 0, "split@conv"));  // 4 * 24 * 24 values of 4 bytes each
+  ASSERT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_EQ(status.error().message,
+            "tiers: cloud: privacy: split@conv sends 9.22 kB for an image, and 184 MB with a task of 20000; the most "
+            "is 64.0 MB: take fewer images (micro_batch), levels, or a layer with fewer values");
+  EXPECT_EQ(run(job_of(20'000, 0, "split@conv")).outcome.leader.code(), Code::invalid_argument);
+  EXPECT_TRUE(check_tiers(job_of(6944, 0, "split@conv")).ok());
+  EXPECT_FALSE(check_tiers(job_of(6945, 0, "split@conv")).ok());
+  EXPECT_TRUE(check_tiers(job_of(20'000, 0, "split@pool")).ok());
+  EXPECT_TRUE(check_tiers(job_of(20'000, 0, "split@conv,levels=4")).ok());
+  EXPECT_TRUE(check_tiers(job_of(20'000, kSamples, "split@conv")).ok()) << "no task has more images than there are";
+}
+
 }  // namespace
 }  // namespace mangrove::infer
