@@ -183,9 +183,13 @@ void Nodes::take_hello(net::Rank rank, const Hello& hello) {
   if (has_reference_ && node.state == State::starting) admit(rank);
 }
 
+bool Nodes::has_data(net::Rank rank) const {
+  return data_of(hello(rank)) == data_of(reference_);
+}
+
 void Nodes::admit(net::Rank rank) {
   Node& node = nodes_.at(rank);
-  if (data_of(node.hello) == data_of(reference_) || (takes_without_data_ && node.hello.without_data())) {
+  if (takes_without_data_ || has_data(rank)) {
     node.state = State::usable;
     return;
   }

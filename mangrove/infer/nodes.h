@@ -19,11 +19,12 @@ class Nodes {
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
   Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
 
-  /// What the data is like, where the leader has it itself: nodes that have none of it then work too. Before gather().
+  /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
   void set_data(Hello data);
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node whose data differs
-  /// from that of most nodes, or that cannot take part, is left out, with an event. Returns what the data is like.
+  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node that cannot take part,
+  /// or, without set_data(), whose data differs from that of most nodes, is left out, with an event. Returns what the
+  /// data is like.
   /// errors: as next(); unavailable (none has come in three timeouts).
   Result<Hello> gather();
 
@@ -33,6 +34,8 @@ class Nodes {
   /// The same, waiting until there is one. errors: as gather().
   Result<net::RankSet> wait_usable();
   const Hello& hello(net::Rank rank) const { return nodes_.at(rank).hello; }
+  /// Whether it has the data that gather() returned. REQUIRES is_usable(rank).
+  bool has_data(net::Rank rank) const;
 
   void send(net::Rank rank, const Command& command);
   /// Bytes of networks that nodes did not have.

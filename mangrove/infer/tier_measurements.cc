@@ -54,7 +54,8 @@ Tier tier_of(const TierPart& part) {
   return static_cast<Tier>(found - kTierNames.begin());
 }
 
-std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names) {
+std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names,
+                                          const net::RankSet& without_data) {
   std::map<net::Rank, std::size_t> tiers;
   std::vector<int> left;
   for (const TierPart& part : job.tiers()) left.push_back(part.devices());
@@ -63,17 +64,21 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
     return std::ranges::any_of(job.tiers(),
                                [&](const TierPart& part) { return !part.trusted() && is_of(name, part.name()); });
   };
-  for (const bool by_name : {true, false}) {
-    for (const auto& [rank, name] : names) {
-      if (tiers.contains(rank)) continue;
-      for (std::size_t part = 0; part < left.size(); ++part) {
-        const TierPart& tier = job.tiers(static_cast<int>(part));
-        if (left[part] == 0 || (by_name ? !is_of(name, tier.name()) : tier.trusted() && is_untrusted(name))) continue;
-        tiers[rank] = part;
-        --left[part];
-        break;
-      }
+  const auto lacks_data = [&](net::Rank rank) { return std::ranges::count(without_data, rank) > 0; };
+  const auto place = [&](net::Rank rank, const std::string& name, bool by_name) {
+    for (std::size_t part = 0; part < left.size(); ++part) {
+      const TierPart& tier = job.tiers(static_cast<int>(part));
+      if (left[part] == 0 || (tier.trusted() && lacks_data(rank))) continue;
+      if (by_name ? !is_of(name, tier.name()) : tier.trusted() && is_untrusted(name)) continue;
+      tiers[rank] = part;
+      --left[part];
+      return;
     }
+  };
+  for (const auto& [rank, name] : names) place(rank, name, true);
+  for (const bool lacking : {true, false}) {  // the others fit in wherever there is room
+    for (const auto& [rank, name] : names)
+      if (!tiers.contains(rank) && lacks_data(rank) == lacking) place(rank, name, false);
   }
   return tiers;
 }

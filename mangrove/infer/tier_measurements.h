@@ -12,8 +12,10 @@
 namespace mangrove::infer {
 
 /// Which of the job's tiers each rank is on: nodes named as a tier, or NAME-NUMBER, are of it; the others fill the
-/// tiers up in the order of the ranks. At most as many as the job says; ranks that are too many are left out.
-std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names);
+/// tiers up in the order of the ranks. At most as many as the job says; ranks that are too many are left out. Those
+/// without data go to tiers that are not trusted only, which get with each task what they need.
+std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names,
+                                          const net::RankSet& without_data);
 
 /// Has each rank do a few tasks of its tier, all ranks at the same time, and takes their times. One that is lost or
 /// silent is not among the results. data: what all have. Heads are computed before, and are not among the times.

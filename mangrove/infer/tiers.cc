@@ -312,6 +312,22 @@ Json TierRun::result(Seconds predicted) const {
   return json;
 }
 
+/// By rank, the tier of the job that it gets tasks of.
+std::map<net::Rank, std::size_t> place(const InferJob& job, const Nodes& nodes, Reports& reports) {
+  std::map<net::Rank, std::string> names;
+  net::RankSet without_data;
+  for (const net::Rank rank : nodes.usable()) {
+    names[rank] = reports.node(rank);
+    if (!nodes.has_data(rank)) without_data.push_back(rank);
+  }
+  std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
+  for (const net::Rank rank : without_data)
+    if (!tiers.contains(rank))
+      reports.node_left_out(rank, "it does not have the coordinator's data set '" + job.data() +
+                                      "', which devices of trusted tiers need, and the other tiers are full");
+  return tiers;
+}
+
 Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
   const Seconds timeout = answer_timeout(job);
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
@@ -320,9 +336,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   if (heads.data()) nodes.set_data(*heads.data());
   MG_TRY(const Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_networks(job, data));
-  std::map<net::Rank, std::string> names;
-  for (const net::Rank rank : nodes.usable()) names[rank] = reports.node(rank);
-  const std::map<net::Rank, std::size_t> tiers = tiers_of(job, names);
+  const std::map<net::Rank, std::size_t> tiers = place(job, nodes, reports);
   MG_TRY(const std::vector<TierDispatch::Device> devices,
          measure_tiers(job, context, nodes, heads, data, tiers, timeout));
   TierDispatch::Options options{.scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}};

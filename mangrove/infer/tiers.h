@@ -16,7 +16,7 @@ Status check_tiers(const InferJob& job);
 /// Rank 0 leads: it gives tasks, an answer to the images of one batch each, to devices as a scheduler says
 /// (schedulers/scheduler.h), and keeps a few under way to each, as many as hide the way to it by what is measured.
 /// Which rank is on which tier: nodes named as a tier, or NAME-NUMBER, are of it; the others fill up end, edge and
-/// cloud in the order of their ranks.
+/// cloud in the order of their ranks; those that do not have the data only tiers that are not trusted.
 ///
 /// privacy  devices of a tier that is not trusted get in place of the samples what the first layers of their network
 ///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.

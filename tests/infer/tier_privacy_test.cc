@@ -26,6 +26,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kSamples = 30;
 constexpr net::Rank kEnd = 1, kCloud = 2;
+constexpr const char* kNoData = "idx:/nonexistent";
 
 void add_tier(InferJob& job, const std::string& name, const std::string& privacy) {
   TierPart& part = *job.add_tiers();
@@ -96,8 +97,8 @@ struct Played {
   std::map<net::Rank, std::vector<Sent>> sent;  // by sender
 };
 
-/// Nodes whose rank is in `without_data` look for the samples where there are none.
-Played run(const InferJob& job, const net::RankSet& without_data = {}) {
+/// other_data: what nodes have in place of the job's data, by rank.
+Played run(const InferJob& job, const std::map<net::Rank, std::string>& other_data = {}) {
   Played result;
   RoleWorld world(1 + job.tiers_size());
   world.use_virtual_time(0.001);
@@ -108,7 +109,8 @@ Played run(const InferJob& job, const net::RankSet& without_data = {}) {
     net::RoleContext recorded{recorder,        context.clock, context.data_folder,
                               context.threads, context.stop,  context.report};
     InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
-    if (std::ranges::count(without_data, context.endpoint.rank()) > 0) given.set_data("idx:/nonexistent");
+    const auto other = other_data.find(context.endpoint.rank());
+    if (other != other_data.end()) given.set_data(other->second);
     return run_tiers(given, recorded);
   });
   return result;
@@ -219,7 +221,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
 
 TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
   const auto expected = second_answers(run(job_with("")).outcome);
-  const Played split = run(job_with("split@relu"), {kCloud});
+  const Played split = run(job_with("split@relu"), {{kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_EQ(second_answers(split.outcome), expected);
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
@@ -233,10 +235,26 @@ TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
   }
 }
 
-TEST(TierPrivacy, ATrustedDeviceWithoutSamplesIsLeftOut) {
-  const Played split = run(job_with("split@relu"), {kEnd});
+TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
+  const auto expected = second_answers(run(job_with("")).outcome);
+  for (const char* data : {kNoData, "glyphs,labels=coarse"}) {
+    for (const net::Rank rank : {kEnd, kCloud}) {
+      const Played split = run(job_with("split@relu"), {{rank, data}});
+      ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
+      EXPECT_FALSE(split.outcome.has_event("node_left_out")) << data << ", rank " << rank;
+      EXPECT_EQ(second_answers(split.outcome), expected) << data << ", rank " << rank;
+      EXPECT_EQ(tier(split.outcome, "end")["tasks"], 8);
+      EXPECT_EQ(tier(split.outcome, "cloud")["tasks"], 8);
+      const json result = json::parse(split.outcome.result());
+      EXPECT_EQ(result["devices"][static_cast<std::size_t>(rank - 1)]["tier"], "cloud") << data;
+    }
+  }
+}
+
+TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
+  const Played split = run(job_with("split@relu"), {{kEnd, kNoData}, {kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
-  EXPECT_TRUE(split.outcome.has_event("/nonexistent"));
+  EXPECT_TRUE(split.outcome.has_event("it does not have the coordinator's data set 'glyphs'"));
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0) << "the cloud does its tasks";
 }
 

@@ -297,17 +297,31 @@ TEST(Tiers, RefuseNetworksThatDoNotFit) {
 TEST(TiersOf, NodesNamedAsATierAreOfItAndTheOthersFillUp) {
   const InferJob job = tiers_job("auto", "monitor");
   const std::map<net::Rank, std::size_t> expected = {{1, 2}, {2, 0}, {3, 0}, {4, 1}};
-  EXPECT_EQ(tiers_of(job, {{1, "cloud"}, {2, "pi"}, {3, "end-17"}, {4, "pi-2"}, {5, "too-many"}}), expected);
+  EXPECT_EQ(tiers_of(job, {{1, "cloud"}, {2, "pi"}, {3, "end-17"}, {4, "pi-2"}, {5, "too-many"}}, {}), expected);
   const std::map<net::Rank, std::size_t> by_rank = {{1, 0}, {2, 0}, {3, 1}, {4, 2}};
-  EXPECT_EQ(tiers_of(job, {{1, "node-1"}, {2, "node-2"}, {3, "node-3"}, {4, "endive-4"}}), by_rank);
+  EXPECT_EQ(tiers_of(job, {{1, "node-1"}, {2, "node-2"}, {3, "node-3"}, {4, "endive-4"}}, {}), by_rank);
 }
 
 TEST(TiersOf, OneTooManyOfATierThatIsNotTrustedSeesNoSamplesOfAnother) {
   InferJob job = tiers_job("auto", "monitor");
   const std::map<net::Rank, std::string> names = {{1, "cloud-1"}, {2, "cloud-2"}, {3, "end"}};
-  EXPECT_EQ(tiers_of(job, names), (std::map<net::Rank, std::size_t>{{1, 2}, {2, 0}, {3, 0}}));
+  EXPECT_EQ(tiers_of(job, names, {}), (std::map<net::Rank, std::size_t>{{1, 2}, {2, 0}, {3, 0}}));
   job.mutable_tiers(2)->set_trusted(false);
-  EXPECT_EQ(tiers_of(job, names), (std::map<net::Rank, std::size_t>{{1, 2}, {3, 0}}));
+  EXPECT_EQ(tiers_of(job, names, {}), (std::map<net::Rank, std::size_t>{{1, 2}, {3, 0}}));
+}
+
+TEST(TiersOf, WhoHasNoDataIsWhereItComesWithTheTasks) {
+  using Tiers = std::map<net::Rank, std::size_t>;
+  InferJob job = tiers_job("auto", "monitor");  // two end devices, one of edge, one of cloud
+  const std::map<net::Rank, std::string> names = {{1, "end-1"}, {2, "pi-2"}, {3, "pi-3"}, {4, "pi-4"}};
+  EXPECT_EQ(tiers_of(job, names, {1, 3}), (Tiers{{2, 0}, {4, 0}})) << "nowhere";
+  job.mutable_tiers(2)->set_trusted(false);
+  EXPECT_EQ(tiers_of(job, names, {}), (Tiers{{1, 0}, {2, 0}, {3, 1}, {4, 2}}));
+  EXPECT_EQ(tiers_of(job, names, {1}), (Tiers{{1, 2}, {2, 0}, {3, 0}, {4, 1}}));
+  EXPECT_EQ(tiers_of(job, names, {3, 4}), (Tiers{{1, 0}, {2, 0}, {3, 2}})) << "one too many";
+  job.mutable_tiers(0)->set_trusted(false);
+  job.mutable_tiers(2)->set_trusted(true);
+  EXPECT_EQ(tiers_of(job, names, {4}), (Tiers{{1, 0}, {2, 1}, {3, 2}, {4, 0}})) << "the others leave it room";
 }
 
 }  // namespace
