@@ -1,13 +1,29 @@
 #include "mangrove/infer/tier_heads.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <numeric>
 
+#include "mangrove/data/sha256.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/preparation.h"
 
 namespace mangrove::infer {
+namespace {
+
+/// Which stream of the seed a tier's noise is. Tiers with the same head and scale have one, so that nobody can average
+/// the noise of an image; all others have different ones, since two scales of the same noise, or two layers with it,
+/// would tell what it is.
+std::uint64_t noise_stream(const std::string& head, double scale) {
+  const std::string digest = data::sha256(head + std::to_string(std::bit_cast<std::uint64_t>(scale)));
+  std::uint64_t stream = 0;
+  std::from_chars(digest.data(), digest.data() + 2 * sizeof stream, stream, 16);
+  return stream;
+}
+
+}  // namespace
 
 bool has_private_tier(const InferJob& job) {
   return std::ranges::any_of(job.tiers(), [](const TierPart& part) { return !part.trusted(); });
@@ -46,7 +62,7 @@ Result<std::unique_ptr<TierHeads::Head>> TierHeads::make_head(const InferJob& jo
   MG_TRY(head->privacy, parse_privacy(job.tiers(part).privacy()));
   if (head->privacy.noise > 0 && job.noise_seed() == 0)
     return make_error(Code::invalid_argument, "noise without a seed that nobody else knows");
-  head->noise = Random(job.noise_seed()).fork(static_cast<std::uint64_t>(part));
+  head->noise = Random(job.noise_seed()).fork(noise_stream(job.heads(part), head->privacy.noise));
   MG_TRY(const Graph graph, parse_onnx(job.heads(part)));
   const StageOptions options{
       .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = context.threads, .fuse = !job.unfused()};

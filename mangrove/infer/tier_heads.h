@@ -40,7 +40,7 @@ class TierHeads {
   const std::optional<Hello>& data() const { return data_; }
 
   /// Computes what takes the place of these samples in a TASK command: sent_bytes() for each. A sample gets the same
-  /// noise each time. REQUIRES has(part). errors: those of Loader::next.
+  /// noise each time, and on all tiers with the same head and scale. REQUIRES has(part). errors: those of Loader::next.
   Result<std::string> run(std::size_t part, std::int64_t begin, std::int64_t count);
   std::int32_t label(std::int64_t sample) const { return dataset_->label(static_cast<std::uint32_t>(sample)); }
 

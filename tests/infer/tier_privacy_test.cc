@@ -267,6 +267,43 @@ TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
   }
 }
 
+/// What a tier of the job gets of three images.
+std::vector<float> values_of(const InferJob& job, std::size_t part) {
+  net::InProcessWorld world(1);
+  SteadyClock clock;
+  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
+  TierHeads heads = TierHeads::create(job, context).value();
+  const std::string sent = heads.run(part, 4, 3).value();
+  std::vector<float> values(sent.size() / sizeof(float));
+  EXPECT_TRUE(net::read_floats(sent, values).ok());
+  return values;
+}
+
+TEST(TierPrivacy, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
+  constexpr std::size_t kOne = 1, kOther = 2;
+  InferJob job = job_with("split@conv,noise=1");
+  add_tier(job, "edge", "split@conv,noise=1");
+  const std::vector<float> values = values_of(job_with("split@conv"), kOne), noisy = values_of(job, kOne);
+  EXPECT_NE(noisy, values);
+  EXPECT_EQ(noisy, values_of(job, kOther)) << "nothing to average";
+  for (const char* privacy : {"split@conv,noise=2", "split@relu,noise=1"}) {
+    job.mutable_tiers()->RemoveLast();
+    job.mutable_members()->RemoveLast();
+    job.mutable_heads()->RemoveLast();
+    add_tier(job, "edge", privacy);
+    const std::vector<float> other = values_of(job, kOther);
+    ASSERT_EQ(other.size(), values.size());
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float clean = std::string_view(privacy).starts_with("split@relu") ? std::max(0.0f, values[i]) : values[i];
+      const float one = noisy[i] - values[i], two = other[i] - clean;
+      same += (one > 0) == (two > 0) ? 1 : 0;
+    }
+    const double share = static_cast<double>(same) / static_cast<double>(values.size());
+    EXPECT_NEAR(share, 0.5, 0.05) << privacy << ": else one could be computed from the other";
+  }
+}
+
 TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
   InferJob job = job_with("split@pool");
   job.set_policy("hedged");
