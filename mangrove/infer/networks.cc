@@ -44,12 +44,14 @@ class Incoming {
   }
   bool is_complete() const { return size_ && outstanding_.empty(); }
   std::string take_content() { return std::move(content_); }
+  const std::string& refusal() const { return refusal_; }  // empty: there is none
 
   /// False: it is none that was asked for.
   bool take(const std::string& payload) {
     const Result<net::PayloadParts> parts = net::split_payload(payload);
     NetworkPart part;
     if (!parts.ok() || !part.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) return false;
+    if (part.sha256() == sha256_ && outstanding_.contains(part.offset())) refusal_ = part.refusal();
     const Bytes size = part.size(), offset = part.offset();
     const bool fits = part.sha256() == sha256_ && outstanding_.contains(offset) && size == size_.value_or(size) &&
                       size > offset && size <= kLargest &&
@@ -80,6 +82,7 @@ class Incoming {
   std::set<Bytes> outstanding_;  // offsets of parts that were asked for
   Bytes asked_ = kPart;          // the next one
   std::string content_;
+  std::string refusal_;
 };
 
 }  // namespace
@@ -96,25 +99,46 @@ InferJob without_networks(InferJob job) {
 
 Networks::Networks(const InferJob& job) {
   if (!job.model().empty()) by_sha256_[data::sha256(job.model())] = &job.model();
-  for (const std::string& member : job.members()) by_sha256_[data::sha256(member)] = &member;
+  for (const std::string& member : job.members()) {
+    const std::string sha256 = data::sha256(member);
+    by_sha256_[sha256] = &member;
+    if (!job.tiers().empty()) of_tiers_.push_back(sha256);
+  }
 }
 
-void Networks::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
+void Networks::grant(net::Rank rank, std::size_t tier) {
+  of_nodes_[rank] = of_tiers_.at(tier);
+}
+
+Result<const std::string*> Networks::find(net::Rank rank, const NeedNetwork& need) const {
   const auto found = by_sha256_.find(need.sha256());
-  if (found == by_sha256_.end() || need.offset() < 0 || need.offset() >= std::ssize(*found->second)) {
-    log_warn("a node asks for a network that is not there", {{"rank", rank}, {"offset", need.offset()}});
-    return;
-  }
-  const std::string_view body =
-      std::string_view(*found->second).substr(static_cast<std::size_t>(need.offset()), static_cast<std::size_t>(kPart));
+  if (found == by_sha256_.end()) return make_error(Code::invalid_argument, "the job has no such network");
+  const auto granted = of_nodes_.find(rank);
+  if (!of_tiers_.empty() && (granted == of_nodes_.end() || granted->second != need.sha256()))
+    return make_error(Code::permission_denied, "it is not the network of this node's tier");
+  if (need.offset() < 0 || need.offset() >= std::ssize(*found->second))
+    return make_error(Code::invalid_argument, "it has no part at " + std::to_string(need.offset()));
+  return found->second;
+}
+
+Status Networks::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
+  const Result<const std::string*> network = find(rank, need);
   NetworkPart part;
   part.set_sha256(need.sha256());
   part.set_offset(need.offset());
-  part.set_size(std::ssize(*found->second));
+  if (!network.ok()) {
+    part.set_refusal(network.error().message);
+    endpoint.send(rank, kNetworkTag, net::begin_payload(part.SerializeAsString(), 0));
+    return network.error();
+  }
+  const std::string_view body =
+      std::string_view(**network).substr(static_cast<std::size_t>(need.offset()), static_cast<std::size_t>(kPart));
+  part.set_size(std::ssize(**network));
   std::string payload = net::begin_payload(part.SerializeAsString(), body.size());
   payload += body;
   sent_ += std::ssize(body);
   endpoint.send(rank, kNetworkTag, std::move(payload));
+  return {};
 }
 
 fs::path NetworkFetch::cache_folder(const net::RoleContext& context) {
@@ -149,6 +173,8 @@ Result<std::string> NetworkFetch::receive(const std::string& sha256) {
     Result<net::Message> message = context_.endpoint.recv_any({0}, {kNetworkTag, kCommandTag}, again);
     if (message.ok() && message->tag == kNetworkTag) {
       if (incoming.take(message->payload)) again = context_.clock.after(patience);
+      if (!incoming.refusal().empty())
+        return make_error(Code::permission_denied, "model: the leader does not give it away: " + incoming.refusal());
     } else if (message.ok()) {
       commands_.push_back(std::move(*message));
       if (ends_job(commands_.back())) return make_error(Code::cancelled, "the job has ended");

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
@@ -15,20 +16,28 @@ namespace mangrove::infer {
 /// networks, and the seed of the noise behind them, are left out.
 InferJob without_networks(InferJob job);
 
-/// The networks of a job, as the leader gives them to nodes that do not have them.
+/// The networks of a job, as the leader gives them to nodes that do not have them: where the job has tiers, to each
+/// node that of its tier only, as those of others may have what a device that is not trusted shall not know.
 /// threads: one at a time.
 class Networks {
  public:
   /// job: as the client sent it; must outlive this.
   explicit Networks(const InferJob& job);
 
-  /// Sends the part that was asked for. One that is not there is not answered.
-  void answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need);
+  /// From now on this node may have the network of this tier of the job.
+  void grant(net::Rank rank, std::size_t tier);
+  /// Sends the part that was asked for, or the error in its place. errors: invalid_argument (the job has no such
+  /// network, or it has no such part), permission_denied (it is that of another tier).
+  Status answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need);
   /// Bytes of networks, to all nodes.
   Bytes sent() const { return sent_; }
 
  private:
+  Result<const std::string*> find(net::Rank rank, const NeedNetwork& need) const;
+
   std::map<std::string, const std::string*> by_sha256_;
+  std::vector<std::string> of_tiers_;          // SHA-256; none: all nodes get all networks
+  std::map<net::Rank, std::string> of_nodes_;  // what they were granted
   Bytes sent_ = 0;
 };
 
@@ -41,7 +50,8 @@ class NetworkFetch {
       : context_(context), timeout_(timeout), cache_(cache_folder(context)) {}
 
   /// An ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended), invalid_argument (no
-  /// SHA-256), data_loss (what came has another SHA-256, several times).
+  /// SHA-256), permission_denied (the leader does not give it away), data_loss (what came has another SHA-256, several
+  /// times).
   Result<std::string> get(const std::string& sha256);
 
   /// Commands that came meanwhile, in their order.

@@ -143,8 +143,13 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
     return nothing;
   }
   if (said.message.has_need_network()) {
-    last_request_ = context_.clock.now();
-    networks_.answer(context_.endpoint, said.rank, said.message.need_network());
+    const Status answered = networks_.answer(context_.endpoint, said.rank, said.message.need_network());
+    if (answered.ok()) {
+      last_request_ = context_.clock.now();
+    } else {
+      log_warn("a node asks for a network that it does not get",
+               {{"node", reports_.node(said.rank)}, {"message", answered.error().message}});
+    }
     return nothing;
   }
   if (said.message.has_hello()) {

@@ -37,6 +37,8 @@ class Nodes {
   /// Whether it has the data that gather() returned. REQUIRES is_usable(rank).
   bool has_data(net::Rank rank) const;
 
+  /// Where the job has tiers: lets the node have the network of its tier.
+  void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }
   void send(net::Rank rank, const Command& command);
   /// Bytes of networks that nodes did not have.
   Bytes model_bytes() const { return networks_.sent(); }

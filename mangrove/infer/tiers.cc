@@ -312,8 +312,8 @@ Json TierRun::result(Seconds predicted) const {
   return json;
 }
 
-/// By rank, the tier of the job that it gets tasks of.
-std::map<net::Rank, std::size_t> place(const InferJob& job, const Nodes& nodes, Reports& reports) {
+/// By rank, the tier of the job that it gets tasks, and the network, of.
+std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Reports& reports) {
   std::map<net::Rank, std::string> names;
   net::RankSet without_data;
   for (const net::Rank rank : nodes.usable()) {
@@ -321,6 +321,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, const Nodes& nodes, 
     if (!nodes.has_data(rank)) without_data.push_back(rank);
   }
   std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
+  for (const auto& [rank, tier] : tiers) nodes.grant_network(rank, tier);
   for (const net::Rank rank : without_data)
     if (!tiers.contains(rank))
       reports.node_left_out(rank, "it does not have the coordinator's data set '" + job.data() +

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "tests/base/temporary_folder.h"
 #include "tests/infer/inference_job.h"
@@ -101,7 +102,7 @@ int fetch(const InferJob& job, int lost, Result<std::string>& got) {
       if (message.tag == kCommandTag) return {};
       FromNode question;
       if (!question.ParseFromString(message.payload)) continue;
-      networks.answer(context.endpoint, 1, question.need_network());
+      EXPECT_TRUE(networks.answer(context.endpoint, 1, question.need_network()).ok());
     }
   });
   return sent;
@@ -159,6 +160,55 @@ TEST(NetworkFetch, RefusesAnotherNetwork) {
     }
     return {};
   });
+}
+
+/// What the leader says to a question for a part of a network. expected: nothing: the part comes.
+Result<NetworkPart> ask(Networks& networks, net::Rank rank, const std::string& network, Bytes offset,
+                        std::optional<Code> expected = {}) {
+  net::InProcessWorld world(4);
+  NeedNetwork need;
+  need.set_sha256(data::sha256(network));
+  need.set_offset(offset);
+  const Status answered = networks.answer(world.endpoint(0), rank, need);
+  EXPECT_EQ(answered.ok() ? std::nullopt : std::optional(answered.code()), expected);
+  MG_TRY(const net::Message message, world.endpoint(rank).recv({0}, kNetworkTag, Deadline()));
+  MG_TRY(const net::PayloadParts parts, net::split_payload(message.payload));
+  NetworkPart part;
+  EXPECT_TRUE(part.ParseFromArray(parts.header.data(), static_cast<int>(parts.header.size())));
+  EXPECT_EQ(parts.body, answered.ok() ? std::string_view(network).substr(static_cast<std::size_t>(offset)) : "");
+  return part;
+}
+
+TEST(Networks, OfTiersAreGivenToTheirDevicesOnly) {
+  InferJob job;
+  for (const char* name : {"whole network", "rest of it"}) {
+    job.add_members(name);
+    job.add_tiers();
+  }
+  job.add_heads();
+  job.add_heads("head");
+  Networks networks(job);
+  EXPECT_TRUE(ask(networks, 1, "whole network", 0, Code::permission_denied).ok()) << "it is not yet of a tier";
+  networks.grant(1, 0);
+  networks.grant(2, 1);
+  EXPECT_EQ(ask(networks, 1, "whole network", 6)->size(), 13);
+  EXPECT_EQ(ask(networks, 2, "rest of it", 0)->refusal(), "");
+  for (const net::Rank rank : {2, 3}) {
+    const auto refused = ask(networks, rank, "whole network", 0, Code::permission_denied);
+    EXPECT_EQ(refused->refusal(), "it is not the network of this node's tier");
+    EXPECT_EQ(refused->size(), 0);
+  }
+  EXPECT_TRUE(ask(networks, 1, "rest of it", 0, Code::permission_denied).ok());
+  EXPECT_EQ(ask(networks, 2, "head", 0, Code::invalid_argument)->refusal(), "the job has no such network");
+  EXPECT_EQ(ask(networks, 2, "rest of it", 10, Code::invalid_argument)->refusal(), "it has no part at 10");
+}
+
+TEST(Networks, OfOtherJobsAreGivenToAll) {
+  InferJob job;
+  job.add_members("one");
+  job.add_members("two");
+  Networks networks(job);
+  for (const net::Rank rank : {1, 2, 3}) EXPECT_EQ(ask(networks, rank, "two", 0)->size(), 3);
 }
 
 TEST(NetworkCache, KeepsWhatWasUsedLastWithinItsSize) {

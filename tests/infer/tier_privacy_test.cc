@@ -10,6 +10,7 @@
 #include "tests/infer/inference_job.h"
 
 #include "mangrove/data/dataset.h"
+#include "mangrove/data/sha256.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
 #include "mangrove/infer/networks.h"
@@ -217,6 +218,33 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
       }
     }
   }
+}
+
+TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
+  const InferJob job = job_with("split@conv");  // the trusted tier's network has the head's weights
+  RoleWorld world(3);
+  world.use_virtual_time(0.001);
+  world.cancel_at_end();
+  std::map<std::string, Result<std::string>> got;
+  world.replace(kCloud, [&](net::RoleContext& context) -> Status {
+    NetworkFetch fetch(context, 1);
+    got.emplace("too early", fetch.get(data::sha256(job.members(1))));
+    FromNode message;
+    message.mutable_hello()->set_without_data(true);
+    context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
+    MG_RETURN_IF_ERROR(context.endpoint.recv({0}, kCommandTag, context.clock.after(10)));  // it is of a tier
+    got.emplace("another's", fetch.get(data::sha256(job.members(0))));
+    got.emplace("its own", fetch.get(data::sha256(job.members(1))));
+    return make_error(Code::internal, "it knows enough");
+  });
+  const RoleWorld::Outcome outcome = infer(job, world);
+  ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  ASSERT_EQ(got.size(), 3u);
+  for (const char* refused : {"too early", "another's"}) {
+    ASSERT_FALSE(got.at(refused).ok()) << refused;
+    EXPECT_EQ(got.at(refused).code(), Code::permission_denied) << refused;
+  }
+  EXPECT_TRUE(got.at("its own").ok() && *got.at("its own") == job.members(1));
 }
 
 TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
