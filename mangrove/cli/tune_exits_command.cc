@@ -120,7 +120,7 @@ Result<json> tune(const State& state, std::stop_token stop) {
       .micro_batch = state.batch, .backend = state.backend, .threads = static_cast<int>(state.threads)};
   const SteadyClock clock;
   MG_TRY(const infer::ExitRecords records, infer::record_exits(graph, options, dataset, augmentation, clock, stop));
-  MG_TRY(const std::vector<float> thresholds, infer::tune_exits(records, target));
+  MG_TRY(const std::vector<float> thresholds, infer::tune_exits(records, target, stop));
   MG_TRY(const infer::ExitEvaluation evaluation,
          infer::evaluate_exits(graph, thresholds, options, dataset, augmentation, clock, stop));
   GraphParts parts = loaded.parts();

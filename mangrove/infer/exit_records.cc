@@ -85,7 +85,7 @@ Result<ExitRecords> record_exits(const Graph& graph, const StageOptions& options
     const auto rows = [&](std::int64_t count) { return images.first(static_cast<std::size_t>(count) * width); };
     MG_RETURN_IF_ERROR(run_through(segments, loaded.count, rows(loaded.count), clock, keep));
     if (done == 0) {
-      for (std::int64_t size = 1; size < batch; size *= 2)
+      for (std::int64_t size = 1; size < batch && !stop.stop_requested(); size *= 2)
         MG_RETURN_IF_ERROR(time_segments(segments, size, rows(size), clock, records));
       MG_RETURN_IF_ERROR(time_segments(segments, batch, rows(batch), clock, records));
     }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace mangrove::infer {
 namespace {
@@ -79,8 +80,12 @@ class SegmentSeconds {
 /// Tries every combination of levels.
 class Search {
  public:
-  Search(const ExitRecords& records, const ExitTarget& target)
-      : records_(records), target_(target), seconds_(records), count_(static_cast<double>(records.samples())) {
+  Search(const ExitRecords& records, const ExitTarget& target, std::stop_token stop)
+      : records_(records),
+        target_(target),
+        stop_(std::move(stop)),
+        seconds_(records),
+        count_(static_cast<double>(records.samples())) {
     const std::size_t early = records.exits - 1;
     const double most = std::pow(kSteps / count_, 1.0 / static_cast<double>(early));
     const auto levels = std::clamp(static_cast<std::size_t>(most), kFewestLevels, kMostLevels);
@@ -92,6 +97,7 @@ class Search {
     Samples all(records_.samples());
     std::iota(all.begin(), all.end(), 0u);
     visit(0, all, {}, {});
+    if (stop_.stop_requested()) return make_error(Code::cancelled, "stopped");
     if (best_) return best_->thresholds;
     return make_error(Code::failed_precondition, "target: out of reach; the best that there is: " + nearest_);
   }
@@ -119,6 +125,7 @@ class Search {
     thresholds.push_back(0);
     Samples stay;
     for (const float threshold : levels_[exit]) {
+      if (stop_.stop_requested()) return;
       stay.clear();
       std::int64_t right = 0;
       for (const std::uint32_t sample : samples) {
@@ -167,6 +174,7 @@ class Search {
 
   const ExitRecords& records_;
   const ExitTarget target_;
+  const std::stop_token stop_;
   const SegmentSeconds seconds_;
   const double count_;
   double whole_ = 0;  // accuracy of the last exit
@@ -204,12 +212,12 @@ ExitForecast forecast(const ExitRecords& records, const std::vector<float>& thre
   return result;
 }
 
-Result<std::vector<float>> tune_exits(const ExitRecords& records, const ExitTarget& target) {
+Result<std::vector<float>> tune_exits(const ExitRecords& records, const ExitTarget& target, std::stop_token stop) {
   if (records.exits < 2) return make_error(Code::invalid_argument, "the network has no early exits");
   if (target.exit + 1 >= records.exits)
     return make_error(Code::invalid_argument, "target: exit " + std::to_string(target.exit + 1) +
                                                   " is no early exit; there are " + std::to_string(records.exits - 1));
-  return Search(records, target).run();
+  return Search(records, target, std::move(stop)).run();
 }
 
 }  // namespace mangrove::infer

@@ -58,9 +58,9 @@ struct ExitTarget {
   std::size_t exit = 0;  // from 0
 };
 
-/// The best thresholds of a grid over the quantiles of each exit's entropies. cost: at most about 5e8 steps.
-/// errors: failed_precondition (the target is out of reach: says what can be reached); invalid_argument (a single exit,
-/// or no such early exit).
-Result<std::vector<float>> tune_exits(const ExitRecords& records, const ExitTarget& target);
+/// The best thresholds of a grid over the quantiles of each exit's entropies. cost: about 5e8 steps; more where there
+/// are many exits. errors: failed_precondition (the target is out of reach: says what can be reached); invalid_argument
+/// (a single exit, or no such early exit); cancelled.
+Result<std::vector<float>> tune_exits(const ExitRecords& records, const ExitTarget& target, std::stop_token stop);
 
 }  // namespace mangrove::infer

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "mangrove/base/random.h"
 
@@ -87,7 +89,7 @@ ExitForecast best_of_all(const ExitRecords& records, Reaches reaches, Better bet
 TEST(TuneExits, IsAsFastAsCanBeAtAnAccuracy) {
   const ExitRecords records = made_up_records();
   const double whole = forecast(records, {0, 0}).accuracy;
-  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::accuracy, .value = 0.05});
+  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::accuracy, .value = 0.05}, {});
   ASSERT_TRUE(thresholds.ok()) << thresholds.error().message;
   const ExitForecast found = forecast(records, *thresholds);
   EXPECT_GE(found.accuracy, whole - 0.05 - 1e-9);
@@ -100,7 +102,7 @@ TEST(TuneExits, IsAsFastAsCanBeAtAnAccuracy) {
 
 TEST(TuneExits, IsAsAccurateAsCanBeInATime) {
   const ExitRecords records = made_up_records();
-  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::latency, .value = 45e-6});
+  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::latency, .value = 45e-6}, {});
   ASSERT_TRUE(thresholds.ok()) << thresholds.error().message;
   const ExitForecast found = forecast(records, *thresholds);
   EXPECT_LE(found.seconds, 45e-6 + 1e-12);
@@ -114,7 +116,7 @@ TEST(TuneExits, SendsNoMoreThanItMay) {
   const ExitRecords records = made_up_records();
   for (const std::size_t exit : {0u, 1u}) {
     const double most = exit == 0 ? 100 : 20;
-    const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::traffic, .value = most, .exit = exit});
+    const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::traffic, .value = most, .exit = exit}, {});
     ASSERT_TRUE(thresholds.ok()) << thresholds.error().message;
     const ExitForecast found = forecast(records, *thresholds);
     EXPECT_LE(found.passed[exit], most + 1e-9);
@@ -122,12 +124,29 @@ TEST(TuneExits, SendsNoMoreThanItMay) {
   }
 }
 
+/// Twelve exits: the search would take hours.
+TEST(TuneExits, IsStopped) {
+  constexpr std::size_t kExits = 12;
+  Random random(5);
+  ExitRecords records{.exits = kExits, .entropies = {}, .correct = {}, .seconds = {}, .passed = {}};
+  records.passed.assign(kExits, 4);
+  records.seconds.assign(kExits, {{1, 1e-6}});
+  for (std::size_t i = 0; i < 1000 * kExits; ++i) {
+    records.entropies.push_back(static_cast<float>(random.uniform()));
+    records.correct.push_back(1);
+  }
+  std::stop_source stop;
+  std::jthread impatient([&] { stop.request_stop(); });
+  EXPECT_EQ(tune_exits(records, {.kind = ExitTarget::Kind::accuracy, .value = 0.05}, stop.get_token()).code(),
+            Code::cancelled);
+}
+
 TEST(TuneExits, SaysWhatIsOutOfReach) {
   const ExitRecords records = made_up_records();
-  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::latency, .value = 5e-6});
+  const auto thresholds = tune_exits(records, {.kind = ExitTarget::Kind::latency, .value = 5e-6}, {});
   ASSERT_EQ(thresholds.code(), Code::failed_precondition);
   EXPECT_NE(thresholds.error().message.find("10 us for a sample"), std::string::npos) << thresholds.error().message;
-  EXPECT_EQ(tune_exits(records, {.kind = ExitTarget::Kind::traffic, .value = 1, .exit = 2}).code(),
+  EXPECT_EQ(tune_exits(records, {.kind = ExitTarget::Kind::traffic, .value = 1, .exit = 2}, {}).code(),
             Code::invalid_argument);
 }
 
