@@ -8,8 +8,8 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr int kRounds = 10;             // timeouts that a device may take to read its network and do the tasks
-constexpr std::uint64_t kRequests = 3;  // tasks, one after the other
+constexpr int kRounds = 10;  // timeouts that a device may take to read its network and do the tasks
+constexpr int kTasks = 3;    // one after the other
 
 bool is_of(const std::string& node, const std::string& tier) {
   if (!node.starts_with(tier)) return false;
@@ -20,15 +20,16 @@ bool is_of(const std::string& node, const std::string& tier) {
 
 /// Of one device: what it is at, and what its tasks took but for the first, with which it reads its network.
 struct Times {
-  std::uint64_t request = 1;
-  Instant sent;
+  int done = 0;
+  std::map<std::uint64_t, Instant> asked;                     // requests for the next task, which may be repeated
   Seconds service = 0;                                        // mean
   Seconds on_way = std::numeric_limits<Seconds>::infinity();  // least
 
-  bool complete() const { return request > kRequests; }
+  bool complete() const { return done == kTasks; }
   void add(Seconds seconds, Seconds way) {
-    if (request++ == 1) return;
-    service += seconds / static_cast<double>(kRequests - 1);
+    asked.clear();
+    if (done++ == 0) return;
+    service += seconds / (kTasks - 1);
     on_way = std::min(on_way, way);
   }
 };
@@ -40,7 +41,7 @@ Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, TierHead
   std::map<std::size_t, Command> commands;
   for (const auto& [rank, part] : tiers) {
     if (commands.contains(part)) continue;
-    for (std::uint64_t run = 0; run < (heads.has(part) ? kRequests : 1); ++run) {
+    for (int run = 0; run < (heads.has(part) ? kTasks : 1); ++run) {
       MG_TRY(commands[part], task_command(job, heads, data, {}, part));
     }
   }
@@ -106,10 +107,11 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
   std::set<net::Rank> missing;
   for (const auto& [rank, part] : tiers) missing.insert(rank);
   MG_TRY(auto commands, first_tasks(job, heads, data, tiers));
+  std::uint64_t requests = 0;
   const auto ask = [&](net::Rank rank) {
     Command& command = commands.at(tiers.at(rank));
-    command.set_request(all[rank].request);
-    all[rank].sent = context.clock.now();
+    command.set_request(++requests);
+    all[rank].asked[requests] = context.clock.now();
     nodes.send(rank, command);
   };
   for (int round = 0; round < kRounds && !missing.empty(); ++round) {
@@ -122,8 +124,9 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
       const TierAnswer& answer = said->message.tier_answer();
       Times& times = all[said->rank];
       const Seconds took = answer.seconds() + answer.waited();
-      if (answer.request() != times.request || !std::isfinite(took) || answer.seconds() < 0) continue;
-      times.add(answer.seconds(), std::max(0.0, context.clock.now() - times.sent - took));
+      const auto asked = times.asked.find(answer.request());
+      if (asked == times.asked.end() || !std::isfinite(took) || answer.seconds() < 0) continue;
+      times.add(answer.seconds(), std::max(0.0, context.clock.now() - asked->second - took));
       if (!times.complete()) ask(said->rank);
       if (times.complete()) missing.erase(said->rank);
     }

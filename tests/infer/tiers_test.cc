@@ -8,8 +8,10 @@
 #include "tests/infer/inference_job.h"
 
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
 
 namespace mangrove::infer {
@@ -203,6 +205,39 @@ TEST(Tiers, AFrozenDeviceHoldsNobodyUp) {
   });
   expect_exactly_once(outcome, job, "frozen");
   EXPECT_LT(json_number(outcome.result(), "seconds"), 2) << "without waiting for it";
+}
+
+TEST(Tiers, ALateAnswerIsNotTakenForThatToTheRepeatedQuestion) {
+  const InferJob job = tiers_job("end", "monitor");
+  const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
+  const auto next_task = [](net::RoleContext& context) -> Result<Command> {
+    Command command;
+    while (command.kind() != Command::TASK) {
+      MG_TRY(const net::Message message, context.endpoint.recv({0}, kCommandTag, context.clock.after(60)));
+      EXPECT_TRUE(command.ParseFromString(message.payload));
+    }
+    return command;
+  };
+  const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
+    world.replace(kEnd, [&](net::RoleContext& context) -> Status {
+      FromNode message;
+      *message.mutable_hello() = describe_data(*dataset, kSamples);
+      context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
+      for (int task = 0; task < 3; ++task) {
+        MG_TRY(const Command first, next_task(context));
+        MG_TRY(const Command again, next_task(context));
+        EXPECT_NE(first.request(), again.request());
+        message.mutable_tier_answer()->set_request(first.request());
+        message.mutable_tier_answer()->set_seconds(0.1);
+        context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
+      }
+      return {};
+    });
+  });
+  expect_exactly_once(outcome, job, "a slow device");
+  const json device = json::parse(outcome.result())["devices"][0];
+  EXPECT_DOUBLE_EQ(device["task_s"], 0.1);
+  EXPECT_NEAR(device["delay_s"], 2 - 0.1, 0.1) << "from the question, not from when it was repeated";
 }
 
 TEST(Tiers, GarbageFromADeviceHarmsNobody) {
