@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tests/infer/inference_job.h"
+#include "tests/infer/split_job.h"
 
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/sha256.h"
@@ -15,8 +15,6 @@
 #include "mangrove/graph/split.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/tags.h"
-#include "mangrove/infer/tier_heads.h"
-#include "mangrove/infer/tier_measurements.h"
 #include "mangrove/infer/tiers.h"
 #include "mangrove/net/payload.h"
 
@@ -25,39 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSamples = 30;
 constexpr net::Rank kEnd = 1, kCloud = 2;
 constexpr const char* kNoData = "idx:/nonexistent";
-
-void add_tier(InferJob& job, const std::string& name, const std::string& privacy) {
-  TierPart& part = *job.add_tiers();
-  part.set_name(name);
-  part.set_devices(1);
-  part.set_trusted(privacy.empty());
-  part.set_privacy(privacy);
-  if (privacy.empty()) {
-    job.add_members(encode_onnx(small_graph()));
-    job.add_heads();
-    return;
-  }
-  const GraphHalves halves = *split_behind(small_graph(), parse_privacy(privacy)->layer);
-  job.add_members(encode_onnx(halves.back));
-  job.add_heads(encode_onnx(halves.front));
-}
-
-/// A trusted end device, and the cloud, both with the same network.
-InferJob job_with(const std::string& privacy_of_cloud) {
-  InferJob job = small_job(kSamples, 0);
-  job.clear_model();
-  job.set_strategy("tiers");
-  job.set_scheduler("end-cloud");
-  job.set_policy("monitor");
-  job.set_answer_timeout_s(2);
-  job.set_noise_seed(11);
-  add_tier(job, "end", "");
-  add_tier(job, "cloud", privacy_of_cloud);
-  return job;
-}
 
 /// What a rank sends, and to whom; or, to kNobody, that it has looked for messages and there were no more.
 constexpr net::Rank kNobody = -1;
@@ -135,12 +102,12 @@ json tier(const RoleWorld::Outcome& outcome, const std::string& name) {
 }
 
 TEST(TierPrivacy, AnswersEqualThoseOfTheUnsplitNetwork) {
-  const Played plain = run(job_with(""));
+  const Played plain = run(split_job(""));
   ASSERT_TRUE(plain.outcome.leader.ok()) << plain.outcome.leader.error().message;
   const auto expected = second_answers(plain.outcome);
   ASSERT_EQ(expected.size(), 8u);
   for (const char* layer : {"conv", "relu", "pool", "fc1"}) {
-    const Played split = run(job_with(std::string("split@") + layer));
+    const Played split = run(split_job(std::string("split@") + layer));
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_EQ(second_answers(split.outcome), expected) << layer;
     EXPECT_EQ(tier(split.outcome, "cloud")["accuracy"], tier(plain.outcome, "cloud")["accuracy"]) << layer;
@@ -176,16 +143,16 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
   std::vector<std::string> marks;
   std::vector<float> sample(784);
   std::string all;
-  for (std::uint32_t i = 0; i < kSamples; ++i) {
+  for (std::uint32_t i = 0; i < kSplitSamples; ++i) {
     ASSERT_TRUE(dataset->read(i, sample).ok());
     const std::vector<std::string> of_sample = marks_of(sample);
     marks.insert(marks.end(), of_sample.begin(), of_sample.end());
     net::append_floats(all, sample);
   }
-  ASSERT_GT(marks.size(), 20u * kSamples);
+  ASSERT_GT(marks.size(), 20u * kSplitSamples);
   ASSERT_TRUE(shows(all, marks)) << "they would be found";
   for (const char* privacy : {"split@conv", "split@pool,levels=16", "split@relu,noise=0.1"}) {
-    const InferJob job = job_with(privacy);
+    const InferJob job = split_job(privacy);
     const Played split = run(job);
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).heads_size() > 0);
@@ -221,7 +188,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
 }
 
 TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
-  const InferJob job = job_with("split@conv");  // the trusted tier's network has the head's weights
+  const InferJob job = split_job("split@conv");  // the trusted tier's network has the head's weights
   RoleWorld world(3);
   world.use_virtual_time(0.001);
   world.cancel_at_end();
@@ -248,8 +215,8 @@ TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
 }
 
 TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
-  const auto expected = second_answers(run(job_with("")).outcome);
-  const Played split = run(job_with("split@relu"), {{kCloud, kNoData}});
+  const auto expected = second_answers(run(split_job("")).outcome);
+  const Played split = run(split_job("split@relu"), {{kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_EQ(second_answers(split.outcome), expected);
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0);
@@ -264,10 +231,10 @@ TEST(TierPrivacy, ADeviceThatIsNotTrustedNeedsNoSamples) {
 }
 
 TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
-  const auto expected = second_answers(run(job_with("")).outcome);
+  const auto expected = second_answers(run(split_job("")).outcome);
   for (const char* data : {kNoData, "glyphs,labels=coarse"}) {
     for (const net::Rank rank : {kEnd, kCloud}) {
-      const Played split = run(job_with("split@relu"), {{rank, data}});
+      const Played split = run(split_job("split@relu"), {{rank, data}});
       ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
       EXPECT_FALSE(split.outcome.has_event("node_left_out")) << data << ", rank " << rank;
       EXPECT_EQ(second_answers(split.outcome), expected) << data << ", rank " << rank;
@@ -280,7 +247,7 @@ TEST(TierPrivacy, ADeviceWithOtherSamplesIsPlacedWhereItNeedsNone) {
 }
 
 TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
-  const Played split = run(job_with("split@relu"), {{kEnd, kNoData}, {kCloud, kNoData}});
+  const Played split = run(split_job("split@relu"), {{kEnd, kNoData}, {kCloud, kNoData}});
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
   EXPECT_TRUE(split.outcome.has_event("it does not have the coordinator's data set 'glyphs'"));
   EXPECT_EQ(json_number(split.outcome.result(), "lost"), 0) << "the cloud does its tasks";
@@ -288,52 +255,15 @@ TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
 
 TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
   for (const char* privacy : {"split@relu,noise=3", "split@relu,levels=2"}) {
-    const auto plain = second_answers(run(job_with("split@relu")).outcome);
-    const auto hidden = second_answers(run(job_with(privacy)).outcome);
+    const auto plain = second_answers(run(split_job("split@relu")).outcome);
+    const auto hidden = second_answers(run(split_job(privacy)).outcome);
     EXPECT_NE(hidden, plain) << privacy;
-    EXPECT_EQ(second_answers(run(job_with(privacy)).outcome), hidden) << privacy;
-  }
-}
-
-/// What a tier of the job gets of three images.
-std::vector<float> values_of(const InferJob& job, std::size_t part) {
-  net::InProcessWorld world(1);
-  SteadyClock clock;
-  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
-  TierHeads heads = TierHeads::create(job, context).value();
-  const std::string sent = heads.run(part, 4, 3).value();
-  std::vector<float> values(sent.size() / sizeof(float));
-  EXPECT_TRUE(net::read_floats(sent, values).ok());
-  return values;
-}
-
-TEST(TierPrivacy, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
-  constexpr std::size_t kOne = 1, kOther = 2;
-  InferJob job = job_with("split@conv,noise=1");
-  add_tier(job, "edge", "split@conv,noise=1");
-  const std::vector<float> values = values_of(job_with("split@conv"), kOne), noisy = values_of(job, kOne);
-  EXPECT_NE(noisy, values);
-  EXPECT_EQ(noisy, values_of(job, kOther)) << "nothing to average";
-  for (const char* privacy : {"split@conv,noise=2", "split@relu,noise=1"}) {
-    job.mutable_tiers()->RemoveLast();
-    job.mutable_members()->RemoveLast();
-    job.mutable_heads()->RemoveLast();
-    add_tier(job, "edge", privacy);
-    const std::vector<float> other = values_of(job, kOther);
-    ASSERT_EQ(other.size(), values.size());
-    std::size_t same = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const float clean = std::string_view(privacy).starts_with("split@relu") ? std::max(0.0f, values[i]) : values[i];
-      const float one = noisy[i] - values[i], two = other[i] - clean;
-      same += (one > 0) == (two > 0) ? 1 : 0;
-    }
-    const double share = static_cast<double>(same) / static_cast<double>(values.size());
-    EXPECT_NEAR(share, 0.5, 0.05) << privacy << ": else one could be computed from the other";
+    EXPECT_EQ(second_answers(run(split_job(privacy)).outcome), hidden) << privacy;
   }
 }
 
 TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
-  InferJob job = job_with("split@pool");
+  InferJob job = split_job("split@pool");
   job.set_policy("hedged");
   for (int k = 2; k < 10; k += 3) {
     RoleWorld world(3);
@@ -348,7 +278,7 @@ TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
 }
 
 TEST(TierPrivacy, AllThatHasComeIsTakenBeforeEachHead) {
-  InferJob job = job_with("split@conv");
+  InferJob job = split_job("split@conv");
   job.mutable_tiers(1)->set_delay_s(1);  // several tasks are given out at once
   const Played split = run(job);
   ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
@@ -369,61 +299,28 @@ TEST(TierPrivacy, AllThatHasComeIsTakenBeforeEachHead) {
   EXPECT_LT(result["seconds"], 2.0);
 }
 
-/// Each look at it takes a tenth of a second.
-class TickingClock final : public Clock {
- public:
-  Instant now() const override { return {ticks_++ * 0.1}; }
-  void sleep_until(Instant) override {}
-
- private:
-  mutable int ticks_ = 0;
-};
-
-TEST(TierPrivacy, TheHeadsTimeIsPredicted) {
-  const InferJob job = job_with("split@conv");
-  net::InProcessWorld world(1);
-  TickingClock clock;
-  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
-  auto heads = TierHeads::create(job, context);
-  ASSERT_TRUE(heads.ok()) << heads.error().message;
-  EXPECT_FALSE(heads->has(0));
-  ASSERT_TRUE(heads->has(1));
-  EXPECT_EQ(heads->bytes(1), 4 * 24 * 24 * 4);
-  EXPECT_EQ(heads->seconds(1), 0) << "not yet run";
-  const auto values = heads->run(1, 4, 3);
-  ASSERT_TRUE(values.ok()) << values.error().message;
-  EXPECT_EQ(std::ssize(*values), 3 * heads->bytes(1));
-  EXPECT_NEAR(heads->seconds(1), 0.1, 1e-9);
-  const std::vector<TierDispatch::Device> devices = {
-      {1, Tier::end, 0.01, 0}, {2, Tier::cloud, 0.01, 0.5}, {3, Tier::cloud, 0.01, 0.5}, {4, Tier::cloud, 0.01, 0.5}};
-  const TierCosts costs = costs_of(job, *heads, 8, devices);
-  EXPECT_NEAR(costs.of(Tier::end).service, 0.01, 1e-9);
-  EXPECT_NEAR(costs.of(Tier::cloud).service, 0.3, 1e-9) << "three devices, and a head each 0.1 s";
-  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.1 + 0.5 + 3 * 0.3, 1e-9) << "the first one starts after a head";
-}
-
 TEST(TierPrivacy, ChecksTheJob) {
   const auto refused = [](const std::function<void(InferJob&)>& change) {
-    InferJob job = job_with("split@conv");
+    InferJob job = split_job("split@conv");
     change(job);
     const Status status = check_tiers(job);
     EXPECT_FALSE(status.ok());
     return status.ok() ? "" : status.error().message;
   };
-  EXPECT_TRUE(check_tiers(job_with("split@conv")).ok());
+  EXPECT_TRUE(check_tiers(split_job("split@conv")).ok());
   EXPECT_NE(
       refused([](InferJob& job) { job.mutable_tiers(1)->clear_privacy(); }).find("tiers: cloud: privacy: expected"),
       std::string::npos);
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_heads()->RemoveLast(); }),
             "tiers: cloud: it is not trusted, and its network has no head");
-  InferJob other_head = job_with("split@conv");
+  InferJob other_head = split_job("split@conv");
   *other_head.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
   EXPECT_FALSE(run(other_head).outcome.leader.ok()) << "a head and a rest of two cuts";
 }
 
 TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
   const auto job_of = [](std::int64_t micro_batch, std::int64_t limit, const std::string& privacy) {
-    InferJob job = job_with(privacy);
+    InferJob job = split_job(privacy);
     job.set_micro_batch(micro_batch);
     job.set_limit(limit);
     return job;
@@ -438,7 +335,7 @@ TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
   EXPECT_FALSE(check_tiers(job_of(6945, 0, "split@conv")).ok());
   EXPECT_TRUE(check_tiers(job_of(20'000, 0, "split@pool")).ok());
   EXPECT_TRUE(check_tiers(job_of(20'000, 0, "split@conv,levels=4")).ok());
-  EXPECT_TRUE(check_tiers(job_of(20'000, kSamples, "split@conv")).ok()) << "no task has more images than there are";
+  EXPECT_TRUE(check_tiers(job_of(20'000, kSplitSamples, "split@conv")).ok()) << "no task has more images than there are";
 }
 
 }  // namespace
