@@ -77,12 +77,13 @@ TEST(NodeProfiles, ASecondStartMeasuresNothing) {
 TEST(NodeProfiles, ArePlannedWithAsTheyWereMeasured) {
   Boards boards;
   const InferJob job = small_job(kSamples, 2);
-  const json first = json::parse(boards.infer(job).result()), second = json::parse(boards.infer(job).result());
-  for (std::size_t i = 0; i < 2; ++i) {
-    const json &measured = first["devices"][i], &kept = second["devices"][i];
-    EXPECT_NEAR(kept["predicted_images_per_s"], measured["predicted_images_per_s"].get<double>(),
-                1e-3 * measured["predicted_images_per_s"].get<double>());
-  }
+  // Each job calibrates all boards alike with its own run of the unsplit network, so only their ratio is the profiles'.
+  const auto ratio_of_boards = [&] {
+    const json devices = json::parse(boards.infer(job).result())["devices"];
+    return devices[0]["predicted_images_per_s"].get<double>() / devices[1]["predicted_images_per_s"].get<double>();
+  };
+  const double measured = ratio_of_boards(), kept = ratio_of_boards();
+  EXPECT_NEAR(kept, measured, 1e-3 * measured);
   const auto profile = plan::load_profile(boards.file(1));
   ASSERT_TRUE(profile.ok()) << profile.error().message;
   ASSERT_EQ(profile->operators.size(), kSmallOperators);
