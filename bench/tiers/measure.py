@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""End devices, edge servers and a cloud device, each with its own network, on emulated boards and CIFAR-100. Started by run.sh."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import figures as fig  # noqa: E402
+from world import BATCH, SHARE, SHARES, World, draw  # noqa: E402
+
+AREA = "tiers"
+TIERS = tuple(SHARES)
+LABELS = {"end": "cifar100,labels=coarse", "edge": "cifar100", "cloud": "cifar100"}
+
+# The study has MobileNet 0.5, ResNet-34 and WRN-28-10; the two large ones have smaller sisters here, which two cores can train.
+NETWORKS = {"end": ("mobilenet-0.5", 20), "edge": ("resnet-20", 20), "cloud": ("resnet-56", 20)}
+TRAINING = ["--batch", 128, "--augment", "cifar", "--schedule", "cosine", "--local", 2, "--strategy", "all_reduce"]
+
+SECOND = ("end-cloud", "end-edge", "mapping")  # schedulers with a second answer to each image
+STUDY_CLOUD_MS = 31.0  # milliseconds an image of the study's cloud tier, 1 s away
+STUDY_PRIVACY = {"edge": 57, "cloud": 44}  # percent that its privacy module costs
+STUDY_HEDGED = 6  # percent that its fault tolerance costs where nothing fails
+
+
+def models(args):
+    """{tier: ONNX file}, trained unless they are there."""
+    found = {}
+    for tier, (name, epochs) in NETWORKS.items():
+        run = args.models / ("quick" if args.quick else "full") / tier
+        found[tier] = run / "model.onnx"
+        if not found[tier].exists():
+            size = ["--epochs", 1, "--limit", 2560] if args.quick else ["--epochs", epochs]
+            fig.run_json([args.program, "train", "--model", name, "--data", LABELS[tier], *TRAINING, *size, "--run-dir", run, "--json",
+                          "--quiet"], timeout=4 * 3600)
+    return found
+
+
+def images(args, full):
+    return 1000 if args.quick else full
+
+
+def measure_networks(args):
+    """The study's Table 1: each network on each tier."""
+    figures, found = [], models(args)
+    for network, file in found.items():
+        whole = fig.run_json([args.program, "eval", "--model", file, "--data", LABELS[network], "--json", "--quiet"], 3600)
+        shown = fig.run_json([args.program, "model", "show", file, "--json"])
+        figures += [fig.figure(f"{network}_network_accuracy", [whole["accuracy"]], "share"),
+                    fig.figure(f"{network}_network_parameters", [shown["totals"]["parameters"] / 1e6], "million"),
+                    fig.figure(f"{network}_network_file", [file.stat().st_size / 1e6], "MB", better="lower")]
+    # A tier file has end devices always: the network that is measured is on all three tiers, and the scheduler asks for both answers.
+    for network, file in found.items():
+        with World(dict.fromkeys(TIERS, file), coarse=TIERS if network == "end" else ()) as world:
+            run = world.classify(args.program, "cifar100", images(args, 1000), "--scheduler", "mapping")
+        for device in {device["tier"]: device for device in run["devices"]}.values():
+            figures.append(fig.figure(f"{network}_network_on_{device['tier']}", [1000 * device["task_s"] / BATCH], "ms an image", better="lower"))
+    return figures
+
+
+def rate_of(run, tier):
+    """Seconds of the whole run for each image that this tier answered."""
+    return run["seconds"] / sum(each["images"] for each in run["tiers"] if each["tier"] == tier)
+
+
+def measure_completion(args):
+    """The study's Figure 3, and how much of the delay is hidden."""
+    found, total = models(args), images(args, 2000)
+    counts = (1, 8) if args.quick else range(1, 9)
+    figures, lines = [], {}
+    for end in counts:
+        took = {}
+        for scheduler in ("end", *SECOND, "auto"):
+            with World(found, end=end) as world:
+                run = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)
+            took[scheduler] = run["seconds"]
+            lines.setdefault(scheduler, []).append((end, run["seconds"]))
+            figures.append(fig.figure(f"{scheduler}_with_{end}_end", [run["seconds"]], "s", better="lower", peer="predicted",
+                                      peer_values=[run["predicted_seconds"]]))
+            if scheduler == "end-cloud" and end == max(counts):
+                cloud = next(device for device in run["devices"] if device["tier"] == "cloud")
+                unhidden = 1000 * (cloud["task_s"] + cloud["delay_s"]) / BATCH
+                figures += [fig.figure("cloud_image", [1000 * rate_of(run, "cloud")], "ms", goal=STUDY_CLOUD_MS / 10, better="lower",
+                                       peer="the study", peer_values=[STUDY_CLOUD_MS]),
+                            fig.figure("cloud_one_task_at_a_time", [unhidden], "ms", better="lower")]
+        best = min(took[scheduler] for scheduler in SECOND)
+        figures.append(fig.figure(f"auto_of_the_best_with_{end}_end", [took["auto"] / best], "times", goal=1, better="lower"))
+    draw(lines, ("end devices", f"seconds for {total:,} images"), "completion time", args.out.with_name(args.out.stem + "-completion.svg"))
+    return figures
+
+
+def measure_privacy(args):
+    """The study's Tables 3 and 4: time with and without the split behind the first layers, by the delay to the tier."""
+    found, total = models(args), images(args, 2000)
+    figures = []
+    for tier, scheduler in (("edge", "end-edge"), ("cloud", "end-cloud")):
+        for delay in (0.5,) if args.quick else (0.5, 1.0, 1.5, 2.0):
+            overheads = []
+            for _ in range(1 if args.quick else 3):
+                took = {}
+                for private in (None, {tier: args.split}):
+                    with World(found, delays={"edge": delay, "cloud": delay}, private=private) as world:
+                        took[private is None] = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)["seconds"]
+                overheads.append(100 * (took[False] / took[True] - 1))
+            figures.append(fig.figure(f"privacy_overhead_{tier}_{delay:g}_s", overheads, "%", better="lower",
+                                      goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
+    return figures
+
+
+def lower_bound(run, failing, after, tasks):
+    """Seconds in which work-conserving devices do these tasks at least, if so many of them do no more than `after`: those that live
+    are never idle and no task is done twice. The speed of each is that of the undisturbed run."""
+    seconds = {device["node"]: device["task_s"] for device in run["devices"] if device["tier"] == "end"}
+    dead = {f"end-{i}" for i in range(1, failing + 1)}
+    return (tasks - failing * after) / sum(1 / each for name, each in seconds.items() if name not in dead)
+
+
+def measure_failures(args):
+    """The study's Table 5 and Figure 4: end devices that are killed after twelve tasks each."""
+    found, after = models(args), 2 if args.quick else 12
+    total = images(args, 10000)
+    figures, lines, calm = [], {}, {}
+    for failing in (0, 6) if args.quick else (0, 2, 4, 6):
+        for policy in ("none", "reassign", "monitor", "hedged"):
+            with World(found) as world:
+                run = world.classify(args.program, "cifar100", total, "--scheduler", "end", "--policy", policy, failing=failing, after=after)
+            calm.setdefault(policy, run)
+            name = f"{policy}_{failing}_failing"
+            figures += [fig.figure(f"{name}_seconds", [run["seconds"]], "s", better="lower"),
+                        fig.figure(f"{name}_lost", [run["lost"]], "images", better="lower", goal=None if policy == "none" else 0)]
+            lines.setdefault(policy, []).append((failing, run["seconds"]))
+            bound = lower_bound(calm["monitor" if "monitor" in calm else policy], failing, after, total // BATCH)
+            goals = {"hedged": 1.10, "monitor": 1.25} if failing == 6 else {}
+            figures.append(fig.figure(f"{name}_of_lower_bound", [run["seconds"] / bound], "times", better="lower", goal=goals.get(policy)))
+    overhead = 100 * (calm["hedged"]["seconds"] / calm["none"]["seconds"] - 1)
+    figures.append(fig.figure("hedged_overhead_without_failures", [overhead], "%", better="lower", goal=1, peer="the study", peer_values=[STUDY_HEDGED]))
+    draw(lines, ("end devices that fail, of 8", f"seconds for {total:,} images"), f"killed after {after} tasks each",
+         args.out.with_name(args.out.stem + "-failures.svg"))
+    return figures
+
+
+PARTS = {"networks": measure_networks, "completion": measure_completion, "privacy": measure_privacy, "failures": measure_failures}
+
+
+def main():
+    parser = fig.part_arguments(AREA, __doc__, PARTS)
+    parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "tiers", help="where trained networks are kept")
+    parser.add_argument("--split", default="split@conv1", help="of devices that are not trusted, as a tier file has it")
+    print(f"boards: an end device has {SHARE:g} of a core, an edge server {SHARES['edge']} times, the cloud {SHARES['cloud']} times as much")
+    fig.publish_parts(AREA, parser.parse_args(), PARTS)
+
+
+main()
