@@ -19,7 +19,7 @@ class World:
     """Boards and tier file of so many end devices, four edge servers and a cloud device, in a folder that goes."""
 
     def __init__(self, models, end=8, delays=None, private=None, coarse=("end",)):
-        delays, self._folder = delays or DELAY, tempfile.TemporaryDirectory()
+        self._folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(self._folder.name)
         self.boards, self.tiers = folder / "boards.yaml", folder / "tiers.yaml"
         counts = {"end": end, "edge": 4, "cloud": 1}
@@ -29,7 +29,7 @@ class World:
         for tier, count in counts.items():
             text += f"{tier}:\n  count: {count}\n  model: {models[tier]}\n  labels: {'coarse' if tier in coarse else 'fine'}\n"
             text += f"  trusted: false\n  privacy: {private[tier]}\n" if private and tier in private else ""
-        self.tiers.write_text(text + "".join(f"end - {tier}:\n  delay: {round(1000 * delay)}ms\n" for tier, delay in delays.items()))
+        self.tiers.write_text(text + "".join(f"end - {tier}:\n  delay: {round(1000 * delay)}ms\n" for tier, delay in (delays or DELAY).items()))
 
     def __enter__(self):
         return self

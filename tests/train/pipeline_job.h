@@ -2,7 +2,6 @@
 
 #include "tests/train/training_job.h"
 
-#include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 
@@ -13,29 +12,15 @@ inline Graph residual_graph(bool normalizes) {
   using Ints = std::vector<std::int64_t>;
   GraphParts parts = convolutional_graph(10).parts();
   parts.name = "residual";
-  const auto weights = [&](const std::string& name, const Shape& shape, std::uint64_t seed) {
-    Tensor tensor(DType::f32, shape);
-    Random random(seed);
-    for (float& value : tensor.as<float>()) value = static_cast<float>(0.1 * random.normal());
-    parts.initializers[name] = tensor;
-  };
   const Ints pads = {1, 1, 1, 1};
   parts.nodes[3].inputs = {"sum"};  // Flatten
   parts.nodes.push_back({"conv2", "Conv", {{"pads", pads}}, {"small", "conv2.w"}, {"maps2"}});
   parts.nodes.push_back({"relu2", "Relu", {}, {normalizes ? "normal" : "maps2"}, {"active2"}});
   parts.nodes.push_back({"conv3", "Conv", {{"pads", pads}}, {"active2", "conv3.w"}, {"maps3"}});
   parts.nodes.push_back({"add", "Add", {}, {"small", "maps3"}, {"sum"}});
-  weights("conv2.w", {8, 8, 3, 3}, 7);
-  weights("conv3.w", {8, 8, 3, 3}, 8);
-  if (normalizes) {
-    parts.nodes.push_back(
-        {"bn", "BatchNormalization", {}, {"maps2", "bn.scale", "bn.shift", "bn.mean", "bn.var"}, {"normal"}});
-    const auto filled = [](float value) { return Tensor::of<float>({8}, std::vector<float>(8, value)); };
-    parts.initializers.emplace("bn.scale", filled(1));
-    parts.initializers.emplace("bn.shift", filled(0));
-    parts.initializers.emplace("bn.mean", filled(0));
-    parts.initializers.emplace("bn.var", filled(1));
-  }
+  parts.initializers.emplace("conv2.w", random_tensor({8, 8, 3, 3}, 0.1, 7));
+  parts.initializers.emplace("conv3.w", random_tensor({8, 8, 3, 3}, 0.1, 8));
+  if (normalizes) add_normalization(parts, "maps2", 8);
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;
@@ -63,6 +48,17 @@ inline RoleWorld::Outcome on_one_device(TrainJob job) {
 
 inline std::vector<float> states_of(const RoleWorld::Outcome& outcome) {
   return learn::flat_states(parse_onnx(outcome.last("result").attachment).value());
+}
+
+/// Of a network with batch normalization its running statistics too.
+inline void expect_equal(const RoleWorld::Outcome& outcome, const RoleWorld::Outcome& one, bool normalizes,
+                         const std::string& where) {
+  EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(one)), 1e-5) << where;
+  if (normalizes) {
+    EXPECT_LT(relative_difference(states_of(outcome), states_of(one)), 1e-5) << where;
+  }
+  EXPECT_NEAR(json_number(outcome.result(), "loss"), json_number(one.result(), "loss"), 1e-5) << where;
+  EXPECT_NEAR(json_number(outcome.result(), "test_loss"), json_number(one.result(), "test_loss"), 1e-5) << where;
 }
 
 }  // namespace mangrove::train

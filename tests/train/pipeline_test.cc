@@ -39,12 +39,7 @@ TEST_P(Synchronous, EqualsOneDevice) {
         const RoleWorld::Outcome outcome = train(job, stages);
         const std::string where = std::to_string(stages) + " stages, recompute " + recompute;
         expect_complete(outcome, job, where);
-        EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(one)), 1e-5) << where;
-        if (normalizes) {
-          EXPECT_LT(relative_difference(states_of(outcome), states_of(one)), 1e-5) << where;
-        }
-        EXPECT_NEAR(json_number(outcome.result(), "loss"), json_number(one.result(), "loss"), 1e-5) << where;
-        EXPECT_NEAR(json_number(outcome.result(), "test_loss"), json_number(one.result(), "test_loss"), 1e-5) << where;
+        expect_equal(outcome, one, normalizes, where);
         EXPECT_EQ(json_number(outcome.result(), "steps"), 5) << where;
       }
     }

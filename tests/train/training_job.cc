@@ -14,13 +14,6 @@
 namespace mangrove::train {
 namespace {
 
-Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
-  Tensor tensor(DType::f32, std::move(shape));
-  Random random(seed);
-  for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
-  return tensor;
-}
-
 void reduce(TrainJob& job, const std::string& topology) {
   job.set_strategy("all_reduce");
   job.set_topology(topology);
@@ -32,6 +25,25 @@ void step_locally(TrainJob& job, const std::string& strategy) {
 }
 
 }  // namespace
+
+Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
+  Tensor tensor(DType::f32, std::move(shape));
+  Random random(seed);
+  for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
+  return tensor;
+}
+
+void add_normalization(GraphParts& parts, const std::string& input, std::int64_t channels) {
+  parts.nodes.push_back(
+      {"bn", "BatchNormalization", {}, {input, "bn.scale", "bn.shift", "bn.mean", "bn.var"}, {"normal"}});
+  const auto filled = [&](float value) {
+    return Tensor::of<float>({channels}, std::vector<float>(static_cast<std::size_t>(channels), value));
+  };
+  parts.initializers.emplace("bn.scale", filled(1));
+  parts.initializers.emplace("bn.shift", filled(0));
+  parts.initializers.emplace("bn.mean", filled(0));
+  parts.initializers.emplace("bn.var", filled(1));
+}
 
 Graph small_graph() {
   GraphParts parts;
@@ -55,13 +67,7 @@ Graph normalized_graph() {
   GraphParts parts = small_graph().parts();
   parts.name = "normalized";
   parts.nodes[2].inputs = {"normal"};
-  parts.nodes.push_back(
-      {"bn", "BatchNormalization", {}, {"hidden", "bn.scale", "bn.shift", "bn.mean", "bn.var"}, {"normal"}});
-  const auto filled = [](float value) { return Tensor::of<float>({16}, std::vector<float>(16, value)); };
-  parts.initializers.emplace("bn.scale", filled(1));
-  parts.initializers.emplace("bn.shift", filled(0));
-  parts.initializers.emplace("bn.mean", filled(0));
-  parts.initializers.emplace("bn.var", filled(1));
+  add_normalization(parts, "hidden", 16);
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;

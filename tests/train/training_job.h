@@ -11,6 +11,11 @@
 
 namespace mangrove::train {
 
+/// Normal random numbers of this standard deviation.
+Tensor random_tensor(Shape shape, double scale, std::uint64_t seed);
+/// Batch normalization of the value `input`, of so many channels, as the value `normal`.
+void add_normalization(GraphParts& parts, const std::string& input, std::int64_t channels);
+
 /// A network that trains fast: one small hidden layer.
 Graph small_graph();
 
