@@ -3,12 +3,15 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <thread>
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/failure_detector.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_status.h"
@@ -19,6 +22,15 @@ namespace {
 constexpr Seconds kWelcomeWithin = 5;
 constexpr Seconds kRetryAfter = 0.2;
 constexpr Seconds kFetchWithin = 600;  // a large model over a slow link
+constexpr MemberId kCoordinator = 0;
+
+Seconds interval_of(const Welcome& welcome) {
+  return std::fmin(std::fmax(welcome.heartbeat_interval_s(), 0.01), 60);
+}
+
+int misses_of(const Welcome& welcome) {
+  return static_cast<int>(std::fmin(std::fmax(std::ceil(welcome.silence_limit_s() / interval_of(welcome)), 2), 1e6));
+}
 
 }  // namespace
 
@@ -32,6 +44,7 @@ struct CoordinatorLink::Impl {
 
   Status greet(const NodeDescription& description, Deadline deadline, const std::stop_token& stop);
   void pulse(const std::stop_token& stop);
+  void send_heartbeat();
   void heard();
   void end();
 
@@ -46,7 +59,7 @@ struct CoordinatorLink::Impl {
   Mutex measuring;  // never taken while `mutex` is held
   Mutex mutex;
   Condition changed;
-  Instant last_heard MG_GUARDED_BY(mutex);
+  std::optional<FailureDetector> detector MG_GUARDED_BY(mutex);  // of the coordinator, from the welcome on
   bool over MG_GUARDED_BY(mutex) = false;  // read() has returned false
   std::jthread heart;
 };
@@ -79,34 +92,45 @@ Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline
     return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
   }
   welcome = first.welcome();
+  {
+    MutexLock lock(mutex);
+    detector.emplace(interval_of(welcome), misses_of(welcome));
+  }
   heard();
   heart = std::jthread([this](const std::stop_token& ended) { pulse(ended); });
   return {};
 }
 
 void CoordinatorLink::Impl::pulse(const std::stop_token& stop) {
-  const Seconds interval = std::clamp(welcome.heartbeat_interval_s(), 0.01, 60.0);
-  const Seconds limit = std::max(welcome.silence_limit_s(), 2 * interval);
+  const Seconds interval = interval_of(welcome);
+  Instant next = clock.now();
   while (!stop.stop_requested()) {
-    FromNode message;
-    {
-      MutexLock lock(measuring);
-      *message.mutable_heartbeat() = measure();
+    if (clock.now() >= next) {
+      next = clock.after(interval);
+      send_heartbeat();
     }
-    outbox.send(std::move(message));
     MutexLock lock(mutex);
-    const Deadline next = clock.now() + interval;
-    while (!stop.stop_requested() && clock.now() < next) changed.wait_for(mutex, next - clock.now());
-    if (clock.now() - last_heard <= limit) continue;
-    log_warn("coordinator silent", {{"silent_s", clock.now() - last_heard}});
+    if (stop.stop_requested()) return;
+    changed.wait_for(mutex, std::clamp(next - clock.now(), 0.0, interval / 2));
+    if (detector->lost(clock.now()).empty()) continue;
+    log_warn("coordinator silent", {{"limit_s", welcome.silence_limit_s()}});
     context.TryCancel();
     return;
   }
 }
 
+void CoordinatorLink::Impl::send_heartbeat() {
+  FromNode message;
+  {
+    MutexLock lock(measuring);
+    *message.mutable_heartbeat() = measure();
+  }
+  outbox.send(std::move(message));
+}
+
 void CoordinatorLink::Impl::heard() {
   MutexLock lock(mutex);
-  last_heard = clock.now();
+  detector->heard_from(kCoordinator, clock.now());
 }
 
 void CoordinatorLink::Impl::end() {
@@ -174,12 +198,7 @@ void CoordinatorLink::send(FromNode message) {
 }
 
 void CoordinatorLink::send_heartbeat() {
-  FromNode message;
-  {
-    MutexLock lock(impl_->measuring);
-    *message.mutable_heartbeat() = impl_->measure();
-  }
-  impl_->outbox.send(std::move(message));
+  impl_->send_heartbeat();
 }
 
 Result<Job> CoordinatorLink::fetch_job(const std::string& job_id, const std::stop_token& stop) {
