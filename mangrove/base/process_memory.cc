@@ -56,11 +56,12 @@ std::optional<Bytes> limit_in(const fs::path& file) {
 }
 
 // The pages that lie in this memory as a whole.
-void advise_whole_pages(std::span<std::byte> memory, int advice) {
+std::span<std::byte> whole_pages(std::span<std::byte> memory) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* first = memory.data();
   std::size_t space = memory.size();
-  if (std::align(page, page, first, space) != nullptr) ::madvise(first, space / page * page, advice);
+  if (std::align(page, page, first, space) == nullptr) return {};
+  return {static_cast<std::byte*>(first), space / page * page};
 }
 
 }  // namespace
@@ -81,14 +82,20 @@ void release_freed_memory() {
 
 void take_pages(std::span<std::byte> memory) {
 #ifdef MADV_POPULATE_WRITE
-  advise_whole_pages(memory, MADV_POPULATE_WRITE);
+  // Where a share of a processor is rationed (containers, boards of a testbed), the system lets a call end and then
+  // stops all threads of the process until its time is paid for: seconds without heartbeats, were it one call.
+  constexpr std::size_t kPiece = std::size_t{8} << 20;
+  for (std::span<std::byte> left = whole_pages(memory); !left.empty();
+       left = left.subspan(std::min(kPiece, left.size())))
+    ::madvise(left.data(), std::min(kPiece, left.size()), MADV_POPULATE_WRITE);
 #else
   static_cast<void>(memory);
 #endif
 }
 
 void release_zeros(std::span<std::byte> memory) {
-  advise_whole_pages(memory, MADV_DONTNEED);
+  const std::span<std::byte> pages = whole_pages(memory);
+  if (!pages.empty()) ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
 }
 
 Bytes memory_limit(const fs::path& root) {

@@ -73,6 +73,14 @@ TEST(ProcessMemory, PagesThatAreTakenKeepWhatTheyHold) {
   EXPECT_TRUE(std::ranges::all_of(block, [](std::byte b) { return b == std::byte{1}; }));
 }
 
+TEST(ProcessMemory, GrowsByPagesThatAreTaken) {
+  constexpr std::size_t kSize = 64 << 20;
+  const auto block = std::make_unique_for_overwrite<std::byte[]>(kSize);  // untouched
+  const Bytes before = resident_memory();
+  take_pages({block.get(), kSize});
+  EXPECT_GT(resident_memory(), before + Bytes{60} * (1 << 20));
+}
+
 TEST(ProcessMemory, ShrinksByZerosThatAreReleased) {
   constexpr std::size_t kSize = 64 << 20;
   std::vector<std::byte> block(kSize + 1);
