@@ -52,6 +52,7 @@ void add_node_command(CLI::App& app, CommandContext& context);
 void add_coordinator_command(CLI::App& app, CommandContext& context);
 void add_nodes_command(CLI::App& app, CommandContext& context);
 void add_jobs_command(CLI::App& app, CommandContext& context);
+void add_switch_command(CLI::App& app, CommandContext& context);
 void add_sim_command(CLI::App& app, CommandContext& context);
 void add_testbed_command(CLI::App& app, CommandContext& context);
 void add_data_command(CLI::App& app, CommandContext& context);

@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   cli::add_top_command(app, context);
   cli::add_report_command(app, context);
   cli::add_jobs_command(app, context);
+  cli::add_switch_command(app, context);
   cli::add_sim_command(app, context);
   cli::add_testbed_command(app, context);
   cli::add_data_command(app, context);

@@ -20,7 +20,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kListWithin = 10;
+constexpr Seconds kAnswersWithin = 10;
 constexpr Seconds kLastWordsWithin = 1;
 constexpr Seconds kAwayAtMost = 600;  // a coordinator that is started again
 constexpr Seconds kRetryAfter = 0.5;
@@ -64,11 +64,22 @@ Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator, 
 
 Result<std::vector<JobStatus>> Client::jobs() {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kListWithin));
+  context.set_deadline(from_now(kAnswersWithin));
   ListJobsResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListJobs(&context, {}, &response))
                          .context("asking the coordinator at " + impl_->coordinator + " for its jobs"));
   return std::vector<JobStatus>(response.jobs().begin(), response.jobs().end());
+}
+
+Result<std::string> Client::switch_scheduler(const std::string& scheduler) {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  SwitchSchedulerRequest request;
+  request.set_scheduler(scheduler);
+  SwitchSchedulerResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->SwitchScheduler(&context, request, &response))
+                         .context("coordinator at " + impl_->coordinator));
+  return response.job_id();
 }
 
 Result<std::vector<NodeStatus>> Client::nodes() {
@@ -78,7 +89,7 @@ Result<std::vector<NodeStatus>> Client::nodes() {
 
 Result<ListNodesResponse> Client::status(const std::stop_token& stop) {
   grpc::ClientContext context;
-  context.set_deadline(from_now(kListWithin));
+  context.set_deadline(from_now(kAnswersWithin));
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   ListNodesResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListNodes(&context, {}, &response))

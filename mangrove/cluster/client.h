@@ -33,6 +33,11 @@ class Client {
   /// The newest first. errors: failed_precondition (the coordinator keeps no jobs), unavailable.
   Result<std::vector<JobStatus>> jobs();
 
+  /// Has that scheduler take over in the job with tiers that runs; returns the job's id. errors: failed_precondition
+  /// (no job runs, or one without tiers), invalid_argument (unknown, or it needs a tier that is not there),
+  /// unavailable.
+  Result<std::string> switch_scheduler(const std::string& scheduler);
+
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
   /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten
   /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:

@@ -61,6 +61,8 @@ class ClusterService::Service final : public Cluster::Service {
                          ListNodesResponse* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const ListJobsRequest* request,
                         ListJobsResponse* response) override;
+  grpc::Status SwitchScheduler(grpc::ServerContext* context, const SwitchSchedulerRequest* request,
+                               SwitchSchedulerResponse* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, Job* response) override;
 
   OpenCalls& calls() { return calls_; }
@@ -206,6 +208,16 @@ grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext*, const ListJ
   Result<std::vector<JobStatus>> jobs = jobs_.store()->list();
   if (!jobs.ok()) return net::to_grpc(jobs.error());
   for (JobStatus& job : *jobs) *response->add_jobs() = std::move(job);
+  return grpc::Status::OK;
+}
+
+grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext*, const SwitchSchedulerRequest* request,
+                                                      SwitchSchedulerResponse* response) {
+  const std::shared_ptr<JobRun> job = jobs_.current();
+  if (job == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
+  const Status switched = job->switch_scheduler(request->scheduler());
+  if (!switched.ok()) return net::to_grpc(switched.error());
+  response->set_job_id(job->id());
   return grpc::Status::OK;
 }
 

@@ -8,6 +8,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/job_report.h"
+#include "mangrove/infer/tiers.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -131,7 +132,12 @@ Status JobRun::lead() {
                              .threads = 1,
                              .stop = stop_.get_token(),
                              .report = [this](Report report) { on_report(std::move(report)); },
-                             .frames = frames()};
+                             .frames = frames(),
+                             .switched_to =
+                                 [this] {
+                                   MutexLock lock(mutex_);
+                                   return std::exchange(scheduler_, std::nullopt);
+                                 }};
     led = play_guarded(around_.play, job_, context);
     MutexLock lock(mutex_);
     led_ = true;
@@ -222,6 +228,14 @@ void JobRun::request_stop() {
     changed_.notify_all();
   }
   stop_.request_stop();
+}
+
+Status JobRun::switch_scheduler(const std::string& scheduler) {
+  MG_RETURN_IF_ERROR(infer::check_switch(job_.infer(), scheduler));
+  MutexLock lock(mutex_);
+  if (led_) return make_error(Code::failed_precondition, "the job has ended");
+  scheduler_ = scheduler;
+  return {};
 }
 
 }  // namespace mangrove::cluster

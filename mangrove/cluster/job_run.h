@@ -58,6 +58,10 @@ class JobRun {
   /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
   void request_stop();
 
+  /// From now on this scheduler divides the job's tasks among tiers.
+  /// errors: those of infer::check_switch; failed_precondition (it has ended).
+  Status switch_scheduler(const std::string& scheduler);
+
   /// Where the client's frames go. Null: it asks for none.
   net::FrameQueue* frames() { return job_.infer().frames() ? &frames_ : nullptr; }
 
@@ -126,6 +130,7 @@ class JobRun {
   std::optional<Report> result_ MG_GUARDED_BY(mutex_);
   std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
   std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
+  std::optional<std::string> scheduler_ MG_GUARDED_BY(mutex_);  // that was switched to, until rank 0 takes it
   bool led_ MG_GUARDED_BY(mutex_) = false;  // rank 0 has ended
 };
 

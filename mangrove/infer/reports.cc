@@ -50,6 +50,10 @@ void Reports::redone(const char* phase, net::Rank rank) {
   event(dump(Json{{"event", "redone"}, {"phase", phase}, {"node", node(rank)}}));
 }
 
+void Reports::scheduler_switched(std::string_view from, std::string_view to, Seconds seconds) {
+  event(dump(Json{{"event", "scheduler_switched"}, {"from", from}, {"to", to}, {"at_s", seconds}}));
+}
+
 void Reports::answers(Json answers) {
   context_.report({"answers", dump(Json{{"answers", std::move(answers)}}), {}});
 }

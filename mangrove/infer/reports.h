@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/infer/stage_plan.h"
@@ -25,6 +26,8 @@ class Reports {
   void node_left_out(net::Rank rank, const std::string& reason);
   /// phase: "single", which is done again because this rank was lost or silent.
   void redone(const char* phase, net::Rank rank);
+  /// Between tiers, by the user. seconds: since the first task.
+  void scheduler_switched(std::string_view from, std::string_view to, Seconds seconds);
   /// Of frames that a client pushes, in their order: docs/json.md lists the keys.
   void answers(nlohmann::ordered_json answers);
   /// A line of the stream of answers (see tier_answers.h).

@@ -12,10 +12,9 @@ double share(std::int64_t part, std::int64_t all) {
 
 }  // namespace
 
-TierAnswers::TierAnswers(const InferJob& job, const Hello& data, bool gives_second)
+TierAnswers::TierAnswers(const InferJob& job, const Hello& data)
     : job_(job),
       data_(data),
-      gives_second_(gives_second),
       truths_(static_cast<std::size_t>(data.samples()), -1),
       tiers_(static_cast<std::size_t>(job.tiers_size())) {
   for (auto& answers : answers_) answers.resize(truths_.size());
@@ -74,12 +73,11 @@ bool TierAnswers::is_coarsely_right(const Answered& answer, std::int32_t truth) 
   return (job_.tiers(answer.part).coarse() ? answer.label : coarse(answer.label)) == coarse(truth);
 }
 
-Json TierAnswers::summary(std::int64_t skipped) const {
-  std::int64_t answered = 0, right = 0, coarsely_right = 0, lost = -skipped, duplicated = 0;
+Json TierAnswers::summary(std::int64_t skipped, std::int64_t unasked) const {
+  std::int64_t answered = 0, right = 0, coarsely_right = 0, lost = -skipped - unasked, duplicated = 0;
   for (std::size_t i = 0; i < truths_.size(); ++i) {
     const Answered &first = answers_[0][i], &second = answers_[1][i];
     for (const Answered* answer : {&first, &second}) {
-      if (answer == &second && !gives_second_) continue;
       lost += answer->deliveries == 0 ? 1 : 0;
       duplicated += std::max(0, answer->deliveries - 1);
     }

@@ -15,8 +15,8 @@ namespace mangrove::infer {
 /// threads: one at a time.
 class TierAnswers {
  public:
-  /// data: what the nodes said that it is. Both must outlive this. gives_second: images get second answers.
-  TierAnswers(const InferJob& job, const Hello& data, bool gives_second);
+  /// data: what the nodes said that it is. Both must outlive this.
+  TierAnswers(const InferJob& job, const Hello& data);
 
   std::size_t batches() const;
   std::int64_t first_of(std::size_t batch) const { return static_cast<std::int64_t>(batch) * job_.micro_batch(); }
@@ -28,8 +28,9 @@ class TierAnswers {
   /// Returns the line of the stream of answers.
   Json add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
 
-  /// Accuracies, exactness and, by tier, what it answered. skipped: images whose second answer was not asked for.
-  Json summary(std::int64_t skipped) const;
+  /// Accuracies, exactness and, by tier, what it answered. skipped: images whose second answer could not be there by
+  /// the deadline; unasked: images to which the scheduler asked for none.
+  Json summary(std::int64_t skipped, std::int64_t unasked) const;
 
  private:
   struct Answered {
@@ -50,7 +51,6 @@ class TierAnswers {
 
   const InferJob& job_;
   const Hello& data_;
-  const bool gives_second_;
   std::vector<std::int32_t> truths_;                     // fine; -1: not known
   std::array<std::vector<Answered>, kAnswers> answers_;  // by answer and image
   std::vector<OfTier> tiers_;                            // as in the job

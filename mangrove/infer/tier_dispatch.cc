@@ -25,11 +25,27 @@ TierDispatch::TierDispatch(std::size_t batches, std::vector<Device> devices, con
     : batches_(batches), options_(options) {
   MG_CHECK(!devices.empty() && options.scheduler != nullptr && options.policy != nullptr);
   for (Device& device : devices) workers_.push_back({.device = device, .given = {}, .last_answer = {}});
-  for (const Answer answer : {Answer::first, Answer::second}) {
-    if (answer == Answer::second && !options.scheduler->gives_second) continue;
-    for (std::size_t batch = 0; batch < batches; ++batch) {
-      tasks_[{answer, batch}] = {};
-      waiting_[static_cast<std::size_t>(answer)].push_back({answer, batch});
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    tasks_[{Answer::first, batch}] = {};
+    waiting_[static_cast<std::size_t>(Answer::first)].push_back({Answer::first, batch});
+    tasks_[{Answer::second, batch}] = {.phase = Phase::unasked};
+  }
+  switch_to(*options.scheduler);
+}
+
+void TierDispatch::switch_to(const Scheduler& scheduler) {
+  scheduler_ = &scheduler;
+  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(Answer::second)];
+  waiting.clear();
+  unasked_ = 0;
+  for (auto& [task, entry] : tasks_) {
+    const bool is_open = entry.phase == Phase::unasked || entry.phase == Phase::waiting;
+    if (task.answer == Answer::first || !is_open) continue;
+    entry.phase = scheduler.gives_second ? Phase::waiting : Phase::unasked;
+    if (scheduler.gives_second) {
+      waiting.push_back(task);
+    } else {
+      ++unasked_;
     }
   }
 }
@@ -38,7 +54,7 @@ std::vector<TierDispatch::Order> TierDispatch::next(Instant now) {
   std::vector<Order> orders = std::exchange(drops_, {});
   release_overdue(now);
   skip_late(now);
-  while (const auto assignment = options_.scheduler->next(state(now)))
+  while (const auto assignment = scheduler_->next(state(now)))
     give(workers_[assignment->device], assignment->task, now, orders);
   while (options_.policy->copies_blind && copy_blind(now, orders)) {
   }
@@ -82,13 +98,11 @@ bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service,
     return false;
   }
   if (entry.phase == Phase::waiting) remove_waiting(task);
-  if (entry.phase == Phase::lost) {
-    --counts_.lost;  // it was only late
-  } else if (entry.phase == Phase::skipped) {
-    --counts_.skipped;
-  } else {
-    ++closed_;
-  }
+  const bool was_closed = entry.phase == Phase::lost || entry.phase == Phase::skipped;
+  if (entry.phase == Phase::lost) --counts_.lost;  // it was only late
+  if (entry.phase == Phase::skipped) --counts_.skipped;
+  if (entry.phase == Phase::unasked) --unasked_;
+  if (!was_closed) ++closed_;
   entry.phase = Phase::answered;
   count(task, worker->device.tier);
   ++counts_.answered;
@@ -126,11 +140,6 @@ void TierDispatch::drop_copies(const TierTask& task) {
   }
 }
 
-bool TierDispatch::is_skipped(const TierTask& task) const {
-  const auto found = tasks_.find(task);
-  return found != tasks_.end() && found->second.phase == Phase::skipped;
-}
-
 void TierDispatch::lose(net::Rank rank) {
   Worker* worker = find(rank);
   if (worker == nullptr || worker->dead) return;
@@ -163,7 +172,7 @@ void TierDispatch::take_back(Worker& worker, std::size_t position) {
   release(task);
 }
 
-/// Waits again, unless somebody has it or it is answered.
+/// Waits again if it is still asked for, unless somebody has it or it is answered.
 void TierDispatch::release(const TierTask& task) {
   Task& entry = tasks_.at(task);
   if (entry.phase != Phase::given || entry.holders > 0) return;
@@ -172,6 +181,11 @@ void TierDispatch::release(const TierTask& task) {
     entry.phase = Phase::lost;
     ++counts_.lost;
     ++closed_;
+    return;
+  }
+  if (task.answer == Answer::second && !scheduler_->gives_second) {
+    entry.phase = Phase::unasked;
+    ++unasked_;
     return;
   }
   entry.phase = Phase::waiting;
@@ -263,7 +277,8 @@ TierState TierDispatch::state(Instant now) {
 }
 
 bool TierDispatch::may_run(const TierState& state, const TierTask& task, const Worker& worker) const {
-  if (!infer::may_run(state, options_.scheduler->belongs, task, worker.device.tier)) return false;
+  if (task.answer == Answer::second && !scheduler_->gives_second) return false;  // who has it ends it
+  if (!infer::may_run(state, scheduler_->belongs, task, worker.device.tier)) return false;
   // with a floor, no copy goes to a less accurate tier than the one that was chosen
   const std::optional<Tier>& chosen = tasks_.at(task).counted;
   if (!options_.goal.accuracy_floor || !chosen) return true;

@@ -23,7 +23,7 @@ class TierDispatch {
     Seconds delay = 0;    // of a task and its answer on their way
   };
   struct Options {
-    const Scheduler* scheduler = nullptr;
+    const Scheduler* scheduler = nullptr;  // the first
     const FaultPolicy* policy = nullptr;
     Seconds timeout = 30;  // that an answer may take beyond what is expected; then its task counts as lost
     std::array<double, kTiers> accuracy = {};
@@ -38,6 +38,10 @@ class TierDispatch {
     net::Rank rank;
     TierTask task;
   };
+  /// From now on this scheduler decides about every answer that no device has been chosen for. Second answers that wait
+  /// are no longer asked for where it asks for none; where it does, they are asked for to every batch that has none.
+  void switch_to(const Scheduler& scheduler);
+
   /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
   std::vector<Order> next(Instant now);
   /// Whether a task that next() said is to be run still has to be sent to that device: orders may wait with the caller.
@@ -52,9 +56,12 @@ class TierDispatch {
   /// The failure detector says that the device is dead.
   void lose(net::Rank rank);
 
-  /// Every task has its answer, or never gets one.
-  bool done() const { return closed_ == tasks_.size(); }
-  bool is_skipped(const TierTask& task) const;
+  /// Every task that is asked for has its answer, or never gets one.
+  bool done() const { return closed_ == asked(); }
+  /// Tasks that have been given out, and all others that the scheduler asks for.
+  std::size_t asked() const { return tasks_.size() - unasked_; }
+  bool is_asked(const TierTask& task) const { return tasks_.at(task).phase != Phase::unasked; }
+  bool is_skipped(const TierTask& task) const { return tasks_.at(task).phase == Phase::skipped; }
 
   struct Counts {
     std::size_t answered = 0;
@@ -93,7 +100,7 @@ class TierDispatch {
 
     Seconds service() const { return device.service * doubt; }
   };
-  enum class Phase { waiting, given, answered, lost, skipped };
+  enum class Phase { unasked, waiting, given, answered, lost, skipped };
   struct Task {
     Phase phase = Phase::waiting;
     std::size_t holders = 0;
@@ -121,13 +128,14 @@ class TierDispatch {
 
   const std::size_t batches_;
   const Options options_;
+  const Scheduler* scheduler_ = nullptr;
   std::vector<Worker> workers_;
   std::map<TierTask, Task> tasks_;
   std::array<std::deque<TierTask>, kAnswers> waiting_;
   std::array<std::size_t, kTiers> second_given_{};
   std::vector<DeviceLoad> loads_;
   std::vector<Order> drops_;  // to be told with the next orders
-  std::size_t closed_ = 0;
+  std::size_t closed_ = 0, unasked_ = 0;
   Counts counts_;
 };
 

@@ -70,8 +70,8 @@ Status check_parts(const InferJob& job) {
 }
 
 /// The tiers that second answers come from must be there.
-Status check_scheduler(const InferJob& job) {
-  MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
+Status check_scheduler(const InferJob& job, const std::string& name) {
+  MG_TRY(const Scheduler* const scheduler, find_scheduler(name));
   if (!scheduler->gives_second) return {};
   std::vector<DeviceLoad> devices;
   for (const TierPart& part : job.tiers()) devices.push_back({.tier = tier_of(part), .service = 1, .free = {}});
@@ -82,7 +82,7 @@ Status check_scheduler(const InferJob& job) {
     if (find_part(job, tier) != nullptr) return {};
     wanted += (wanted.empty() ? "" : " or ") + std::string(kTierNames[static_cast<std::size_t>(tier)]);
   }
-  return bad("scheduler: " + job.scheduler() + " needs a tier " + wanted + ", and there is none");
+  return bad("scheduler: " + name + " needs a tier " + wanted + ", and there is none");
 }
 
 Status check_goal(const InferJob& job) {
@@ -141,13 +141,14 @@ class TierRun {
         data_(data),
         tiers_(tiers),
         timeout_(options.timeout),
-        answers_(job, data, options.scheduler->gives_second),
+        answers_(job, data),
         dispatch_(answers_.batches(), devices, options),
-        tasks_(answers_.batches() * (options.scheduler->gives_second ? 2 : 1)) {}
+        scheduler_(options.scheduler) {}
 
   Status run() {
     start_ = last_answer_ = context_.clock.now();
     while (true) {
+      MG_RETURN_IF_ERROR(switch_scheduler());
       for (const auto& [rank, part] : tiers_)
         if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
       for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(follow(order));
@@ -170,6 +171,17 @@ class TierRun {
   Json result(Seconds predicted) const;
 
  private:
+  /// To the one that the user wants, if that is another.
+  Status switch_scheduler() {
+    const std::optional<std::string> wanted = context_.switched_to();
+    if (!wanted || *wanted == scheduler_->name) return {};
+    MG_TRY(const Scheduler* const next, find_scheduler(*wanted));
+    dispatch_.switch_to(*next);
+    reports_.scheduler_switched(scheduler_->name, next->name, context_.clock.now() - start_);
+    scheduler_ = next;
+    return {};
+  }
+
   /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
   Status follow(const TierDispatch::Order& order) {
     if (order.kind == TierDispatch::Order::Kind::run) {
@@ -239,10 +251,10 @@ class TierRun {
 
   void report() {
     const std::size_t done = dispatch_.counts().answered;
-    if (done < tasks_ && last_answer_ - last_report_ < kProgressInterval) return;
+    if (done < dispatch_.asked() && last_answer_ - last_report_ < kProgressInterval) return;
     last_report_ = last_answer_;
     const auto images = static_cast<double>(data_.samples());
-    const double share = static_cast<double>(done) / static_cast<double>(tasks_);
+    const double share = static_cast<double>(done) / static_cast<double>(dispatch_.asked());
     reports_.progress("tiers", std::llround(images * share), data_.samples(), last_answer_ - start_);
   }
 
@@ -258,7 +270,7 @@ class TierRun {
   const Seconds timeout_;
   TierAnswers answers_;
   TierDispatch dispatch_;
-  const std::size_t tasks_;
+  const Scheduler* scheduler_;
   std::deque<TierDispatch::Order> private_;  // that wait for values
   Seconds unheard_ = 0;                      // how long nobody listened before the last messages were taken
   std::map<TierTask, Instant> first_sent_;
@@ -283,9 +295,12 @@ Json TierRun::devices_json() const {
 }
 
 Json TierRun::result(Seconds predicted) const {
-  std::int64_t skipped = 0;
-  for (std::size_t batch = 0; batch < answers_.batches(); ++batch)
-    if (dispatch_.is_skipped({Answer::second, batch})) skipped += answers_.count_of(batch);
+  std::int64_t skipped = 0, unasked = 0;
+  for (std::size_t batch = 0; batch < answers_.batches(); ++batch) {
+    const TierTask second{Answer::second, batch};
+    if (dispatch_.is_skipped(second)) skipped += answers_.count_of(batch);
+    if (!dispatch_.is_asked(second)) unasked += answers_.count_of(batch);
+  }
   const TierDispatch::Counts& counts = dispatch_.counts();
   const std::int64_t images = data_.samples();
   Json json = {{"strategy", job_.strategy()},
@@ -301,7 +316,7 @@ Json TierRun::result(Seconds predicted) const {
                {"given_again", counts.given_again},
                {"stolen", counts.stolen},
                {"copied", counts.copied}};
-  json.update(answers_.summary(skipped));
+  json.update(answers_.summary(skipped, unasked));
   for (std::size_t part = 0; part < json["tiers"].size(); ++part) {
     if (!heads_.has(part)) continue;
     json["tiers"][part].update({{"privacy", job_.tiers(static_cast<int>(part)).privacy()},
@@ -356,10 +371,15 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 
 Status check_tiers(const InferJob& job) {
   MG_RETURN_IF_ERROR(check_parts(job));
-  MG_RETURN_IF_ERROR(check_scheduler(job));
+  MG_RETURN_IF_ERROR(check_scheduler(job, job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
   static_cast<void>(policy);
   return check_goal(job);
+}
+
+Status check_switch(const InferJob& job, const std::string& scheduler) {
+  if (job.strategy() != "tiers") return make_error(Code::failed_precondition, "the job that runs has no tiers");
+  return check_scheduler(job, scheduler);
 }
 
 Status run_tiers(const InferJob& job, net::RoleContext& context) {

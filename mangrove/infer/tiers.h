@@ -10,6 +10,10 @@ namespace mangrove::infer {
 /// message. errors: invalid_argument, naming the key.
 Status check_tiers(const InferJob& job);
 
+/// Whether the job, which runs, can be switched to that scheduler.
+/// errors: failed_precondition (a job without tiers); invalid_argument (unknown, or it needs a tier that is not there).
+Status check_switch(const InferJob& job, const std::string& scheduler);
+
 /// Inference with a network on each tier: end devices classify every image, often coarsely, and edge servers or the
 /// cloud replace each answer by a finer one, in the same stream of answers.
 ///
@@ -17,6 +21,9 @@ Status check_tiers(const InferJob& job);
 /// (schedulers/scheduler.h), and keeps a few under way to each, as many as hide the way to it by what is measured.
 /// Which rank is on which tier: nodes named as a tier, or NAME-NUMBER, are of it; the others fill up end, edge and
 /// cloud in the order of their ranks; those that do not have the data only tiers that are not trusted.
+///
+/// switching  a user may have another scheduler take over (RoleContext::switched_to), at any time: it decides about all
+///            answers that have not been given out, and those that are under way are taken as they come.
 ///
 /// privacy  devices of a tier that is not trusted get in place of the samples what the first layers of their network
 ///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.

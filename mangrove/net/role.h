@@ -50,6 +50,8 @@ struct RoleContext {
   std::any* bench = nullptr;
   /// Rank 0 only: what the client of a job pushes. Null: nothing.
   FrameQueue* frames = nullptr;
+  /// Rank 0 of a job with tiers only: the scheduler that the user has switched it to since this was called last.
+  std::function<std::optional<std::string>()> switched_to = [] { return std::nullopt; };
 };
 
 }  // namespace mangrove::net

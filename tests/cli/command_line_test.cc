@@ -115,6 +115,11 @@ INSTANTIATE_TEST_SUITE_P(
                "--run-dir", "$T/r"},
               2,
               "unknown scheduler 'end-claud'; did you mean 'end-cloud'?"},
+        Usage{"switch_to_unknown_scheduler",
+              {"switch", "--scheduler", "nothing"},
+              2,
+              "unknown scheduler 'nothing'; known: end, end-cloud, end-edge, mapping and auto"},
+        Usage{"switch_to_no_scheduler", {"switch"}, 2, "--scheduler"},
         Usage{"truncated_onnx", {"eval", "--model", "$T/truncated.onnx", "--data", "glyphs"}, 1, "truncated.onnx"},
         Usage{"truncated_idx",
               {"train", "--data", "mnist", "--data-dir", "$T/truncated", "--run-dir", "$T/r"},
@@ -147,8 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
-  for (const char* command : {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "jobs", "top", "report",
-                              "data", "model", "predict"}) {
+  for (const char* command : {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "jobs", "switch", "top",
+                              "report", "data", "model", "predict"}) {
     const Finished run = run_program({program(), command, "--help"});
     EXPECT_EQ(run.status, 0) << command;
     EXPECT_NE(run.out.find("Examples:\n  mangrove " + std::string(command)), std::string::npos) << run.out;

@@ -111,6 +111,17 @@ TEST(Job, StopsInGoodOrderWithACheckpoint) {
   EXPECT_FALSE(job.has("result"));
 }
 
+TEST(Job, WithoutTiersHasNoScheduler) {
+  const TestCluster cluster(1);
+  const auto client = cluster.client();
+  EXPECT_EQ(client->switch_scheduler("end").code(), Code::failed_precondition) << "no job runs";
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  const auto refused = client->switch_scheduler("end");
+  EXPECT_EQ(refused.code(), Code::failed_precondition);
+  EXPECT_NE(refused.error().message.find("has no tiers"), std::string::npos) << refused.error().message;
+}
+
 TEST(Job, GoesOnWithoutALostNode) {
   TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("await_loss"));

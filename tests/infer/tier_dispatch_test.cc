@@ -25,7 +25,7 @@ struct Emulated {
 class World {
  public:
   World(std::size_t batches, std::vector<Emulated> devices, TierDispatch::Options options)
-      : dispatch_(batches, as_measured(devices), options), devices_(devices.size()) {
+      : dispatch_(batches, as_measured(devices), options), scheduler_(options.scheduler), devices_(devices.size()) {
     for (std::size_t i = 0; i < devices.size(); ++i) devices_[i].like = devices[i];
   }
 
@@ -47,7 +47,15 @@ class World {
     return last_answer_;
   }
 
+  /// Switches to the next of these schedulers, over and over, with each `every`-th answer.
+  void switch_among(std::vector<const char*> schedulers, int every) {
+    turns_ = std::move(schedulers);
+    every_ = every;
+  }
+
   const TierDispatch& dispatch() const { return dispatch_; }
+  /// In charge at the end.
+  const Scheduler& scheduler() const { return *scheduler_; }
   /// By which device each task was answered first.
   const std::map<TierTask, net::Rank>& answers() const { return answers_; }
   std::size_t answers_of(Tier tier) const {
@@ -100,6 +108,7 @@ class World {
     if (dispatch_.answer(rank, task, device.like.service, device.like.delay, {now_})) {
       EXPECT_TRUE(answers_.emplace(task, rank).second) << "answered twice";
       last_answer_ = now_;
+      take_turns();
     }
     if (++device.done == device.like.dies_after) {
       device.dead = true;
@@ -108,7 +117,17 @@ class World {
     begin(device);
   }
 
+  void take_turns() {
+    const auto answers = static_cast<int>(answers_.size());
+    if (turns_.empty() || answers % every_ != 0) return;
+    scheduler_ = *find_scheduler(turns_[static_cast<std::size_t>(answers / every_ - 1) % turns_.size()]);
+    dispatch_.switch_to(*scheduler_);
+  }
+
   TierDispatch dispatch_;
+  const Scheduler* scheduler_;
+  std::vector<const char*> turns_;
+  int every_ = 1;
   std::vector<Device> devices_;
   std::multimap<Seconds, std::function<void()>> events_;
   std::function<bool(int)> is_lost_;
@@ -298,6 +317,82 @@ TEST(FaultPolicies, LostOrdersAreGivenAgain) {
     EXPECT_EQ(run.dispatch().counts().lost > 0, policy.gives_up) << policy.name;
     EXPECT_EQ(run.answers().size() + run.dispatch().counts().lost, 40u) << policy.name;
   }
+}
+
+/// All that was asked for was answered, once (World sees to that), and every first answer was asked for.
+void expect_nothing_dropped(const World& run, std::size_t batches, const std::string& where) {
+  const TierDispatch::Counts& counts = run.dispatch().counts();
+  EXPECT_EQ(counts.lost, 0u) << where;
+  EXPECT_EQ(counts.answered, run.dispatch().asked()) << where;
+  EXPECT_EQ(run.answers().size(), run.dispatch().asked()) << where;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    EXPECT_TRUE(run.answers().contains({Answer::first, batch})) << where << ", batch " << batch;
+    const bool is_asked = run.scheduler().gives_second || run.dispatch().is_asked({Answer::second, batch});
+    EXPECT_EQ(run.answers().contains({Answer::second, batch}), is_asked) << where << ", batch " << batch;
+  }
+}
+
+TEST(Switching, AtEveryKthAnswerDropsAndRepeatsNothing) {
+  const std::vector<const char*> all = {"end-cloud", "end", "mapping", "end-edge", "auto"};
+  for (const char* policy : {"reassign", "monitor", "hedged"}) {
+    for (int every = 1; every <= 60; every += every < 10 ? 1 : 7) {
+      for (const bool dying : {false, true}) {
+        std::vector<Emulated> devices = tiers(4, 3, 2);
+        if (dying)
+          for (const std::size_t device : {0u, 2u, 4u, 7u}) devices[device].dies_after = static_cast<int>(device) + 1;
+        World run(60, devices, options("auto", policy));
+        run.switch_among(all, every);
+        run.run([&](int order) { return dying && order % 11 == 7; });
+        expect_nothing_dropped(run, 60, policy + (", every " + std::to_string(every)) + (dying ? ", dying" : ""));
+      }
+    }
+  }
+}
+
+TEST(Switching, ToEndAsksForNoMoreSecondAnswersThanAreUnderWay) {
+  for (const int when : {10, 25, 40}) {
+    World run(60, tiers(4, 1, 1, 1, 1, 2), options("end-cloud"));
+    run.switch_among({"end"}, when);
+    const Seconds time = run.run();
+    EXPECT_LT(run.answers_of(Tier::cloud), static_cast<std::size_t>(when)) << when;
+    EXPECT_GT(run.answers_of(Tier::cloud), 0u);
+    EXPECT_EQ(run.answers_of(Tier::cloud) + 60, run.answers().size()) << "and the end devices give none";
+    EXPECT_LT(time, 20) << "the cloud alone takes 2 minutes";
+    expect_nothing_dropped(run, 60, std::to_string(when));
+  }
+}
+
+TEST(Switching, FromEndGivesAllBatchesTheirSecondAnswers) {
+  World run(60, tiers(4, 2, 1), options("end"));
+  run.switch_among({"end-edge"}, 30);
+  run.run();
+  EXPECT_EQ(run.answers_of(Tier::edge), 60u) << "those too whose first answer was there before";
+}
+
+TEST(Switching, FromEdgeToCloudLeavesTheEdgeWhatItHas) {
+  World run(60, tiers(4, 1, 1, 0.1, 5), options("end-edge"));
+  run.switch_among({"end-cloud"}, 40);
+  EXPECT_LT(run.run(), 45) << "the edge alone takes 5 minutes";
+  EXPECT_EQ(run.answers_of(Tier::edge), 3u) << "as many as it has at once";
+  EXPECT_EQ(run.answers_of(Tier::cloud), 57u);
+}
+
+TEST(Switching, ALateAnswerThatNobodyAsksForAnyMoreCountsOnce) {
+  TierDispatch::Options some = options("end-cloud");
+  some.timeout = 5;
+  TierDispatch dispatch(1, {{1, Tier::end, 1, 0}, {2, Tier::cloud, 1, 0}}, some);
+  for (const TierDispatch::Order& order : dispatch.next({0})) dispatch.sent(order.rank, order.task, {0});
+  EXPECT_TRUE(dispatch.answer(1, {Answer::first, 0}, 1, 0, {1}));
+  dispatch.switch_to(kEndScheduler);
+  EXPECT_TRUE(dispatch.next({2}).empty());
+  EXPECT_FALSE(dispatch.done()) << "the cloud is at it";
+  EXPECT_TRUE(dispatch.next({10}).empty()) << "overdue, and not given out again";
+  EXPECT_TRUE(dispatch.done());
+  EXPECT_FALSE(dispatch.is_asked({Answer::second, 0}));
+  EXPECT_TRUE(dispatch.answer(2, {Answer::second, 0}, 1, 0, {11}));
+  EXPECT_TRUE(dispatch.done());
+  EXPECT_EQ(dispatch.asked(), 2u);
+  EXPECT_EQ(dispatch.counts().answered, 2u);
 }
 
 TEST(TierDispatch, CountsRepeatedAndUnaskedAnswersForNothing) {

@@ -10,6 +10,7 @@
 #include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
@@ -75,9 +76,10 @@ RoleWorld::Outcome run(
   return infer(job, world);
 }
 
-/// Every image has got each answer that the scheduler asks for, once.
-void expect_exactly_once(const RoleWorld::Outcome& outcome, const InferJob& job, const std::string& where) {
-  ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
+/// Every image has got each answer that was asked for, once; returns how many tasks that were.
+std::size_t expect_each_once(const RoleWorld::Outcome& outcome, const std::string& where) {
+  EXPECT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
+  if (!outcome.leader.ok()) return 0;
   const json result = json::parse(outcome.result());
   EXPECT_EQ(result["images"], kSamples) << where;
   EXPECT_EQ(result["lost"], 0) << where;
@@ -89,8 +91,13 @@ void expect_exactly_once(const RoleWorld::Outcome& outcome, const InferJob& job,
     EXPECT_EQ(line["classes"].size(), line["confidences"].size());
     for (const json& confidence : line["confidences"]) EXPECT_TRUE(confidence > 0.0 && confidence <= 1.0);
   }
-  EXPECT_EQ(seen.size(), job.scheduler() == "end" ? kBatches : 2 * kBatches) << where;
   for (const auto& [task, times] : seen) EXPECT_EQ(times, 1) << where << ": " << task.first << " " << task.second;
+  return seen.size();
+}
+
+/// Of a job that has one scheduler all the time.
+void expect_exactly_once(const RoleWorld::Outcome& outcome, const InferJob& job, const std::string& where) {
+  EXPECT_EQ(expect_each_once(outcome, where), job.scheduler() == "end" ? kBatches : 2 * kBatches) << where;
 }
 
 json tier(const json& result, const std::string& name) {
@@ -152,6 +159,61 @@ TEST(Tiers, ADeviceThatDiesAtAnyOfItsMessagesLosesNoImage) {
       }
     }
   }
+}
+
+/// Switches to one scheduler after the other, with each `every`-th answer.
+RoleWorld::Outcome run_switching(const InferJob& job, const std::vector<std::string>& schedulers, std::size_t every) {
+  RoleWorld world(kRanks);
+  world.use_virtual_time(0.001);
+  world.cancel_at_end();
+  std::size_t answers = 0, switches = 0;  // all on the thread of rank 0
+  world.on_report([&](const Report& report) { answers += report.kind == "tier_answers" ? 1 : 0; });
+  return world.run([&](net::RoleContext& context) {
+    if (context.endpoint.rank() == 0)
+      context.switched_to = [&]() -> std::optional<std::string> {
+        if (answers / every <= switches) return std::nullopt;
+        switches = answers / every;
+        return schedulers[(switches - 1) % schedulers.size()];
+      };
+    return run_inference(job, context);
+  });
+}
+
+TEST(Tiers, SwitchingTheSchedulerAtAnyMomentDropsNothing) {
+  const std::vector<std::string> all = {"end", "end-cloud", "mapping", "end", "end-edge", "auto"};
+  for (std::size_t every = 1; every <= 2 * kBatches; ++every) {
+    const RoleWorld::Outcome outcome = run_switching(tiers_job("auto", "hedged"), all, every);
+    const std::string where = "every " + std::to_string(every);
+    const std::size_t tasks = expect_each_once(outcome, where);
+    std::string last = "auto";
+    for (const Report& report : outcome.of_kind("event")) {
+      const json event = json::parse(report.json);
+      EXPECT_EQ(event["event"], "scheduler_switched");
+      EXPECT_EQ(event["from"], last);
+      EXPECT_GE(event["at_s"], 0.0);
+      last = event["to"];
+    }
+    if (every <= kBatches) {
+      EXPECT_FALSE(outcome.of_kind("event").empty()) << where;
+    }
+    if (last == "end") {
+      EXPECT_GE(tasks, kBatches) << where;
+    } else {
+      EXPECT_EQ(tasks, 2 * kBatches) << where;
+    }
+  }
+}
+
+TEST(Tiers, ChecksASwitch) {
+  InferJob job = tiers_job("auto", "monitor");
+  EXPECT_TRUE(check_switch(job, "end").ok());
+  EXPECT_EQ(check_switch(job, "endless").code(), Code::invalid_argument);
+  job.mutable_tiers()->RemoveLast();
+  job.mutable_members()->RemoveLast();
+  EXPECT_TRUE(check_switch(job, "end-edge").ok());
+  EXPECT_EQ(check_switch(job, "end-cloud").error().message,
+            "scheduler: end-cloud needs a tier cloud, and there is none");
+  EXPECT_EQ(check_switch(small_job(kSamples, 2), "end").code(), Code::failed_precondition);
 }
 
 TEST(Tiers, WithoutAPolicyOnlyTasksOfTheDeadAreLost) {
