@@ -12,6 +12,7 @@
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/infer/early_exit.h"
+#include "mangrove/infer/exit_keeper.h"
 #include "mangrove/tensor/npy.h"
 
 namespace mangrove::cli {
@@ -92,11 +93,17 @@ Status run(State& state, CommandContext& context) {
   MG_TRY(const std::vector<std::string> labels, class_labels(state, graph).context(where));
   MG_TRY(const std::unique_ptr<SampleSource> source, open_source(state, graph).context(where));
   MG_TRY(const auto thresholds, infer::choose_exit_thresholds(state.exit_thresholds, graph).context(where));
+  std::vector<float> kept_shares;
+  if (thresholds && state.exit_thresholds.empty()) {
+    MG_TRY(const auto shares, infer::kept_exit_shares(graph).context(where));
+    kept_shares = shares.value_or(std::vector<float>());
+  }
   const PredictOptions options{.batch = state.batch,
                                .backend = state.backend,
                                .threads = static_cast<int>(state.threads),
                                .disabled_passes = disabled,
-                               .exit_thresholds = thresholds};
+                               .exit_thresholds = thresholds,
+                               .exit_shares = kept_shares};
   ProgressDisplay display(!context.output.quiet && source->count() > options.batch);
   const SampleProgress progress(display, "predict", source->count());
   MG_TRY(const Predictions predictions, run_model(graph, *source, options, progress, context.stop).context(where));

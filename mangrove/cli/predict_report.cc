@@ -121,7 +121,10 @@ json predict_report(const Predictions& predictions, const SampleSource& source, 
     if (at < predictions.exits.size()) sample["exit"] = predictions.exits[at] + 1;
     report["samples"].push_back(std::move(sample));
   }
-  if (!predictions.left_at_exits.empty()) report["left_at_exits"] = predictions.left_at_exits;
+  if (!predictions.left_at_exits.empty()) {
+    report["left_at_exits"] = predictions.left_at_exits;
+    report["exit_thresholds"] = predictions.exit_thresholds;
+  }
   report["failed"] = std::ranges::count_if(predictions.read, [](const Status& read) { return !read.ok(); });
   report["seconds"] = predictions.seconds;
   report["samples_per_s"] = static_cast<double>(source.count()) / std::max(predictions.seconds, 1e-9);

@@ -11,6 +11,7 @@
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/engine/optimize.h"
 #include "mangrove/infer/early_exit.h"
+#include "mangrove/infer/exit_keeper.h"
 
 namespace mangrove::cli {
 namespace {
@@ -108,7 +109,10 @@ Result<Predictions> run_with_exits(const Graph& graph, const SampleSource& sourc
                                    .backend = options.backend,
                                    .threads = options.threads,
                                    .fuse = !options.disabled_passes.contains(std::string(kFusePass))}));
+  std::optional<infer::ExitKeeper> keeper;
+  if (!options.exit_shares.empty()) keeper.emplace(*options.exit_thresholds, options.exit_shares);
   Predictions predictions;
+  predictions.exit_thresholds = *options.exit_thresholds;
   predictions.left_at_exits.resize(network->exits());
   Tensor logits(DType::f32, {source.count(), network->classes()});
   const auto classes = static_cast<std::size_t>(network->classes());
@@ -133,10 +137,16 @@ Result<Predictions> run_with_exits(const Graph& graph, const SampleSource& sourc
     std::ranges::copy(network->logits(), rows.begin());
     for (std::size_t i = 0; i < answers.size(); ++i) {
       predictions.exits.push_back(answers[i].exit);
-      if (read[i].ok())
-        ++predictions.left_at_exits[static_cast<std::size_t>(answers[i].exit)];
-      else
+      if (!read[i].ok()) {
         std::ranges::fill(rows.subspan(i * classes, classes), std::numeric_limits<float>::quiet_NaN());
+        continue;
+      }
+      ++predictions.left_at_exits[static_cast<std::size_t>(answers[i].exit)];
+      if (keeper) keeper->saw(network->entropies().subspan(i * network->exits(), network->exits()));
+    }
+    if (keeper) {
+      predictions.exit_thresholds = keeper->thresholds();
+      network->set_thresholds(keeper->thresholds());
     }
     return read;
   };

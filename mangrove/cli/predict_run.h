@@ -19,6 +19,7 @@ struct PredictOptions {
   int threads = 1;
   std::set<std::string> disabled_passes = {};  // see OptimizeOptions, and kFusePass
   std::optional<std::vector<float>> exit_thresholds = {};  // nothing: all outputs of all samples
+  std::vector<float> exit_shares = {};  // with exit_thresholds: to be kept, see infer::ExitKeeper; none: they stay
 };
 
 struct Predictions {
@@ -27,6 +28,7 @@ struct Predictions {
   // with exit_thresholds
   std::vector<std::int32_t> exits = {};          // that each sample left at, from 0
   std::vector<std::int64_t> left_at_exits = {};  // samples, of each exit
+  std::vector<float> exit_thresholds = {};       // at the end
   Seconds seconds = 0;       // reading samples and running the network, compiled before
 };
 

@@ -75,6 +75,14 @@ json forecast_report(const infer::ExitForecast& forecast) {
   return report;
 }
 
+/// Of the samples that leave at each exit but the last.
+std::string shares_text(const infer::ExitForecast& forecast) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < forecast.exits.size(); ++i)
+    text += fmt::format("{}{:.5g}", i == 0 ? "" : ",", forecast.exits[i].share);
+  return text;
+}
+
 json segments_report(const infer::ExitRecords& records) {
   json segments = json::array();
   for (std::size_t i = 0; i < records.exits; ++i) {
@@ -99,8 +107,9 @@ std::string tuned_table(const json& report) {
     passed +=
         (passed.empty() ? "" : " / ") + format_bytes(static_cast<Bytes>(exit["passed_bytes_per_sample"].get<double>()));
   text += fmt::format("  {:<26} {}\n", "passed on behind exits", passed + " for a sample");
-  return text + fmt::format("exit thresholds {} written to {}\n", report["thresholds_text"].get<std::string>(),
-                            report["output"].get<std::string>());
+  return text + fmt::format("exit thresholds {} written to {}{}\n", report["thresholds_text"].get<std::string>(),
+                            report["output"].get<std::string>(),
+                            report["keeps_shares"].get<bool>() ? "; `predict` keeps the share at each exit" : "");
 }
 
 Result<json> tune(const State& state, std::stop_token stop) {
@@ -123,8 +132,12 @@ Result<json> tune(const State& state, std::stop_token stop) {
   MG_TRY(const std::vector<float> thresholds, infer::tune_exits(records, target, stop));
   MG_TRY(const infer::ExitEvaluation evaluation,
          infer::evaluate_exits(graph, thresholds, options, dataset, augmentation, clock, stop));
+  const infer::ExitForecast expected = infer::forecast(records, thresholds);
   GraphParts parts = loaded.parts();
-  parts.metadata[kExitThresholdsKey] = infer::exit_thresholds_text(thresholds);
+  parts.metadata[kExitThresholdsKey] = infer::exit_numbers_text(thresholds);
+  parts.metadata.erase(kExitSharesKey);
+  // nobody knows how accurate it is on inputs without labels; time and traffic follow from the shares
+  if (target.kind != ExitTarget::Kind::accuracy) parts.metadata[kExitSharesKey] = shares_text(expected);
   MG_TRY(const Graph tuned, Graph::create(std::move(parts)));
   MG_RETURN_IF_ERROR(save_onnx(tuned, output));
   json report = {{"model", state.model},
@@ -134,9 +147,10 @@ Result<json> tune(const State& state, std::stop_token stop) {
                  {"batch", state.batch},
                  {"target", state.target},
                  {"thresholds", thresholds},
-                 {"thresholds_text", infer::exit_thresholds_text(thresholds)},
+                 {"thresholds_text", infer::exit_numbers_text(thresholds)},
+                 {"keeps_shares", tuned.metadata().contains(kExitSharesKey)},
                  {"accuracy", evaluation.confusion.accuracy()},
-                 {"forecast", forecast_report(infer::forecast(records, thresholds))},
+                 {"forecast", forecast_report(expected)},
                  {"segments", segments_report(records)}};
   report.update(exits_report(graph, thresholds, evaluation));
   return report;

@@ -4,44 +4,48 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <numeric>
+
+#include "mangrove/base/check.h"
 
 namespace mangrove::infer {
 
-Result<std::vector<float>> parse_exit_thresholds(const std::string& text, const Graph& network) {
+Result<std::vector<float>> parse_exit_numbers(const std::string& what, const std::string& text, const Graph& network) {
   const std::size_t wanted = has_early_exits(network) ? network.outputs().size() - 1 : 0;
   const auto wrong = [&] {
     return make_error(Code::invalid_argument,
-                      "exit_thresholds: expected " + std::to_string(wanted) +
+                      what + ": expected " + std::to_string(wanted) +
                           " number(s) from 0 to 1, one for each early exit of the network, got '" + text + "'");
   };
   if (wanted == 0)
-    return make_error(Code::invalid_argument, "exit_thresholds: network '" + network.name() + "' has no early exits");
-  std::vector<float> thresholds;
+    return make_error(Code::invalid_argument, what + ": network '" + network.name() + "' has no early exits");
+  std::vector<float> numbers;
   const char* const end = text.data() + text.size();
   for (const char* at = text.data();; ++at) {
-    float threshold = 0;
-    const auto [next, error] = std::from_chars(at, end, threshold);
-    if (error != std::errc() || !(threshold >= 0 && threshold <= 1) || (next != end && *next != ',')) return wrong();
-    thresholds.push_back(threshold);
+    float number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || !(number >= 0 && number <= 1) || (next != end && *next != ',')) return wrong();
+    numbers.push_back(number);
     at = next;
     if (at == end) break;
   }
-  if (thresholds.size() != wanted) return wrong();
-  return thresholds;
+  if (numbers.size() != wanted) return wrong();
+  return numbers;
 }
 
-std::string exit_thresholds_text(std::span<const float> thresholds) {
-  return fmt::format("{}", fmt::join(thresholds, ","));
+std::string exit_numbers_text(std::span<const float> numbers) {
+  return fmt::format("{}", fmt::join(numbers, ","));
 }
 
 Result<std::optional<std::vector<float>>> choose_exit_thresholds(const std::string& text, const Graph& network) {
   if (text == "none") return std::nullopt;
   const auto stored = network.metadata().find(kExitThresholdsKey);
   if (text.empty() && stored == network.metadata().end()) return std::nullopt;
+  const std::string what = "exit_thresholds";
   MG_TRY(std::vector<float> thresholds, text.empty()
-                                            ? parse_exit_thresholds(stored->second, network).context("its metadata")
-                                            : parse_exit_thresholds(text, network));
+                                            ? parse_exit_numbers(what, stored->second, network).context("its metadata")
+                                            : parse_exit_numbers(what, text, network));
   return thresholds;
 }
 
@@ -54,6 +58,11 @@ Result<std::unique_ptr<EarlyExit>> EarlyExit::create(const Graph& graph, std::ve
   std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds)));
   MG_TRY(early->segments_, make_exit_segments(graph, options));
   return early;
+}
+
+void EarlyExit::set_thresholds(std::vector<float> thresholds) {
+  MG_CHECK(thresholds.size() == thresholds_.size());
+  thresholds_ = std::move(thresholds);
 }
 
 std::size_t EarlyExit::compiled() const {
@@ -77,11 +86,13 @@ Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, 
   const auto classes = static_cast<std::size_t>(this->classes());
   answers_.assign(static_cast<std::size_t>(count), {});
   logits_.resize(answers_.size() * classes);
+  entropies_.assign(answers_.size() * exits(), std::numeric_limits<float>::quiet_NaN());
   samples_.resize(answers_.size());
   std::iota(samples_.begin(), samples_.end(), std::int64_t{0});
   for (std::size_t exit = 0;; ++exit) {
     std::size_t stayed = 0;
     for (std::size_t row = 0; row < outcome.entropies.size(); ++row) {
+      entropies_[static_cast<std::size_t>(samples_[row]) * exits() + exit] = outcome.entropies[row];
       if (stayed < outcome.stay.size() && outcome.stay[stayed] == static_cast<std::int64_t>(row)) {
         samples_[stayed++] = samples_[row];
         continue;

@@ -12,12 +12,13 @@
 
 namespace mangrove::infer {
 
-/// "0.05,0.2": one number from 0 to 1 for each exit but the last, where all leave. errors: invalid_argument (no such
-/// numbers, or another number of them than the network has early exits).
-Result<std::vector<float>> parse_exit_thresholds(const std::string& text, const Graph& network);
-std::string exit_thresholds_text(std::span<const float> thresholds);
+/// "0.05,0.2": one number from 0 to 1 for each exit but the last, where all leave. what: names them in errors, as the
+/// key exit_thresholds. errors: invalid_argument (no such numbers, or another number of them than the network has early
+/// exits).
+Result<std::vector<float>> parse_exit_numbers(const std::string& what, const std::string& text, const Graph& network);
+std::string exit_numbers_text(std::span<const float> numbers);
 /// The thresholds to run a network with: those of `text`; where it is empty, those of the network's metadata. Nothing
-/// where it is "none", or where there are none in either: the whole network. errors: those of parse_exit_thresholds.
+/// where it is "none", or where there are none in either: the whole network. errors: those of parse_exit_numbers.
 Result<std::optional<std::vector<float>>> choose_exit_thresholds(const std::string& text, const Graph& network);
 
 /// A network with early exits on one device, decided sample by sample.
@@ -43,8 +44,13 @@ class EarlyExit {
   Result<std::span<const Answer>> classify(std::int64_t count);
   Result<Execution*> first(std::int64_t count) { return segments_.front()->execution(count); }
 
+  /// For the samples from now on. REQUIRES: as many as before.
+  void set_thresholds(std::vector<float> thresholds);
+
   /// [count, classes] of the last samples, each at the exit where it left.
   std::span<const float> logits() const { return logits_; }
+  /// [count, exits], normalised, of the last samples at all exits that they came to; NaN at those behind.
+  std::span<const float> entropies() const { return entropies_; }
   std::int64_t classes() const { return segments_.front()->classes(); }
   std::size_t exits() const { return segments_.size(); }
   /// Programs so far, see ExitSegment: a call that makes one takes longer than the next like it.
@@ -59,7 +65,7 @@ class EarlyExit {
   std::vector<std::unique_ptr<ExitSegment>> segments_;
   std::vector<std::int64_t> samples_;  // of the rows that are still there
   std::vector<Answer> answers_;
-  std::vector<float> logits_;
+  std::vector<float> logits_, entropies_;
 };
 
 }  // namespace mangrove::infer

@@ -75,6 +75,7 @@ Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello) {
   parts.metadata["mangrove.classes"] = json_list(class_names(hello));
   if (!hello.augmentation().empty()) parts.metadata[learn::kAugmentationKey] = hello.augmentation();
   parts.metadata.erase(kExitThresholdsKey);  // they were chosen for other weights
+  parts.metadata.erase(kExitSharesKey);
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *std::move(graph);

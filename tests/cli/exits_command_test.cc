@@ -87,6 +87,7 @@ TEST_F(Exits, TunedThresholdsAreInTheFileAndUsed) {
   EXPECT_EQ(report["segments"][1]["runs"].size(), 4u);  // of 1, 2, 4 and 8 samples
   EXPECT_FALSE(load_onnx(model())->metadata().contains("mangrove.exit_thresholds"));
   EXPECT_EQ(load_onnx(tuned)->metadata().at("mangrove.exit_thresholds"), report["thresholds_text"]);
+  EXPECT_EQ(load_onnx(tuned)->metadata().at("mangrove.exit_shares"), "1");
   EXPECT_EQ(json::parse(run({"eval", "--model", tuned, "--data", data(), "--json"}).out)["exits"][0]["samples"], 64);
   EXPECT_FALSE(json::parse(run({"eval", "--model", tuned, "--data", data(), "--exit-thresholds", "none", "--json"}).out)
                    .contains("exits"));
@@ -100,9 +101,38 @@ TEST_F(Exits, TunedThresholdsAreInTheFileAndUsed) {
   const json early = predict({"--exit-thresholds", "1"});
   EXPECT_EQ(early["left_at_exits"], (json{3, 0}));
   EXPECT_EQ(early["samples"][2]["exit"], 1);
+  EXPECT_EQ(early["exit_thresholds"], json{1});
   EXPECT_EQ(early["samples"][2]["top"].size(), 5u);
   ASSERT_EQ(early["outputs"].size(), 1u);
   EXPECT_EQ(early["outputs"][0]["shape"], (json{3, 10}));
+}
+
+TEST_F(Exits, PredictKeepsSharesThatWereTunedForTimeOrTraffic) {
+  const std::string tuned = folder_ / "tuned.onnx";
+  const auto tune = [&](const std::string& target) {
+    const Finished done = run({"tune-exits", model(), "--data", data(), "--target", target, "-o", tuned, "--json"});
+    EXPECT_EQ(done.status, 0) << done.err;
+    return json::parse(done.out);
+  };
+  Tensor images(DType::f32, {40, 1, 28, 28});
+  Random random(4);
+  for (float& pixel : images.as<float>()) pixel = static_cast<float>(random.normal());
+  std::ofstream(folder_ / "x.npy", std::ios::binary) << encode_npy(images);
+  const auto predict = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"predict", tuned, "--input", folder_ / "x.npy", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return json::parse(run(arguments).out)["exit_thresholds"];
+  };
+  const json traffic = tune("traffic(6KB)");  // of 12.5 KB: half of the samples may go on
+  EXPECT_TRUE(traffic["keeps_shares"]);
+  EXPECT_NEAR(std::stod(load_onnx(tuned)->metadata().at("mangrove.exit_shares")),
+              traffic["forecast"]["exits"][0]["share"].get<double>(), 1e-4);
+  EXPECT_NE(predict({}), traffic["thresholds"]);
+  EXPECT_EQ(predict({"--exit-thresholds", traffic["thresholds_text"]}), traffic["thresholds"]) << "as they were typed";
+  const json accuracy = tune("accuracy(0.5)");
+  EXPECT_FALSE(accuracy["keeps_shares"]);
+  EXPECT_FALSE(load_onnx(tuned)->metadata().contains("mangrove.exit_shares"));
+  EXPECT_EQ(predict({}), accuracy["thresholds"]);
 }
 
 TEST_F(Exits, WhatIsWrongIsSaid) {

@@ -95,6 +95,32 @@ TEST(EarlyExit, EachSampleAnswersAtTheFirstExitThatIsCertain) {
   for (const int samples : left) EXPECT_GT(samples, 0);  // else the test shows less than it says
 }
 
+TEST(EarlyExit, TellsAllEntropiesAndTakesOtherThresholds) {
+  const Graph graph = skipping_exits();
+  const auto network = EarlyExit::create(graph, {0, 0}, {.micro_batch = 9, .backend = "portable"}).value();
+  std::vector<float> samples(9 * kInputs);
+  Random random(8);
+  for (float& x : samples) x = static_cast<float>(random.normal());
+  const auto expected = all_exits(graph, 9, samples);
+  for (const std::vector<float>& thresholds : {std::vector<float>{0.5f, 0.7f}, {0, 1}, {1, 1}}) {
+    network->set_thresholds(thresholds);
+    const auto answers = network->classify(9, samples).value();
+    ASSERT_EQ(network->entropies().size(), 9u * 3);
+    for (std::size_t i = 0; i < 9; ++i) {
+      for (std::size_t exit = 0; exit < 3; ++exit) {
+        const float entropy = network->entropies()[3 * i + exit];
+        const bool came = static_cast<std::int32_t>(exit) <= answers[i].exit;
+        EXPECT_EQ(std::isnan(entropy), !came) << i << ", exit " << exit;
+        if (!came) continue;
+        EXPECT_NEAR(entropy, normalised_entropy(row(expected[exit], static_cast<std::int64_t>(i))), 1e-5);
+        if (exit < 2) {
+          EXPECT_EQ(entropy <= thresholds[exit], static_cast<std::int32_t>(exit) == answers[i].exit);
+        }
+      }
+    }
+  }
+}
+
 TEST(EarlyExit, WhatLeavesIsNotComputedFurther) {
   const Graph graph = skipping_exits();
   const auto network = EarlyExit::create(graph, {1, 1}, {.micro_batch = 4, .backend = "portable"}).value();
@@ -148,11 +174,11 @@ TEST(EarlyExit, RefusesWhatDoesNotFit) {
 
 TEST(ExitThresholds, AreOneForEachEarlyExit) {
   const Graph graph = skipping_exits();
-  EXPECT_EQ(parse_exit_thresholds("0.05,1", graph).value(), (std::vector<float>{0.05f, 1}));
-  EXPECT_EQ(exit_thresholds_text(std::vector<float>{0.05f, 1}), "0.05,1");
+  EXPECT_EQ(parse_exit_numbers("exit_thresholds", "0.05,1", graph).value(), (std::vector<float>{0.05f, 1}));
+  EXPECT_EQ(exit_numbers_text(std::vector<float>{0.05f, 1}), "0.05,1");
   for (const char* wrong : {"", "0.5", "0.5,0.5,0.5", "0.5,", ",0.5", "0.5;0.5", "0.5,1.1", "-0.1,0", "nan,0", "a,b"})
-    EXPECT_EQ(parse_exit_thresholds(wrong, graph).code(), Code::invalid_argument) << wrong;
-  EXPECT_EQ(parse_exit_thresholds("0.5", without_early_exits(graph)).code(), Code::invalid_argument);
+    EXPECT_EQ(parse_exit_numbers("exit_thresholds", wrong, graph).code(), Code::invalid_argument) << wrong;
+  EXPECT_EQ(parse_exit_numbers("exit_thresholds", "0.5", without_early_exits(graph)).code(), Code::invalid_argument);
 }
 
 TEST(ExitThresholds, ComeFromTheModelUnlessOthersAreGiven) {
