@@ -2,6 +2,7 @@
 """Networks with early exits, trained and tuned here: accuracy and time with exits, beside the same networks without.
 Thresholds are chosen on validation samples, everything is measured on test samples. Started by run.sh, which builds."""
 import itertools
+import os
 import pathlib
 import shutil
 import sys
@@ -116,7 +117,40 @@ def ddnn_traffic(args, model):
                        peer_values=[100 * run["without_exits"]["accuracy"]])]
 
 
-PARTS = {"lenet": lenet, "resnet": resnet, "ddnn": ddnn}
+def write_drifting(folder, images):
+    """MNIST's first test images as files, the second half with half the contrast and noise; returns their labels."""
+    import numpy
+    data = pathlib.Path(os.environ.get("MANGROVE_DATA", pathlib.Path.home() / ".cache" / "mangrove" / "data")) / "mnist"
+    pixels = numpy.fromfile(data / "t10k-images-idx3-ubyte", numpy.uint8)[16:].reshape(-1, 28, 28)[:images].astype(float)
+    later = pixels[images // 2:]
+    later[:] = (later + 127.5) / 2 + numpy.random.default_rng(0).normal(0, 0.12 * 255, later.shape)
+    for i, image in enumerate(pixels.clip(0, 255).astype(numpy.uint8)):
+        (folder / f"{i:05d}.pgm").write_bytes(b"P5 28 28 255\n" + image.tobytes())
+    return numpy.fromfile(data / "t10k-labels-idx1-ubyte", numpy.uint8)[8:][:images].tolist()
+
+
+def drift(args):
+    """Inputs that become harder half-way: thresholds that stay as they were tuned, and those that are kept online."""
+    images, figures = 1000 if args.quick else 10000, []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name) / "images"
+        folder.mkdir()
+        labels = write_drifting(folder, images)
+        flags = ["--epochs", 1 if args.quick else 5, "--batch", 64, "--schedule", "cosine", "--exit-weights", "1,0.3"]
+        model = trained(args, pathlib.Path(name), "branchy-lenet", "mnist", flags, args.lenet)
+        tuned = fig.run_json([args.program, "tune-exits", model, "--target", "latency(40us)", "--json"], 3600)
+        figures.append(fig.figure("drift_tuned_to_leave", [100 * tuned["exits"][0]["share"]], "%"))
+        as_tuned = ",".join(str(exit["threshold"]) for exit in tuned["exits"][:-1])
+        for how, more in (("fixed", ["--exit-thresholds", as_tuned]), ("kept", [])):
+            samples = fig.run_json([args.program, "predict", model, "--input", folder, "--json", "--quiet", *more], 3600)["samples"]
+            found = [(100 * (sample["exit"] == 1), 100 * (sample["top"][0]["class"] == label)) for sample, label in zip(samples, labels)]
+            for half, part in (("before", found[:images // 2]), ("after", found[images // 2:])):
+                left, right = (sum(values) / len(values) for values in zip(*part))
+                figures += [fig.figure(f"drift_{how}_left_{half}", [left], "%"), fig.figure(f"drift_{how}_right_{half}", [right], "%")]
+    return figures
+
+
+PARTS = {"lenet": lenet, "resnet": resnet, "ddnn": ddnn, "drift": drift}
 
 
 def main():
