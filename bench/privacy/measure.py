@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import figures as fig  # noqa: E402
 
 AREA = "privacy"
+SNR = 0.5  # of trained noise
 
 
 def trained(args, folder, model, data, flags, given):
@@ -23,13 +24,16 @@ def trained(args, folder, model, data, flags, given):
     return best if best.exists() else run / "model.onnx"
 
 
-def figures_of(args, name, model, data, cuts):
+def figures_of(args, folder, name, model, data, cuts):
+    noise = folder / "noise.safetensors"
     steps, images = (20, 50) if args.quick else (1500, 1000)
     report = fig.run_json([args.program, "privacy", "--model", model, "--data", data, "--cuts", ",".join(cuts), "--levels", "2,4,16",
-                           "--noise", "0.5,1,2", "--steps", steps, "--images", images, "--threads", 2, "--json"], 86400)
+                           "--noise", "0.5,1,2", "--trained", noise, "--snr", SNR, "--steps", steps, "--images", images,
+                           "--threads", 2, "--json"], 86400)
     guess, figures = report["guess"], []
     for setting in report["settings"]:
-        prefix = name + "_" + re.sub(r"[^a-z0-9.]+", "_", setting["privacy"].removeprefix("split@").lower())
+        text = setting["privacy"].removeprefix("split@").replace(f"={noise}", "").lower()
+        prefix = name + "_" + re.sub(r"[^a-z0-9.]+", "_", text)
         figures += [
             fig.figure(f"{prefix}_ssim", [setting["ssim"]], "", better="lower", peer="mean image", peer_values=[guess["ssim"]]),
             fig.figure(f"{prefix}_psnr", [setting["psnr_db"]], "dB", better="lower", peer="mean image",
@@ -37,7 +41,9 @@ def figures_of(args, name, model, data, cuts):
             fig.figure(f"{prefix}_accuracy", [100 * setting["accuracy"]], "%"),
             fig.figure(f"{prefix}_sent", [setting["bytes"]], "B", better="lower", peer="image", peer_values=[report["image_bytes"]]),
         ]
-        if setting["levels"] == 0 and setting["noise"] == 0:
+        if setting["snr"] is not None:
+            figures.append(fig.figure(f"{prefix}_snr", [setting["snr"]], ""))
+        else:  # the cut as it is
             figures += [fig.figure(f"{prefix}_head_share", [100 * setting["head_share"]], "%", better="lower"),
                         fig.figure(f"{prefix}_head_time", [1e6 * setting["head_s"]], "us", better="lower")]
     return figures
@@ -45,17 +51,19 @@ def figures_of(args, name, model, data, cuts):
 
 def lenet(args):
     with tempfile.TemporaryDirectory() as folder:
-        model = trained(args, pathlib.Path(folder), "lenet", "mnist", ["--epochs", 1 if args.quick else 5], args.lenet)
-        return figures_of(args, "lenet", model, "mnist", ["conv1", "pool1", "pool2", "fc1"])
+        folder = pathlib.Path(folder)
+        model = trained(args, folder, "lenet", "mnist", ["--epochs", 1 if args.quick else 5], args.lenet)
+        return figures_of(args, folder, "lenet", model, "mnist", ["conv1", "pool1", "pool2", "fc1"])
 
 
 def resnet(args):
     with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
         flags = ["--epochs", 10, "--batch", 128, "--augment", "cifar", "--schedule", "cosine"]
         if args.quick:
             flags = ["--epochs", 1, "--batch", 128, "--augment", "normalise", "--limit", 2000]
-        model = trained(args, pathlib.Path(folder), "resnet-20", args.cifar10, flags, args.resnet)
-        return figures_of(args, "resnet", model, args.cifar10, args.resnet_cuts.split(","))
+        model = trained(args, folder, "resnet-20", args.cifar10, flags, args.resnet)
+        return figures_of(args, folder, "resnet", model, args.cifar10, args.resnet_cuts.split(","))
 
 
 PARTS = {"lenet": lenet, "resnet": resnet}

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +15,9 @@
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/infer/leakage.h"
+#include "mangrove/infer/trained_noise.h"
 #include "mangrove/learn/preparation.h"
+#include "mangrove/tensor/safetensors.h"
 
 namespace mangrove::cli {
 namespace {
@@ -27,7 +31,8 @@ constexpr std::int64_t kGridColumns = 8;
 
 struct State {
   std::string model, data, data_dir, input_shape, cuts, grid;
-  std::string levels = "4", noise = "1";
+  std::string levels = "4", noise = "1", trained;
+  double snr = 1;
   infer::LeakageOptions options;
   std::int64_t threads = 1, seed = 1;
   Keys keys;
@@ -46,6 +51,7 @@ Result<std::vector<Privacy>> settings_of(const State& state, const Graph& graph)
     std::vector<std::string> texts = {"split@" + layer};
     for (const std::string& levels : parse_names(state.levels)) texts.push_back(texts[0] + ",levels=" + levels);
     for (const std::string& noise : parse_names(state.noise)) texts.push_back(texts[0] + ",noise=" + noise);
+    if (!state.trained.empty()) texts.push_back(texts[0] + ",trained=" + state.trained);
     for (const std::string& text : texts) {
       MG_TRY(settings.emplace_back(), infer::parse_privacy(text));
     }
@@ -53,11 +59,26 @@ Result<std::vector<Privacy>> settings_of(const State& state, const Graph& graph)
   return settings;
 }
 
+bool is_plain(const Privacy& privacy) {
+  return privacy.levels == 0 && privacy.noise == 0 && privacy.trained.empty();
+}
+
+infer::NoiseOptions noise_options(const State& state, const infer::LeakageOptions& options) {
+  return {.steps = options.steps,
+          .batch = options.batch,
+          .snr = state.snr,
+          .backend = options.backend,
+          .threads = options.threads,
+          .seed = options.seed};
+}
+
 json setting_report(const Privacy& privacy, const Leakage& leakage, double accuracy, std::int64_t multiply_adds) {
   return {{"privacy", infer::to_text(privacy)},
           {"layer", privacy.layer},
           {"levels", privacy.levels},
           {"noise", privacy.noise},
+          {"trained", privacy.trained},
+          {"snr", leakage.snr},
           {"ssim", leakage.likeness.ssim},
           {"psnr_db", leakage.likeness.psnr},
           {"accuracy", leakage.accuracy},
@@ -75,18 +96,26 @@ std::string leakage_table(const json& report) {
       "What can be seen of {} in what {} sends: decoders of {} steps, {} held-out images of {}\n",
       report["data"].get<std::string>(), report["model"].get<std::string>(), report["steps"].get<std::int64_t>(),
       report["images"].get<std::int64_t>(), format_bytes(report["image_bytes"].get<Bytes>()));
-  text += fmt::format("  {:<32} {:>6} {:>9} {:>10} {:>10} {:>8} {:>15} {:>11}\n", "privacy", "SSIM", "PSNR", "sent",
-                      "accuracy", "cost", "head", "head time");
-  text += fmt::format("  {:<32} {:>6.3f} {:>6.1f} dB\n", "(nothing sent: a mean image)", guess["ssim"].get<double>(),
-                      guess["psnr_db"].get<double>());
-  for (const json& r : report["settings"])
-    text += fmt::format("  {:<32} {:>6.3f} {:>6.1f} dB {:>10} {:>8.2f} % {:>6.2f} % {:>7.3g} M {:>3.0f} % {:>11}\n",
-                        r["privacy"].get<std::string>(), r["ssim"].get<double>(), r["psnr_db"].get<double>(),
-                        format_bytes(r["bytes"].get<Bytes>()), 100 * r["accuracy"].get<double>(),
-                        100 * r["accuracy_cost"].get<double>(), 1e-6 * r["head_multiply_adds"].get<double>(),
-                        100 * r["head_share"].get<double>(), format_seconds(r["head_s"].get<double>()));
+  std::size_t width = 28;
+  for (const json& r : report["settings"]) width = std::max(width, r["privacy"].get_ref<const std::string&>().size());
+  text += fmt::format("  {:<{}} {:>6} {:>9} {:>7} {:>10} {:>10} {:>8} {:>15} {:>11}\n", "privacy", width, "SSIM",
+                      "PSNR", "SNR", "sent", "accuracy", "cost", "head", "head time");
+  text += fmt::format("  {:<{}} {:>6.3f} {:>6.1f} dB\n", "(nothing sent: a mean image)", width,
+                      guess["ssim"].get<double>(), guess["psnr_db"].get<double>());
+  for (const json& r : report["settings"]) {
+    const double snr = r["snr"].get<double>();
+    text +=
+        fmt::format("  {:<{}} {:>6.3f} {:>6.1f} dB {:>7} {:>10} {:>8.2f} % {:>6.2f} % {:>7.3g} M {:>3.0f} % {:>11}\n",
+                    r["privacy"].get<std::string>(), width, r["ssim"].get<double>(), r["psnr_db"].get<double>(),
+                    std::isfinite(snr) ? fmt::format("{:.3g}", snr) : "-", format_bytes(r["bytes"].get<Bytes>()),
+                    100 * r["accuracy"].get<double>(), 100 * r["accuracy_cost"].get<double>(),
+                    1e-6 * r["head_multiply_adds"].get<double>(), 100 * r["head_share"].get<double>(),
+                    format_seconds(r["head_s"].get<double>()));
+  }
   return text +
-         "SSIM 1: the image is reconstructed. Head: multiply-adds of the layers on the trusted side, in millions, "
+         "SSIM 1: the image is reconstructed. SNR: the values' mean square over the variance of what is changed in "
+         "them. "
+         "Head: multiply-adds of the layers on the trusted side, in millions, "
          "and their share of the network's.\n";
 }
 
@@ -147,9 +176,16 @@ Result<json> measure(State& state, std::stop_token stop) {
                  {"multiply_adds", multiply_adds(graph, 1)},
                  {"settings", json::array()}};
   double accuracy = 0;  // with the cut's values as they are
+  TensorFile noises;    // by layer
   for (const Privacy& privacy : settings) {
-    MG_TRY(Leakage leakage, infer::measure_leakage(graph, privacy, data, options, clock, stop));
-    if (privacy.levels == 0 && privacy.noise == 0) accuracy = leakage.accuracy;
+    Tensor trained;
+    if (!privacy.trained.empty()) {
+      MG_TRY(trained, infer::train_noise(graph, privacy.layer, data, noise_options(state, options), stop));
+      noises.tensors.emplace(privacy.layer, trained);
+      MG_RETURN_IF_ERROR(write_file_atomically(state.trained, encode_safetensors(noises)));
+    }
+    MG_TRY(Leakage leakage, infer::measure_leakage(graph, privacy, data, options, clock, stop, trained.as<float>()));
+    if (is_plain(privacy)) accuracy = leakage.accuracy;
     report["settings"].push_back(setting_report(privacy, leakage, accuracy, multiply_adds(graph, 1)));
     rows.push_back(std::move(leakage.examples));
   }
@@ -186,7 +222,11 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
   keys.add("levels", state->levels, "numbers of levels that values are rounded to, with commas between; empty: none");
   keys.add("noise", state->noise,
            "scales of Laplace noise, in standard deviations of an image's values, with commas between; empty: none");
-  keys.add("steps", state->options.steps, "of a decoder's training", 1, 1'000'000);
+  keys.add("trained", state->trained,
+           "a file to write: noise for each cut that is trained to cost little accuracy; tier files can name it");
+  keys.add("snr", state->snr, "signal-to-noise ratio that trained noise is to have", 1e-3, 1e3);
+  keys.add("steps", state->options.steps, "of the training of a decoder, and of each tensor of trained noise", 1,
+           1'000'000);
   keys.add("images", state->options.images, "of the test split that are reconstructed and classified", 1, 1'000'000);
   keys.add("grid", state->grid,
            "a PNG file to write: images, and below them their reconstructions, a row for a setting");
@@ -201,6 +241,7 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove privacy --model runs/mine/model.onnx\n"
       "  mangrove privacy --model model.onnx --data mnist --cuts conv1,pool1,pool2 --levels 2,4,16 --noise 0.5,1,2\n"
+      "  mangrove privacy --model model.onnx --data mnist --cuts pool2 --trained noise.safetensors --snr 0.5\n"
       "  mangrove privacy --model model.onnx --data cifar10 --steps 2000 --grid seen.png --json\n"
       "The settings are those of the key `privacy` of a tier file. docs/privacy.md says what they are worth.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });

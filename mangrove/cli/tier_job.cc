@@ -31,7 +31,7 @@ Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& setti
 /// In two parts where the tier's devices are not trusted.
 Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::set<std::string>& disabled,
                    infer::InferJob& job) {
-  std::string& head = *job.add_heads();
+  std::string &head = *job.add_heads(), &noise = *job.add_noises();
   if (tier.trusted) {
     MG_TRY(const Graph whole, rewritten_for_inference(graph, disabled));
     job.add_members(encode_onnx(whole));
@@ -41,6 +41,9 @@ Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::s
   MG_TRY(const GraphHalves halves, infer::split_for_privacy(graph, privacy.layer).context("key 'privacy'"));
   MG_TRY(const Graph front, rewritten_for_inference(halves.front, disabled));
   MG_TRY(const Graph back, rewritten_for_inference(halves.back, disabled));
+  if (!privacy.trained.empty()) {
+    MG_TRY(noise, read_file(privacy.trained).context("key 'privacy': trained"));
+  }
   head = encode_onnx(front);
   job.add_members(encode_onnx(back));
   return {};

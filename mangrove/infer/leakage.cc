@@ -1,6 +1,7 @@
 #include "mangrove/infer/leakage.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "mangrove/base/check.h"
@@ -35,6 +36,26 @@ Likeness mean(const Likeness& sum, std::size_t images) {
   return {sum.ssim / static_cast<double>(images), sum.psnr / static_cast<double>(images)};
 }
 
+/// Of values, and what is added to them.
+struct Powers {
+  double signal = 0, change = 0, sum = 0;  // the first two: sums of squares; the last: of what is added
+  double count = 0;
+
+  void add(std::span<const float> values, std::span<const float> changed) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double added = static_cast<double>(changed[i]) - values[i];
+      signal += static_cast<double>(values[i]) * values[i];
+      change += added * added;
+      sum += added;
+    }
+    count += static_cast<double>(values.size());
+  }
+  double snr() const {
+    const double noise = change - sum * sum / count;
+    return noise > 0 ? signal / noise : std::numeric_limits<double>::infinity();
+  }
+};
+
 /// Batches of a data set, as they are and as the network takes them.
 class Pairs {
  public:
@@ -63,9 +84,10 @@ class Pairs {
 /// One privacy setting under test.
 class Attack {
  public:
-  Attack(const Privacy& privacy, const LeakageData& data, const LeakageOptions& options, const Clock& clock,
-         std::stop_token stop)
+  Attack(const Privacy& privacy, std::span<const float> trained, const LeakageData& data, const LeakageOptions& options,
+         const Clock& clock, std::stop_token stop)
       : privacy_(privacy),
+        trained_(trained),
         data_(data),
         options_(options),
         clock_(clock),
@@ -81,6 +103,7 @@ class Attack {
   Status check_stop() const { return stop_.stop_requested() ? make_error(Code::cancelled, "stopped") : Status(); }
 
   const Privacy& privacy_;
+  const std::span<const float> trained_;
   const LeakageData& data_;
   const LeakageOptions& options_;
   const Clock& clock_;
@@ -93,6 +116,7 @@ class Attack {
   std::size_t width_ = 0;  // values of an image
   std::vector<float> received_;
   Seconds head_seconds_ = 0;
+  Powers powers_;
   Leakage leakage_;
 };
 
@@ -130,10 +154,11 @@ std::span<const float> Attack::received(const data::Batch& batch) {
   received_.resize(values.size());
   for (std::size_t first = 0; first < values.size(); first += width_) {
     std::string sent;
-    append_sent(sent, privacy_, values.subspan(first, width_), noise_.fork(draws_++));
+    append_sent(sent, privacy_, values.subspan(first, width_), noise_.fork(draws_++), trained_);
     const Status read = read_sent(sent, privacy_, std::span(received_).subspan(first, width_));
     MG_CHECK_MSG(read.ok(), read.error().message);
   }
+  powers_.add(values, received_);
   return received_;
 }
 
@@ -174,6 +199,7 @@ Result<Leakage> Attack::reconstruct() {
   Likeness sum;
   std::int64_t correct = 0;
   head_seconds_ = 0;
+  powers_ = {};
   for (std::size_t first = 0; first < images; first += batch) {
     MG_RETURN_IF_ERROR(check_stop());
     MG_TRY(const Pairs::Pair pair, pairs.next());
@@ -191,6 +217,7 @@ Result<Leakage> Attack::reconstruct() {
   }
   leakage_.likeness = mean(sum, images);
   leakage_.accuracy = static_cast<double>(correct) / static_cast<double>(images);
+  leakage_.snr = powers_.snr();
   leakage_.seconds = head_seconds_ / static_cast<double>(images);
   return leakage_;
 }
@@ -221,12 +248,13 @@ Result<std::vector<std::vector<float>>> held_out_examples(const LeakageData& dat
 }
 
 Result<Leakage> measure_leakage(const Graph& graph, const Privacy& privacy, const LeakageData& data,
-                                const LeakageOptions& options, const Clock& clock, std::stop_token stop) {
+                                const LeakageOptions& options, const Clock& clock, std::stop_token stop,
+                                std::span<const float> trained) {
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *data.held_out));
   if (data.training->size() == 0 || data.held_out->size() == 0)
     return make_error(Code::invalid_argument, "training and held-out images are needed, and a split is empty");
-  Attack attack(privacy, data, options, clock, std::move(stop));
+  Attack attack(privacy, trained, data, options, clock, std::move(stop));
   MG_RETURN_IF_ERROR(attack.prepare(graph));
   MG_RETURN_IF_ERROR(attack.train());
   return attack.reconstruct();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct Likeness {
 struct Leakage {
   Likeness likeness;
   double accuracy = 0;             // of the network on the held-out images, with what is sent
+  double snr = 0;                  // in vivo: the mean square of the layer's values over the variance of what noise and
+                                   // levels change in them; infinite where they change nothing
   Bytes bytes = 0;                 // sent for an image
   std::int64_t multiply_adds = 0;  // of the head, for an image
   Seconds seconds = 0;             // of the head, for an image, in batches
@@ -56,10 +59,12 @@ Result<std::vector<std::vector<float>>> held_out_examples(const LeakageData& dat
 
 /// Trains a decoder (decoder.h) on what a device that is not trusted gets of the training images, and has it
 /// reconstruct the held-out ones. Whoever wrote the setting knows noise and levels, so does the decoder: its training
-/// values have them too. graph: a classifier. errors: those of split_behind, Decoder::create, Stage::create,
+/// values have them too, but not which of the tensors of trained noise an image got. trained: see append_sent. graph: a
+/// classifier. errors: those of split_behind, Decoder::create, Stage::create,
 /// Replica::create, check_fits and Loader::next; invalid_argument (an empty split); cancelled.
 Result<Leakage> measure_leakage(const Graph& graph, const Privacy& privacy, const LeakageData& data,
-                                const LeakageOptions& options, const Clock& clock, std::stop_token stop);
+                                const LeakageOptions& options, const Clock& clock, std::stop_token stop,
+                                std::span<const float> trained = {});
 
 /// Of whoever gets nothing, and says the mean of some training images. errors: those of Dataset::read. REQUIRES images
 /// in both splits.

@@ -94,6 +94,7 @@ InferJob without_networks(InferJob job) {
   job.clear_members();
   job.clear_heads();
   job.clear_noise_seed();
+  job.clear_noises();
   return job;
 }
 

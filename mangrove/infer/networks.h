@@ -13,7 +13,7 @@
 namespace mangrove::infer {
 
 /// The job as ranks other than 0 get it: its networks are named by their SHA-256, and do not travel with it; heads of
-/// networks, and the seed of the noise behind them, are left out.
+/// networks, the seed of the noise behind them, and trained noise are left out.
 InferJob without_networks(InferJob job);
 
 /// The networks of a job, as the leader gives them to nodes that do not have them: where the job has tiers, to each

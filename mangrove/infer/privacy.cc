@@ -8,13 +8,14 @@
 #include <limits>
 #include <vector>
 
+#include "mangrove/base/check.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
 namespace {
 
-constexpr std::string_view kSplit = "split@", kLevels = "levels=", kNoise = "noise=";
+constexpr std::string_view kSplit = "split@", kLevels = "levels=", kNoise = "noise=", kTrained = "trained=";
 constexpr std::int64_t kMostLevels = 256;
 constexpr double kMostNoise = 1000;
 constexpr Bytes kRangeBytes = 2 * sizeof(float);
@@ -30,9 +31,6 @@ int bits_of(const Privacy& privacy) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(privacy.levels - 1)));
 }
 
-/// source: the inverse of the distribution function, as in Mireshghallah et al., Shredder: learning noise
-/// distributions to protect inference privacy, ASPLOS 2020, which draws its noise from trained Laplace distributions;
-/// these are not trained.
 void add_noise(std::span<float> values, double scale, Random& random) {
   double sum = 0, squares = 0;
   for (const float value : values) sum += value;
@@ -40,11 +38,13 @@ void add_noise(std::span<float> values, double scale, Random& random) {
   for (const float value : values) squares += (value - mean) * (value - mean);
   const double width = scale * std::sqrt(squares / static_cast<double>(values.size()));
   constexpr double kMost = std::numeric_limits<float>::max();
-  for (float& value : values) {
-    const double u = random.uniform() - 0.5;  // [-0.5, 0.5)
-    const double tail = std::max(1 - 2 * std::abs(u), std::numeric_limits<double>::min());
-    value = static_cast<float>(std::clamp(value + (u < 0 ? width : -width) * std::log(tail), -kMost, kMost));
-  }
+  for (float& value : values) value = static_cast<float>(std::clamp(value + laplace(random, width), -kMost, kMost));
+}
+
+/// One of the tensors.
+void add_one_of(std::span<const float> trained, std::span<float> values, Random& random) {
+  const std::span<const float> one = trained.subspan(random.below(trained.size() / values.size()) * values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += one[i];
 }
 
 void append_levels(std::string& payload, const Privacy& privacy, std::span<const float> values) {
@@ -75,8 +75,8 @@ Result<Privacy> parse_privacy(std::string_view text) {
   const auto wrong = [&] {
     return make_error(
         Code::invalid_argument,
-        "privacy: expected split@LAYER, perhaps with ,levels=K (2 to 256) and ,noise=SCALE (above 0, to 1000) behind "
-        "it, such as split@conv1,levels=16; got '" +
+        "privacy: expected split@LAYER, perhaps with ,levels=K (2 to 256), ,noise=SCALE (above 0, to 1000) and "
+        ",trained=FILE behind it, such as split@conv1,levels=16; got '" +
             std::string(text) + "'");
   };
   Privacy privacy;
@@ -91,6 +91,8 @@ Result<Privacy> parse_privacy(std::string_view text) {
     } else if (part.starts_with(kNoise) && privacy.noise == 0) {
       const bool is_number = read_number(part.substr(kNoise.size()), privacy.noise);
       if (!is_number || !(privacy.noise > 0 && privacy.noise <= kMostNoise)) return wrong();
+    } else if (part.starts_with(kTrained) && part != kTrained && privacy.trained.empty()) {
+      privacy.trained = part.substr(kTrained.size());
     } else {
       return wrong();
     }
@@ -107,6 +109,7 @@ std::string to_text(const Privacy& privacy) {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), privacy.noise).ptr;
     text += "," + std::string(kNoise) + std::string(digits.data(), end);
   }
+  if (!privacy.trained.empty()) text += "," + std::string(kTrained) + privacy.trained;
   return text;
 }
 
@@ -123,11 +126,14 @@ Bytes sent_bytes(const Privacy& privacy, std::int64_t values) {
   return kRangeBytes + (values * bits_of(privacy) + 7) / 8;
 }
 
-void append_sent(std::string& payload, const Privacy& privacy, std::span<const float> values, Random random) {
+void append_sent(std::string& payload, const Privacy& privacy, std::span<const float> values, Random random,
+                 std::span<const float> trained) {
+  MG_CHECK(privacy.trained.empty() == trained.empty());
   std::vector<float> noisy;
-  if (privacy.noise > 0 && !values.empty()) {
+  if ((privacy.noise > 0 || !trained.empty()) && !values.empty()) {
     noisy.assign(values.begin(), values.end());
-    add_noise(noisy, privacy.noise, random);
+    if (privacy.noise > 0) add_noise(noisy, privacy.noise, random);
+    if (!trained.empty()) add_one_of(trained, noisy, random);
     values = noisy;
   }
   if (privacy.levels == 0) {
@@ -158,6 +164,12 @@ Status read_sent(std::string_view bytes, const Privacy& privacy, std::span<float
     held -= bits_of(privacy);
   }
   return {};
+}
+
+double laplace(Random& random, double width) {
+  const double u = random.uniform() - 0.5;  // [-0.5, 0.5)
+  const double tail = std::max(1 - 2 * std::abs(u), std::numeric_limits<double>::min());
+  return (u < 0 ? width : -width) * std::log(tail);
 }
 
 }  // namespace mangrove::infer

@@ -19,9 +19,10 @@ struct Privacy {
       0;             // each value becomes one of so many, from the least to the largest of its sample; 0: as it is
   double noise = 0;  // scale of the Laplace noise that is added before, in standard deviations of the sample's
                      // values; 0: none
+  std::string trained{};  // a file of trained noise (trained_noise.h), of which a tensor is added before too; "": none
 };
 
-/// "split@LAYER", and behind it, in any order, ",levels=K" (2 to 256) and ",noise=SCALE".
+/// "split@LAYER", and behind it, in any order, ",levels=K" (2 to 256), ",noise=SCALE" and ",trained=FILE".
 /// errors: invalid_argument (says what was expected).
 Result<Privacy> parse_privacy(std::string_view text);
 /// The same text.
@@ -36,9 +37,14 @@ Result<GraphHalves> split_for_privacy(const Graph& graph, const std::string& lay
 // as f32, and after these the numbers of the levels, each in as few bits as do.
 
 Bytes sent_bytes(const Privacy& privacy, std::int64_t values);
-/// random: of the noise.
-void append_sent(std::string& payload, const Privacy& privacy, std::span<const float> values, Random random);
+/// random: of the noise. trained: with Privacy::trained tensors like the values, one after the other, of which one is
+/// taken; else empty.
+void append_sent(std::string& payload, const Privacy& privacy, std::span<const float> values, Random random,
+                 std::span<const float> trained = {});
 /// errors: data_loss (bytes that append_sent does not make of so many values).
 Status read_sent(std::string_view bytes, const Privacy& privacy, std::span<float> values);
+
+/// A draw from Laplace(0, width), by the inverse of its distribution function.
+double laplace(Random& random, double width);
 
 }  // namespace mangrove::infer

@@ -8,16 +8,17 @@
 #include "mangrove/data/sha256.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/trained_noise.h"
 #include "mangrove/learn/preparation.h"
 
 namespace mangrove::infer {
 namespace {
 
-/// Which stream of the seed a tier's noise is. Tiers with the same head and scale have one, so that nobody can average
-/// the noise of an image; all others have different ones, since two scales of the same noise, or two layers with it,
-/// would tell what it is.
-std::uint64_t noise_stream(const std::string& head, double scale) {
-  const std::string digest = data::sha256(head + std::to_string(std::bit_cast<std::uint64_t>(scale)));
+/// Which stream of the seed a tier's noise is. Tiers with the same head, scale and trained noise have one, so that
+/// nobody can average the noise of an image; all others have different ones, since two scales of the same noise, or two
+/// layers with it, would tell what it is.
+std::uint64_t noise_stream(const std::string& head, double scale, const std::string& trained) {
+  const std::string digest = data::sha256(head + std::to_string(std::bit_cast<std::uint64_t>(scale)) + trained);
   std::uint64_t stream = 0;
   std::from_chars(digest.data(), digest.data() + 2 * sizeof stream, stream, 16);
   return stream;
@@ -60,10 +61,13 @@ Result<std::unique_ptr<TierHeads::Head>> TierHeads::make_head(const InferJob& jo
                                                               const net::RoleContext& context) const {
   auto head = std::make_unique<Head>();
   MG_TRY(head->privacy, parse_privacy(job.tiers(part).privacy()));
-  if (head->privacy.noise > 0 && job.noise_seed() == 0)
+  const bool has_noise = head->privacy.noise > 0 || !head->privacy.trained.empty();
+  if (has_noise && job.noise_seed() == 0)
     return make_error(Code::invalid_argument, "noise without a seed that nobody else knows");
-  head->noise = Random(job.noise_seed()).fork(noise_stream(job.heads(part), head->privacy.noise));
+  const std::string trained = part < job.noises_size() ? job.noises(part) : "";
+  head->noise = Random(job.noise_seed()).fork(noise_stream(job.heads(part), head->privacy.noise, trained));
   MG_TRY(const Graph graph, parse_onnx(job.heads(part)));
+  MG_TRY(head->trained, noise_of(trained, head->privacy, graph));
   const StageOptions options{
       .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = context.threads, .fuse = !job.unfused()};
   MG_TRY(head->stage, Stage::create(graph, 0, graph.nodes().size(), options));
@@ -91,7 +95,7 @@ Result<std::string> TierHeads::run(std::size_t part, std::int64_t begin, std::in
   sent.reserve(static_cast<std::size_t>(count * bytes(part)));
   for (std::int64_t row = 0; row < count; ++row)
     append_sent(sent, head.privacy, values.subspan(static_cast<std::size_t>(row) * width, width),
-                head.noise.fork(static_cast<std::uint64_t>(begin + row)));
+                head.noise.fork(static_cast<std::uint64_t>(begin + row)), head.trained.as<float>());
   ++head.runs;
   head.seconds += clock_->now() - start;
   return sent;

@@ -40,7 +40,8 @@ class TierHeads {
   const std::optional<Hello>& data() const { return data_; }
 
   /// Computes what takes the place of these samples in a TASK command: sent_bytes() for each. A sample gets the same
-  /// noise each time, and on all tiers with the same head and scale. REQUIRES has(part). errors: those of Loader::next.
+  /// noise each time, and on all tiers with the same head, scale and trained noise. REQUIRES has(part). errors: those
+  /// of Loader::next.
   Result<std::string> run(std::size_t part, std::int64_t begin, std::int64_t count);
   std::int32_t label(std::int64_t sample) const { return dataset_->label(static_cast<std::uint32_t>(sample)); }
 
@@ -56,6 +57,7 @@ class TierHeads {
     std::unique_ptr<data::Loader> loader;
     std::int64_t values = 0;  // of one sample, behind the head
     Random noise{0};
+    Tensor trained;  // noise, [tensors, values]; empty: none
     std::int64_t runs = 0;
     Seconds seconds = 0;
   };

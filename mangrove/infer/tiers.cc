@@ -17,6 +17,7 @@
 #include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
 #include "mangrove/infer/tier_node.h"
+#include "mangrove/infer/trained_noise.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
@@ -43,6 +44,7 @@ Status check_privacy(const InferJob& job, int part) {
   const bool has_head = part < job.heads_size() && !job.heads(part).empty();
   if (!has_head) return bad("it is not trusted, and its network has no head");
   MG_TRY(const Graph head, parse_onnx(job.heads(part)).context("head"));
+  MG_RETURN_IF_ERROR(noise_of(part < job.noises_size() ? job.noises(part) : "", privacy, head));
   const Bytes of_image = sent_bytes(privacy, elements_at_cut(head, head.nodes().size(), 1));
   const std::int64_t images = job.limit() > 0 ? std::min(job.micro_batch(), job.limit()) : job.micro_batch();
   if (of_image * images <= kMostSent) return {};

@@ -5,6 +5,7 @@
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/process.h"
 
+#include "mangrove/base/file.h"
 #include "mangrove/data/image.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/zoo/zoo.h"
@@ -66,6 +67,37 @@ TEST_F(PrivacyCommand, TakesTheFirstCutsByItself) {
   const json report = json::parse(done.out);
   for (const json& setting : report["settings"]) layers.push_back(setting["layer"]);
   EXPECT_EQ(layers, (std::vector<std::string>{"conv1", "tanh1", "pool1", "conv2"}));
+}
+
+TEST_F(PrivacyCommand, TrainsNoiseThatATierFileTakes) {
+  const std::string noise = folder_ / "noise.safetensors";
+  const Finished done = run({"--data", "glyphs", "--cuts", "pool1,pool2", "--levels", "", "--noise", "", "--trained",
+                             noise, "--snr", "0.5", "--steps", "2", "--images", "12", "--json"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const json report = json::parse(done.out);
+  ASSERT_EQ(report["settings"].size(), 4u);
+  const json &plain = report["settings"][2], &trained = report["settings"][3];
+  EXPECT_EQ(trained["privacy"], "split@pool2,trained=" + noise);
+  EXPECT_EQ(trained["trained"], noise);
+  EXPECT_GT(trained["snr"], 0.5);
+  EXPECT_TRUE(plain["snr"].is_null()) << "nothing is changed";
+  EXPECT_EQ(trained["bytes"], plain["bytes"]);
+  const auto infer = [&](const std::string& layer) {
+    const std::string tiers = "model: " + (folder_ / "m.onnx").string() + "\nend:\ncloud:\n  trusted: false\n" +
+                              "  privacy: split@" + layer + ",trained=" + noise + "\n";
+    EXPECT_TRUE(write_file_atomically(folder_ / "tiers.yaml", tiers).ok());
+    return run_program({program(), "infer", "--tiers", folder_ / "tiers.yaml", "--data", "glyphs", "--scheduler",
+                        "end-cloud", "--limit", "100", "--run-dir", folder_ / "run", "--json"});
+  };
+  const Finished answered = infer("pool1");
+  ASSERT_EQ(answered.status, 0) << answered.err;
+  const json result = json::parse(answered.out);
+  EXPECT_EQ(result["tiers"][1]["images"], 100);
+  EXPECT_EQ(result["lost"], 0);
+  const Finished refused = infer("conv2");
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_NE(refused.err.find("no noise for layer 'conv2', only for 'pool1', 'pool2'"), std::string::npos)
+      << refused.err;
 }
 
 TEST_F(PrivacyCommand, WhatIsWrongIsSaid) {

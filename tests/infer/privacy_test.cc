@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "mangrove/zoo/zoo.h"
@@ -30,7 +31,8 @@ std::vector<float> received(const Privacy& privacy, const std::vector<float>& va
 
 TEST(Privacy, IsReadAndWritten) {
   for (const char* text :
-       {"split@conv1", "split@conv1,levels=16", "split@/layer1/Relu,levels=2,noise=0.25", "split@a,noise=3"}) {
+       {"split@conv1", "split@conv1,levels=16", "split@/layer1/Relu,levels=2,noise=0.25", "split@a,noise=3",
+        "split@a,trained=my noise.safetensors", "split@a,levels=4,noise=1,trained=/n"}) {
     const auto privacy = parse_privacy(text);
     ASSERT_TRUE(privacy.ok()) << privacy.error().message;
     EXPECT_EQ(to_text(*privacy), text);
@@ -43,12 +45,27 @@ TEST(Privacy, IsReadAndWritten) {
 TEST(Privacy, RefusesWhatMakesNoSense) {
   for (const char* text :
        {"", "split@", "conv1", "levels=4,split@c", "split@c,levels=1", "split@c,levels=257", "split@c,levels=4x",
-        "split@c,noise=0", "split@c,noise=-1", "split@c,noise=nan", "split@c,levels=4,levels=4", "split@c,more"}) {
+        "split@c,noise=0", "split@c,noise=-1", "split@c,noise=nan", "split@c,levels=4,levels=4",
+        "split@c,trained=", "split@c,trained=a,trained=b", "split@c,more"}) {
     const auto privacy = parse_privacy(text);
     ASSERT_FALSE(privacy.ok()) << text;
     EXPECT_EQ(privacy.code(), Code::invalid_argument);
     EXPECT_NE(privacy.error().message.find("expected split@LAYER"), std::string::npos);
   }
+}
+
+TEST(Privacy, OneTensorOfTrainedNoiseIsAdded) {
+  const std::vector<float> values = {1, 2, 3}, trained = {10, 20, 30, -1, -2, -3};
+  const Privacy privacy = *parse_privacy("split@a,trained=n");
+  std::set<std::vector<float>> seen;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::string payload;
+    append_sent(payload, privacy, values, Random(seed), trained);
+    std::vector<float> read(values.size());
+    ASSERT_TRUE(read_sent(payload, privacy, read).ok());
+    seen.insert(read);
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<float>>{{11, 22, 33}, {0, 0, 0}}));
 }
 
 TEST(Privacy, AHeadThatOnlyMovesTheSampleIsRefused) {

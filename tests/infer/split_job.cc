@@ -3,6 +3,7 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
 #include "mangrove/infer/privacy.h"
+#include "mangrove/tensor/safetensors.h"
 
 namespace mangrove::infer {
 
@@ -15,11 +16,21 @@ void add_tier(InferJob& job, const std::string& name, const std::string& privacy
   if (privacy.empty()) {
     job.add_members(encode_onnx(small_graph()));
     job.add_heads();
+    job.add_noises();
     return;
   }
-  const GraphHalves halves = *split_behind(small_graph(), parse_privacy(privacy)->layer);
+  const Privacy parsed = *parse_privacy(privacy);
+  const GraphHalves halves = *split_behind(small_graph(), parsed.layer);
   job.add_members(encode_onnx(halves.back));
   job.add_heads(encode_onnx(halves.front));
+  job.add_noises(parsed.trained.empty() ? "" : noise_behind_pool());
+}
+
+std::string noise_behind_pool() {
+  Tensor noise(DType::f32, {3, 4, 6, 6});
+  Random random(9);
+  for (float& value : noise.as<float>()) value = static_cast<float>(3 * random.normal());
+  return encode_safetensors({{{"pool", noise}}, {}});
 }
 
 InferJob split_job(const std::string& privacy_of_cloud) {

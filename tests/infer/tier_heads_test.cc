@@ -52,6 +52,15 @@ TEST(TierHeads, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
   }
 }
 
+TEST(TierHeads, AnImageHasOneTensorOfTrainedNoiseForAllTiersWithTheSame) {
+  constexpr std::size_t kOne = 1, kOther = 2;
+  InferJob job = split_job("split@pool,trained=n");
+  add_tier(job, "edge", "split@pool,trained=n");
+  const std::vector<float> noisy = values_of(job, kOne);
+  EXPECT_NE(noisy, values_of(split_job("split@pool"), kOne));
+  EXPECT_EQ(noisy, values_of(job, kOther)) << "nothing to average";
+}
+
 /// Each look at it takes a tenth of a second.
 class TickingClock final : public Clock {
  public:

@@ -151,11 +151,12 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
   }
   ASSERT_GT(marks.size(), 20u * kSplitSamples);
   ASSERT_TRUE(shows(all, marks)) << "they would be found";
-  for (const char* privacy : {"split@conv", "split@pool,levels=16", "split@relu,noise=0.1"}) {
+  for (const char* privacy : {"split@conv", "split@pool,levels=16", "split@relu,noise=0.1", "split@pool,trained=n"}) {
     const InferJob job = split_job(privacy);
     const Played split = run(job);
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).heads_size() > 0);
+    EXPECT_EQ(without_networks(job).noises_size(), 0);
     std::string weights;
     net::append_floats(weights, small_graph().initializers().at("wc").as<float>().first(8));
     ASSERT_NE(job.heads(1).find(weights), std::string::npos);
@@ -254,9 +255,12 @@ TEST(TierPrivacy, ADeviceWithoutSamplesIsLeftOutWhereAllOthersNeedThem) {
 }
 
 TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
-  for (const char* privacy : {"split@relu,noise=3", "split@relu,levels=2"}) {
+  for (const char* privacy : {"split@relu,noise=3", "split@relu,levels=2", "split@pool,trained=n"}) {
     const auto plain = second_answers(run(split_job("split@relu")).outcome);
-    const auto hidden = second_answers(run(split_job(privacy)).outcome);
+    const Played noisy = run(split_job(privacy));
+    const auto hidden = second_answers(noisy.outcome);
+    EXPECT_EQ(hidden.size(), 8u) << "all tasks";
+    EXPECT_EQ(json_number(noisy.outcome.result(), "lost"), 0);
     EXPECT_NE(hidden, plain) << privacy;
     EXPECT_EQ(second_answers(run(split_job(privacy)).outcome), hidden) << privacy;
   }
@@ -313,6 +317,14 @@ TEST(TierPrivacy, ChecksTheJob) {
       std::string::npos);
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_heads()->RemoveLast(); }),
             "tiers: cloud: it is not trusted, and its network has no head");
+  EXPECT_TRUE(check_tiers(split_job("split@pool,trained=n")).ok());
+  EXPECT_TRUE(refused([](InferJob& job) {
+                job.mutable_tiers(1)->set_privacy("split@conv,trained=n");
+              }).starts_with("tiers: cloud: privacy: trained=n: "))
+      << "no file came with it";
+  const Status no_fit = check_tiers(split_job("split@conv,trained=n"));
+  ASSERT_FALSE(no_fit.ok());
+  EXPECT_EQ(no_fit.error().message, "tiers: cloud: privacy: trained=n: no noise for layer 'conv', only for 'pool'");
   InferJob other_head = split_job("split@conv");
   *other_head.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
   EXPECT_FALSE(run(other_head).outcome.leader.ok()) << "a head and a rest of two cuts";
