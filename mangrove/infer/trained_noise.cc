@@ -170,9 +170,10 @@ Status Training::train(std::uint64_t stream, std::span<float> noise, const std::
 
 Result<Tensor> train_noise(const Graph& graph, const std::string& layer, const LeakageData& data,
                            const NoiseOptions& options, std::stop_token stop) {
+  MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
+  MG_RETURN_IF_ERROR(learn::check_fits(graph, *data.training));
   if (data.training->size() == 0) return make_error(Code::invalid_argument, "there are no training images");
   MG_TRY(const GraphHalves halves, split_for_privacy(graph, layer));
-  MG_RETURN_IF_ERROR(learn::check_single_exit(halves.back));
   Training training(data, options);
   MG_RETURN_IF_ERROR(training.prepare(halves));
   std::vector<std::int64_t> shape = training.values().dims();
