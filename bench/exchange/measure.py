@@ -87,8 +87,11 @@ def measure_links(args, name, estimate, whole):
         times["auto"] = whole(rate, "auto")
         figures += [fig.figure(f"{name}_{rate}mbit_{codec}", [seconds], "s", better="lower") for codec, seconds in times.items()
                     if seconds < math.inf]
-        figures.append(fig.figure(f"{name}_{rate}mbit_auto_over_best", [times["auto"] / whole(rate, best)], "times", goal=1.1,
-                                  better="lower", peer=best, peer_values=[1]))
+        beside = whole(rate, best)
+        if not (math.isfinite(times["auto"]) and math.isfinite(beside)):
+            sys.exit(f"{name}, {rate} Mbit/s: not comparable: auto took {times['auto']} s, {best} {beside} s")
+        figures.append(fig.figure(f"{name}_{rate}mbit_auto_over_best", [times["auto"] / beside], "times", goal=1.1, better="lower",
+                                  peer=best, peer_values=[1]))
     return figures
 
 

@@ -131,7 +131,9 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   state->keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   state->keys.add("disable_pass", state->disable_pass, disable_pass_help());
   state->keys.add("input_shape", state->input_shape, kInputShapeHelp);
-  state->keys.add("exit_thresholds", state->exit_thresholds, kExitThresholdsHelp);
+  state->keys.add(
+      "exit_thresholds", state->exit_thresholds,
+      std::string(kExitThresholdsHelp) + ", moved so that the tuned shares leave, where tune-exits says so");
   state->keys.add("data_dir", state->data_dir, "folder of the data sets, for a model trained with zca");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command

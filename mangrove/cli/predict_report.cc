@@ -146,7 +146,8 @@ std::string predict_table(const json& report) {
     text += "\n";
   }
   if (report.contains("left_at_exits"))
-    text += "samples that left at each exit: " + report["left_at_exits"].dump() + "\n";
+    text += "samples that left at each exit: " + report["left_at_exits"].dump() +
+            "; thresholds at the end: " + report["exit_thresholds"].dump() + "\n";
   if (report["failed"] > 0)
     text += fmt::format("{} of {} samples could not be read\n", report["failed"].get<int>(), samples.size());
   return text + fmt::format("{} sample(s) in {}, {:.1f} a second\n", samples.size(),

@@ -151,7 +151,22 @@ Result<infer::LeakageData> open_data(const std::string& name, const Graph& graph
   return data;
 }
 
+/// Before hours of training, rather than after them.
+Status check_outputs(const State& state) {
+  if (state.trained.find(',') != std::string::npos)
+    return make_error(Code::invalid_argument,
+                      "trained: a tier file could not name '" + state.trained + "': it has a comma");
+  for (const auto& [key, file] : {std::pair("trained", &state.trained), std::pair("grid", &state.grid)}) {
+    if (file->empty()) continue;
+    const fs::path folder = fs::path(*file).parent_path();
+    MG_RETURN_IF_ERROR(
+        make_writable_folder(folder.empty() ? fs::path(".") : folder).context(std::string(key) + " " + *file));
+  }
+  return {};
+}
+
 Result<json> measure(State& state, std::stop_token stop) {
+  MG_RETURN_IF_ERROR(check_outputs(state));
   MG_TRY(const Graph loaded, load_model(state.model, state.input_shape));
   const Graph graph = has_early_exits(loaded) ? without_early_exits(loaded) : loaded;
   MG_TRY(const std::vector<Privacy> settings, settings_of(state, graph));

@@ -233,7 +233,7 @@ void JobRun::request_stop() {
 Status JobRun::switch_scheduler(const std::string& scheduler) {
   MG_RETURN_IF_ERROR(infer::check_switch(job_.infer(), scheduler));
   MutexLock lock(mutex_);
-  if (led_) return make_error(Code::failed_precondition, "the job has ended");
+  if (led_ || result_ || stop_requested_) return make_error(Code::failed_precondition, "the job is ending");
   scheduler_ = scheduler;
   return {};
 }

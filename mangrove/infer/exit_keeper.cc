@@ -11,8 +11,8 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr double kMostLogOdds = 14;  // thresholds from 8e-7 to 1 - 8e-7
-constexpr double kRounding = 1e-3;   // of shares
+constexpr double kLeastLogOdds = -80, kMostLogOdds = 14;  // thresholds from 2e-35 to 1 - 8e-7, as f32 can tell apart
+constexpr double kRounding = 1e-3;                        // of shares
 
 }  // namespace
 
@@ -33,7 +33,7 @@ ExitKeeper::ExitKeeper(std::vector<float> thresholds, std::span<const float> sha
   for (std::size_t exit = 0; exit < shares.size(); ++exit) {
     const double share = shares[exit], threshold = thresholds_[exit];
     wanted_.push_back(come > kRounding ? share / come : 0);
-    log_odds_.push_back(std::clamp(std::log(threshold / (1 - threshold)), -kMostLogOdds, kMostLogOdds));
+    log_odds_.push_back(std::clamp(std::log(threshold / (1 - threshold)), kLeastLogOdds, kMostLogOdds));
     come -= share;
   }
 }
@@ -43,7 +43,7 @@ void ExitKeeper::saw(std::span<const float> entropies) {
     if (wanted_[exit] < kRounding || wanted_[exit] > 1 - kRounding) continue;
     const double left = entropies[exit] <= thresholds_[exit] ? 1 : 0;
     double& log_odds = log_odds_[exit];
-    log_odds = std::clamp(log_odds + kRate * (wanted_[exit] - left), -kMostLogOdds, kMostLogOdds);
+    log_odds = std::clamp(log_odds + kRate * (wanted_[exit] - left), kLeastLogOdds, kMostLogOdds);
     thresholds_[exit] = static_cast<float>(1 / (1 + std::exp(-log_odds)));
   }
 }

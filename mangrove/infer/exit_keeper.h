@@ -15,7 +15,7 @@ Result<std::optional<std::vector<float>>> kept_exit_shares(const Graph& network)
 /// Moves the thresholds of early exits with the inputs, so that the shares of the samples that leave stay those that
 /// were tuned, and with them time and traffic. Of the samples that come to an exit, each that leaves lowers its
 /// threshold a little, each that stays raises it: stochastic approximation of a quantile. On the scale of
-/// log(threshold / (1 - threshold)), which ends at 14 on both sides, a step is kRate times what the sample adds to the
+/// log(threshold / (1 - threshold)), which ends at -80 and 14, a step is kRate times what the sample adds to the
 /// deviation from the share. So of n samples, classified one by one, the share that leaves an exit deviates by how far
 /// its threshold has moved on that scale, divided by kRate n, whatever the inputs are.
 /// source: Robbins & Monro, A stochastic approximation method, Annals of Mathematical Statistics 22, 1951; the bound is

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/data/sha256.h"
+#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 
@@ -95,6 +96,13 @@ InferJob without_networks(InferJob job) {
   job.clear_heads();
   job.clear_noise_seed();
   job.clear_noises();
+  for (TierPart& part : *job.mutable_tiers()) {
+    const Result<Privacy> privacy = parse_privacy(part.privacy());
+    if (!privacy.ok()) continue;  // none
+    Privacy told = *privacy;
+    told.trained.clear();  // where the noise lies is nobody's business
+    part.set_privacy(to_text(told));
+  }
   return job;
 }
 

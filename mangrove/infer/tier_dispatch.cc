@@ -225,15 +225,29 @@ void TierDispatch::release_overdue(Instant now) {
 void TierDispatch::skip_late(Instant now) {
   if (!options_.goal.deadline) return;
   const TierState current = state(now);
-  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(Answer::second)];
-  const auto is_in_time = [&](const DeviceLoad& device) {
-    return device.usable && device.tier != Tier::end && device.finish(now) <= *options_.goal.deadline;
+  const auto is_in_time = [&](Tier tier) {
+    return std::ranges::any_of(current.devices, [&](const DeviceLoad& device) {
+      return device.usable && device.tier == tier && device.finish(now) <= *options_.goal.deadline;
+    });
   };
-  if (std::ranges::any_of(current.devices, is_in_time)) return;
-  for (const TierTask& task : waiting) tasks_.at(task).phase = Phase::skipped;
-  counts_.skipped += waiting.size();
-  closed_ += waiting.size();
-  waiting.clear();
+  const bool edge = is_in_time(Tier::edge), cloud = is_in_time(Tier::cloud);
+  if (edge && cloud) return;
+  const auto is_late = [&](const TierTask& task) {
+    return !(edge && infer::may_run(current, scheduler_->belongs, task, Tier::edge)) &&
+           !(cloud && infer::may_run(current, scheduler_->belongs, task, Tier::cloud));
+  };
+  std::deque<TierTask> in_time;  // `current` looks at those that wait
+  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(Answer::second)];
+  for (const TierTask& task : waiting) {
+    if (!is_late(task)) {
+      in_time.push_back(task);
+      continue;
+    }
+    tasks_.at(task).phase = Phase::skipped;
+    ++counts_.skipped;
+    ++closed_;
+  }
+  waiting = std::move(in_time);
 }
 
 std::vector<Instant> TierDispatch::finishes(const Worker& worker, Instant now) const {

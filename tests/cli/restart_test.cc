@@ -89,6 +89,22 @@ TEST_F(Restart, AFrozenNodeThatWakesUpIsReadmitted) {
   EXPECT_GT(result["accuracy"], 0.9);
 }
 
+TEST_F(Restart, AFrozenCoordinatorIsNoticedAndFoundAgain) {
+  const auto node = start_node("a");
+  ASSERT_NE(ready_line(*node), "") << node->err();
+  coordinator->signal(SIGSTOP);
+  node->wait_until([&] { return node->err().find("coordinator silent") != std::string::npos; }, kLong);
+  EXPECT_NE(node->err().find("coordinator silent"), std::string::npos) << node->err();
+  coordinator->signal(SIGCONT);
+  const auto is_alive = [&] {
+    const Finished listed = run_program({program(), "nodes", "--coordinator", address, "--json"});
+    const json nodes = json::parse(listed.out, nullptr, false)["nodes"];
+    return nodes.size() == 1 && nodes[0]["state"] == "alive";
+  };
+  node->wait_until(is_alive, kLong);
+  EXPECT_TRUE(is_alive()) << node->err();
+}
+
 TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
   const auto a = start_node("a"), b = start_node("b");
   for (Process* node : {a.get(), b.get()}) ASSERT_NE(ready_line(*node), "") << node->err();

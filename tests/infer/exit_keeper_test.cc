@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "mangrove/base/random.h"
 #include "mangrove/infer/exit_tuning.h"
@@ -53,9 +54,9 @@ struct Tuned {
 };
 
 /// Where a sample leaves; what it does not come to is set to NaN.
-std::size_t classify(std::array<float, kExits>& entropies, const std::vector<float>& thresholds) {
+std::size_t classify(std::span<float> entropies, const std::vector<float>& thresholds) {
   std::size_t exit = 0;
-  while (exit + 1 < kExits && !(entropies[exit] <= thresholds[exit])) ++exit;
+  while (exit + 1 < entropies.size() && !(entropies[exit] <= thresholds[exit])) ++exit;
   std::fill(entropies.begin() + static_cast<std::ptrdiff_t>(exit) + 1, entropies.end(), kAbsent);
   return exit;
 }
@@ -143,10 +144,23 @@ TEST(ExitKeeper, LearnsNothingFromWhatIsNoNumber) {
 TEST(ExitKeeper, RecoversFromThresholdsAtTheEnds) {
   ExitKeeper keeper({0, 1}, std::vector<float>{0.5f, 0.25f});
   Stream stream;
-  kept(keeper, stream, kEasy, 5000);
+  kept(keeper, stream, kEasy, 20000);  // from log-odds of -80, in steps of 0.01
   const auto shares = kept(keeper, stream, kEasy, 5000);
   EXPECT_NEAR(shares[0], 0.5, 0.02);
   EXPECT_NEAR(shares[1], 0.25, 0.02);
+}
+
+TEST(ExitKeeper, KeepsThresholdsOfNetworksThatAreVerySure) {
+  ExitKeeper keeper({1e-9f}, std::vector<float>{0.5f});
+  Random random{5};
+  int left = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::array<float, 2> entropies{static_cast<float>(std::pow(10, -18 * random.uniform())), 0.5f};  // median 1e-9
+    if (classify(entropies, {keeper.thresholds()[0]}) == 0) ++left;
+    keeper.saw(entropies);
+  }
+  EXPECT_NEAR(left / 5000.0, 0.5, 0.02);
+  EXPECT_LT(keeper.thresholds()[0], 1e-7f);
 }
 
 TEST(KeptExitShares, AreInTheMetadata) {

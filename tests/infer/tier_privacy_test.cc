@@ -157,6 +157,8 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
     EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).heads_size() > 0);
     EXPECT_EQ(without_networks(job).noises_size(), 0);
+    EXPECT_EQ(without_networks(job).SerializeAsString().find(",trained="), std::string::npos)
+        << "whose file, and where";
     std::string weights;
     net::append_floats(weights, small_graph().initializers().at("wc").as<float>().first(8));
     ASSERT_NE(job.heads(1).find(weights), std::string::npos);
