@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/infer/inference_job.h"
+
 #include "mangrove/base/random.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -12,13 +14,6 @@ namespace mangrove::infer {
 namespace {
 
 constexpr std::int64_t kInputs = 6, kClasses = 3;
-
-Tensor random_tensor(Shape shape, std::uint64_t seed) {
-  Tensor tensor(DType::f32, std::move(shape));
-  Random random(seed);
-  for (float& x : tensor.as<float>()) x = static_cast<float>(random.normal());
-  return tensor;
-}
 
 /// Three exits; values skip one: the input is read again behind the second exit, "h1" too.
 Graph skipping_exits() {
@@ -31,9 +26,9 @@ Graph skipping_exits() {
                  {"b.tanh", "Tanh", {}, {"hb"}, {"h2"}},      {"exit2", "Gemm", {}, {"h2", "w2"}, {"e2"}},
                  {"join", "Add", {}, {"h2", "h1"}, {"sum"}},  {"c", "Gemm", {}, {"x", "wc"}, {"hc"}},
                  {"all", "Add", {}, {"sum", "hc"}, {"h3"}},   {"exit3", "Gemm", {}, {"h3", "w3"}, {"e3"}}};
-  parts.initializers = {{"wa", random_tensor({kInputs, 5}, 1)},  {"wb", random_tensor({5, 5}, 2)},
-                        {"wc", random_tensor({kInputs, 5}, 3)},  {"w1", random_tensor({5, kClasses}, 4)},
-                        {"w2", random_tensor({5, kClasses}, 5)}, {"w3", random_tensor({5, kClasses}, 6)}};
+  parts.initializers = {{"wa", random_tensor({kInputs, 5}, 1, 1)},  {"wb", random_tensor({5, 5}, 1, 2)},
+                        {"wc", random_tensor({kInputs, 5}, 1, 3)},  {"w1", random_tensor({5, kClasses}, 1, 4)},
+                        {"w2", random_tensor({5, kClasses}, 1, 5)}, {"w3", random_tensor({5, kClasses}, 1, 6)}};
   return Graph::create(std::move(parts)).value();
 }
 

@@ -10,13 +10,6 @@
 namespace mangrove::infer {
 namespace {
 
-Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
-  Tensor tensor(DType::f32, std::move(shape));
-  Random random(seed);
-  for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
-  return tensor;
-}
-
 Graph create(GraphParts parts) {
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
@@ -26,6 +19,13 @@ Graph create(GraphParts parts) {
 using Integers = std::vector<std::int64_t>;
 
 }  // namespace
+
+Tensor random_tensor(Shape shape, double scale, std::uint64_t seed) {
+  Tensor tensor(DType::f32, std::move(shape));
+  Random random(seed);
+  for (float& value : tensor.as<float>()) value = static_cast<float>(scale * random.normal());
+  return tensor;
+}
 
 Graph small_graph() {
   GraphParts parts;

@@ -7,6 +7,9 @@
 
 namespace mangrove::infer {
 
+/// f32, normal numbers times `scale`.
+Tensor random_tensor(Shape shape, double scale, std::uint64_t seed);
+
 constexpr std::size_t kSmallOperators = 7;
 /// A convolutional network of seven operators, a chain.
 Graph small_graph();

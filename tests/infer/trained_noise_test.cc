@@ -27,15 +27,8 @@ LeakageData glyphs() {
       *data::open_dataset("glyphs", data::Split::train, {}), *data::open_dataset("glyphs", data::Split::test, {}), {}};
 }
 
-Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
-  Tensor tensor(DType::f32, shape);
-  Random random(seed);
-  for (float& value : tensor.as<float>()) value = static_cast<float>(random.normal());
-  return tensor;
-}
-
 data::Batch random_batch(const Graph& graph) {
-  data::Batch batch{.images = random_tensor(graph.inputs()[0].second.shape.with_batch(kBatchRows), 3), .labels = {}};
+  data::Batch batch{.images = random_tensor(graph.inputs()[0].second.shape.with_batch(kBatchRows), 1, 3), .labels = {}};
   for (std::int32_t row = 0; row < kBatchRows; ++row) batch.labels.push_back(row);
   batch.count = kBatchRows;
   return batch;
@@ -46,7 +39,7 @@ TEST(WithNoise, ItsGradientIsThatOfTheLoss) {
   EXPECT_EQ(noisy.value(kNoiseParameter).shape, (Shape{1, 4, 6, 6}));
   auto replica = learn::Replica::create(noisy, {.batch = kBatchRows}).value();
   const data::Batch batch = random_batch(noisy);
-  Tensor noise = random_tensor(noisy.value(kNoiseParameter).shape, 4);
+  Tensor noise = random_tensor(noisy.value(kNoiseParameter).shape, 1, 4);
   const auto loss = [&] {
     EXPECT_TRUE(replica->execution().set_parameter(kNoiseParameter, noise).ok());
     return replica->compute_gradients(batch, 1.0f / kBatchRows).loss / kBatchRows;
@@ -83,7 +76,7 @@ Graph normalizing_graph() {
                         {"bias", Tensor::of<float>({2}, {0.1f, -0.2f})},
                         {"mean", Tensor::of<float>({2}, {1, -3})},
                         {"variance", Tensor::of<float>({2}, {4, 0.3f})},
-                        {"w", random_tensor({10, 18}, 5)}};
+                        {"w", random_tensor({10, 18}, 1, 5)}};
   return Graph::create(std::move(parts)).value();
 }
 
@@ -160,7 +153,7 @@ TEST(TrainedNoise, IsTheSameEachTimeAndStops) {
 
 TEST(TrainedNoise, IsReadFromItsFile) {
   const TemporaryFolder folder;
-  const Tensor noise = random_tensor({5, 4, 6, 6}, 1);
+  const Tensor noise = random_tensor({5, 4, 6, 6}, 1, 1);
   ASSERT_TRUE(write_file_atomically(folder / "n", encode_safetensors({{{"pool", noise}}, {}})).ok());
   const std::string file = read_file(folder / "n").value();
   const Graph head = split_behind(small_graph(), "pool")->front;
@@ -181,18 +174,19 @@ TEST(TrainedNoise, WhatDoesNotFitIsRefused) {
   const auto with = [](const std::string& layer, const Tensor& noise) {
     return encode_safetensors({{{layer, noise}}, {}});
   };
-  EXPECT_EQ(refused(with("conv", random_tensor({2, 4, 24, 24}, 1))),
+  EXPECT_EQ(refused(with("conv", random_tensor({2, 4, 24, 24}, 1, 1))),
             "privacy: trained=n.st: no noise for layer 'pool', only for 'conv'");
   EXPECT_EQ(refused(encode_safetensors({})), "privacy: trained=n.st: no noise for layer 'pool', only for none");
   const std::string wrong = "privacy: trained=n.st: noise for layer 'pool' ";
-  EXPECT_EQ(refused(with("pool", random_tensor({2, 4, 6, 5}, 1))),
+  EXPECT_EQ(refused(with("pool", random_tensor({2, 4, 6, 5}, 1, 1))),
             wrong + "is f32 [2, 4, 6, 5], expected f32 [N, 4, 6, 6]");
-  EXPECT_EQ(refused(with("pool", random_tensor({4, 6, 6}, 1))), wrong + "is f32 [4, 6, 6], expected f32 [N, 4, 6, 6]");
+  EXPECT_EQ(refused(with("pool", random_tensor({4, 6, 6}, 1, 1))),
+            wrong + "is f32 [4, 6, 6], expected f32 [N, 4, 6, 6]");
   EXPECT_EQ(refused(with("pool", Tensor(DType::i64, {1, 4, 6, 6}))),
             wrong + "is i64 [1, 4, 6, 6], expected f32 [N, 4, 6, 6]");
   EXPECT_EQ(refused(with("pool", Tensor(DType::f32, {0, 4, 6, 6}))),
             wrong + "is f32 [0, 4, 6, 6], expected f32 [N, 4, 6, 6]");
-  Tensor infinite = random_tensor({1, 4, 6, 6}, 1);
+  Tensor infinite = random_tensor({1, 4, 6, 6}, 1, 1);
   infinite.as<float>()[7] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(refused(with("pool", infinite)), wrong + "has values that are no numbers");
   EXPECT_TRUE(refused("no such file format").starts_with("privacy: trained=n.st: "));
