@@ -50,13 +50,13 @@ Result<std::optional<std::vector<float>>> choose_exit_thresholds(const std::stri
 }
 
 Result<std::unique_ptr<EarlyExit>> EarlyExit::create(const Graph& graph, std::vector<float> thresholds,
-                                                     const StageOptions& options) {
+                                                     const StageOptions& options, const ExitRange& range) {
   if (thresholds.size() + 1 != graph.outputs().size())
     return make_error(Code::invalid_argument, "exit_thresholds: " + std::to_string(thresholds.size()) +
                                                   " given, network '" + graph.name() + "' has " +
                                                   std::to_string(graph.outputs().size() - 1) + " early exit(s)");
-  std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds)));
-  MG_TRY(early->segments_, make_exit_segments(graph, options));
+  std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds), range.first));
+  MG_TRY(early->segments_, make_exit_segments(graph, options, range));
   return early;
 }
 
@@ -72,16 +72,16 @@ std::size_t EarlyExit::compiled() const {
 }
 
 Result<std::span<const EarlyExit::Answer>> EarlyExit::classify(std::int64_t count, std::span<const float> samples) {
-  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, samples, threshold(0)));
+  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, samples, threshold(first_)));
   return go_on(count, outcome);
 }
 
 Result<std::span<const EarlyExit::Answer>> EarlyExit::classify(std::int64_t count) {
-  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, threshold(0)));
+  MG_TRY(const ExitSegment::Outcome outcome, segments_.front()->run(count, threshold(first_)));
   return go_on(count, outcome);
 }
 
-/// From what the first segment made of all samples.
+/// From what the first segment here made of all samples.
 Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, ExitSegment::Outcome outcome) {
   const auto classes = static_cast<std::size_t>(this->classes());
   answers_.assign(static_cast<std::size_t>(count), {});
@@ -89,24 +89,25 @@ Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, 
   entropies_.assign(answers_.size() * exits(), std::numeric_limits<float>::quiet_NaN());
   samples_.resize(answers_.size());
   std::iota(samples_.begin(), samples_.end(), std::int64_t{0});
-  for (std::size_t exit = 0;; ++exit) {
+  for (std::size_t here = 0;; ++here) {
+    const bool is_last = here + 1 == segments_.size();
     std::size_t stayed = 0;
     for (std::size_t row = 0; row < outcome.entropies.size(); ++row) {
-      entropies_[static_cast<std::size_t>(samples_[row]) * exits() + exit] = outcome.entropies[row];
-      if (stayed < outcome.stay.size() && outcome.stay[stayed] == static_cast<std::int64_t>(row)) {
-        samples_[stayed++] = samples_[row];
-        continue;
-      }
       const auto sample = static_cast<std::size_t>(samples_[row]);
+      entropies_[sample * exits() + here] = outcome.entropies[row];
+      const bool stays = stayed < outcome.stay.size() && outcome.stay[stayed] == static_cast<std::int64_t>(row);
+      if (stays) samples_[stayed++] = samples_[row];
+      if (stays && !is_last) continue;
       const auto logits = outcome.logits.subspan(row * classes, classes);
       std::ranges::copy(logits, logits_.begin() + static_cast<std::ptrdiff_t>(sample * classes));
-      answers_[sample] = {.exit = static_cast<std::int32_t>(exit),
+      answers_[sample] = {.exit = static_cast<std::int32_t>(first_ + here + (stays ? 1 : 0)),
                           .predicted = static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin()),
                           .entropy = outcome.entropies[row]};
     }
     samples_.resize(stayed);
-    if (samples_.empty()) return std::span<const Answer>(answers_);
-    MG_TRY(outcome, segments_[exit + 1]->run(static_cast<std::int64_t>(stayed), outcome.passed, threshold(exit + 1)));
+    passed_ = outcome.passed;
+    if (samples_.empty() || is_last) return std::span<const Answer>(answers_);
+    MG_TRY(outcome, segments_[here + 1]->run(static_cast<std::int64_t>(stayed), passed_, threshold(first_ + here + 1)));
   }
 }
 

@@ -140,14 +140,18 @@ ExitSegment::Outcome ExitSegment::outcome(Execution& execution, std::int64_t cou
   return {logits, entropies_, stay_, passed_};
 }
 
-Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options) {
+Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options,
+                                                                     const ExitRange& range) {
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   MG_TRY(const ExitSegments network, exit_segments(graph));
   std::vector<std::unique_ptr<ExitSegment>> segments;
-  for (std::size_t exit = 0; exit < network.ends.size(); ++exit) {
+  for (std::size_t exit = range.first; exit < std::min(range.end, network.ends.size()); ++exit) {
     MG_TRY(segments.emplace_back(), ExitSegment::create(network, exit, options));
   }
-  return segments;
+  if (!segments.empty()) return segments;
+  return make_error(Code::invalid_argument, "graph '" + graph.name() + "' has no exit " +
+                                                std::to_string(range.first + 1) + ": it has " +
+                                                std::to_string(network.ends.size()));
 }
 
 /// Of a value before the segment.

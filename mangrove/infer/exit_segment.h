@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -81,8 +82,15 @@ class ExitSegment {
   std::vector<std::int64_t> stay_;
 };
 
-/// All segments of a network on one device. errors: those of learn::check_classifier, exit_segments and
-/// ExitSegment::create.
-Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options);
+/// Segments [first, end) of a network, by exit; all, unless said otherwise.
+struct ExitRange {
+  std::size_t first = 0;
+  std::size_t end = std::numeric_limits<std::size_t>::max();
+};
+
+/// Segments of a network on one device. errors: those of learn::check_classifier, exit_segments and
+/// ExitSegment::create; invalid_argument (none of the network's segments is in the range).
+Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options,
+                                                                     const ExitRange& range = {});
 
 }  // namespace mangrove::infer

@@ -116,6 +116,38 @@ TEST(EarlyExit, TellsAllEntropiesAndTakesOtherThresholds) {
   }
 }
 
+TEST(EarlyExit, PartsOfANetworkSayWhatTheWholeSays) {
+  const Graph graph = skipping_exits();
+  const std::vector<float> thresholds = {0.7f, 0.8f};
+  const StageOptions options{.micro_batch = 13, .backend = "portable"};
+  std::vector<float> samples(13 * kInputs);
+  Random random(9);
+  for (float& x : samples) x = static_cast<float>(random.normal());
+  const auto whole = EarlyExit::create(graph, thresholds, options).value();
+  const auto expected = whole->classify(13, samples).value();
+  for (const std::size_t cut : {1u, 2u}) {
+    const auto below = EarlyExit::create(graph, thresholds, options, {.end = cut}).value();
+    const auto above = EarlyExit::create(graph, thresholds, options, {.first = cut}).value();
+    EXPECT_EQ(below->exits() + above->exits(), 3u);
+    const auto first = below->classify(13, samples).value();
+    const auto is_stay = [&](const EarlyExit::Answer& answer) { return answer.exit == static_cast<int>(cut); };
+    const std::int64_t stayed = std::ranges::count_if(first, is_stay);
+    ASSERT_GT(stayed, 0);
+    ASSERT_LT(stayed, 13);
+    ASSERT_EQ(std::ssize(below->passed()), above->input_elements(stayed));
+    const auto second = above->classify(stayed, below->passed()).value();
+    EXPECT_TRUE(above->passed().empty());
+    for (std::size_t i = 0, rest = 0; i < 13; ++i) {
+      const EarlyExit::Answer& answer = is_stay(first[i]) ? second[rest++] : first[i];
+      EXPECT_EQ(answer.exit, expected[i].exit) << i;
+      EXPECT_EQ(answer.predicted, expected[i].predicted) << i;
+      const std::int32_t rough = first[i].predicted;
+      EXPECT_TRUE(rough >= 0 && rough < kClasses) << "also of those that stay";
+    }
+  }
+  EXPECT_EQ(EarlyExit::create(graph, thresholds, options, {.first = 3}).code(), Code::invalid_argument);
+}
+
 TEST(EarlyExit, WhatLeavesIsNotComputedFurther) {
   const Graph graph = skipping_exits();
   const auto network = EarlyExit::create(graph, {1, 1}, {.micro_batch = 4, .backend = "portable"}).value();
