@@ -144,6 +144,8 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
 Status add_networks(const InferSettings& settings, infer::InferJob& job) {
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   if (settings.strategy == "tiers") return make_error(Code::invalid_argument, "strategy 'tiers' needs --tiers FILE");
+  if (!settings.exit_thresholds.empty())
+    return make_error(Code::invalid_argument, "exit_thresholds: are for --tiers of one network with early exits");
   const std::vector<std::string> members = parse_names(settings.models);
   const bool is_ensemble = settings.strategy == "ensemble" || settings.strategy == "averaging";
   if (is_ensemble == members.empty())

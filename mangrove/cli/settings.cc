@@ -217,6 +217,9 @@ Keys InferSettings::keys() {
   keys.add("accuracy_floor", accuracy_floor, "of auto: least mean accuracy of second answers; 0: none", 0, 1);
   keys.add_seconds("finish_by", finish_by,
                    "of auto: second answers as accurate as can be by then; 0: as soon as can be");
+  keys.add("exit_thresholds", exit_thresholds,
+           "of tiers with one network with early exits: one number from 0 to 1 for each exit but the last, with commas "
+           "between; default: those in its file");
   keys.add("micro_batch", micro_batch, "images that travel together", 1, 1'000'000);
   keys.add("window", window, "micro-batches in flight; 0: as many as the plan needs, and some more", 0, 1'000'000);
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);

@@ -107,8 +107,9 @@ struct InferSettings {
   std::string activations = "float32";
   std::string tiers;  // a tier file; then the strategy is "tiers", and it says the networks and how many nodes
   std::string scheduler = "auto", policy = "hedged";
-  double accuracy_floor = 0;  // of second answers; 0: none
-  Seconds finish_by = 0;      // 0: when it is done
+  double accuracy_floor = 0;    // of second answers; 0: none
+  Seconds finish_by = 0;        // 0: when it is done
+  std::string exit_thresholds;  // of a network over tiers; "": those in its file
   std::int64_t micro_batch = 50;
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen
   std::int64_t limit = 0;   // samples of the test split; 0: all

@@ -186,6 +186,23 @@ std::string member_rows(const json& r) {
                                                                 claims.value("none", 0), claims.value("several", 0)));
 }
 
+/// Where images left a network that lies over tiers.
+std::string tier_exit_rows(const json& r) {
+  if (!r.contains("sent_up_bytes")) return "";
+  std::string text;
+  for (const json& exit : r["exits"]) {
+    const json& accuracy = exit["accuracy"];
+    text +=
+        row(fmt::format("left at exit {}, {}", exit.value("exit", 0), exit.value("on_end", false) ? "end" : "above"),
+            fmt::format("{} images ({}), {} right", exit.value("images", 0), percent(exit.value("share", 0.0)),
+                        accuracy.is_null() ? "-" : percent(accuracy.get<double>())));
+  }
+  return text + row("sent up for those that stay",
+                    fmt::format("{}, {:.4g} bytes an image on average; a sample: {}",
+                                format_bytes(r.value("sent_up_bytes", Bytes{0})),
+                                r.value("sent_up_bytes_per_image", 0.0), r.value("sample_bytes", Bytes{0})));
+}
+
 /// What each tier answered, and how that was done.
 std::string tier_rows(const json& r) {
   if (!r.contains("tiers")) return "";
@@ -225,7 +242,7 @@ std::string infer_table(const json& r) {
               fmt::format("{:.4g} ({})", r.value("images_per_s", 0.0), format_seconds(r.value("seconds", 0.0))));
   if (r.contains("node")) text += row("on", r.value("node", "?"));
   if (r.contains("stages")) text += pipeline_rows(r);
-  return text + member_rows(r) + tier_rows(r) + event_rows(r);
+  return text + member_rows(r) + tier_rows(r) + tier_exit_rows(r) + event_rows(r);
 }
 
 std::string eval_table(const json& r) {

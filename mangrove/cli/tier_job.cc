@@ -7,11 +7,14 @@
 #include "mangrove/cli/model_source.h"
 #include "mangrove/cli/rewriting.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
+#include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/privacy.h"
+#include "mangrove/infer/tier_checks.h"
+#include "mangrove/infer/tier_exits.h"
 #include "mangrove/infer/tier_file.h"
-#include "mangrove/infer/tiers.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
@@ -28,11 +31,32 @@ Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& setti
   return zoo::build_model(tier.model, options);
 }
 
+/// When samples leave the network of all tiers, where there is one.
+Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, const InferSettings& settings,
+                 infer::InferJob& job) {
+  const std::int64_t exits = tiers.front().exits;
+  if (exits == 0 && settings.exit_thresholds.empty()) return {};
+  if (exits == 0)
+    return make_error(Code::invalid_argument,
+                      "exit_thresholds: are for tiers of one network, whose section 'end' has the key 'exits'");
+  if (!has_early_exits(graph))
+    return make_error(Code::invalid_argument, "key 'exits': network '" + graph.name() + "' has no early exits");
+  MG_TRY(const auto thresholds, infer::choose_exit_thresholds(settings.exit_thresholds, graph));
+  if (!thresholds)
+    return make_error(
+        Code::invalid_argument,
+        "key 'exits': there are no thresholds: neither --exit-thresholds nor, from `mangrove tune-exits`, "
+        "in the network's file");
+  job.mutable_tiers(0)->set_exits(static_cast<std::int32_t>(exits));
+  job.mutable_exit_thresholds()->Add(thresholds->begin(), thresholds->end());
+  return {};
+}
+
 /// In two parts where the tier's devices are not trusted.
 Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::set<std::string>& disabled,
                    infer::InferJob& job) {
   std::string &head = *job.add_heads(), &noise = *job.add_noises();
-  if (tier.trusted) {
+  if (tier.trusted || infer::has_tier_exits(job)) {
     MG_TRY(const Graph whole, rewritten_for_inference(graph, disabled));
     job.add_members(encode_onnx(whole));
     return {};
@@ -67,7 +91,6 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     const std::string name(infer::kTierNames[static_cast<std::size_t>(tier.tier)]);
     const std::string who = settings.tiers + ": tier '" + name + "'";
     MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));
-    MG_RETURN_IF_ERROR(add_network(tier, graph, disabled, job).context(who));
     infer::TierPart& part = *job.add_tiers();
     part.set_name(name);
     part.set_devices(static_cast<std::int32_t>(tier.count));
@@ -77,6 +100,8 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     part.set_accuracy(tier.accuracy);
     part.set_delay_s(tier.delay);
     part.set_rate(tier.rate);
+    if (tier.tier == infer::Tier::end) MG_RETURN_IF_ERROR(add_exits(tiers, graph, settings, job).context(who));
+    MG_RETURN_IF_ERROR(add_network(tier, graph, disabled, job).context(who));
   }
   job.set_noise_seed(fresh_seed());
   job.set_scheduler(settings.scheduler);

@@ -8,7 +8,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/job_report.h"
-#include "mangrove/infer/tiers.h"
+#include "mangrove/infer/tier_checks.h"
 
 namespace mangrove::cluster {
 namespace {

@@ -58,18 +58,20 @@ Result<Hello> Nodes::gather() {
     MG_RETURN_IF_ERROR(next(Instant::never()));
   }
   choose_reference();
+  if (!has_reference_) return make_error(Code::failed_precondition, "no node has the data set");
   return reference_;
 }
 
-/// The data that most nodes have; among equals that of the lowest rank.
+/// The data that most nodes that have any have; among equals that of the lowest rank.
 void Nodes::choose_reference() {
   std::map<std::string, int> votes;
   int most = 0;
+  const auto votes_too = [](const Node& node) { return node.said_hello && !node.hello.without_data(); };
   for (const auto& [rank, node] : nodes_) {
-    if (node.said_hello) most = std::max(most, ++votes[data_of(node.hello)]);
+    if (votes_too(node)) most = std::max(most, ++votes[data_of(node.hello)]);
   }
   for (const auto& [rank, node] : nodes_) {
-    if (has_reference_ || !node.said_hello || votes[data_of(node.hello)] < most) continue;
+    if (has_reference_ || !votes_too(node) || votes[data_of(node.hello)] < most) continue;
     reference_ = node.hello;
     has_reference_ = true;
   }

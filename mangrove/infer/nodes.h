@@ -21,11 +21,13 @@ class Nodes {
 
   /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
   void set_data(Hello data);
+  /// Nodes without the data work too, as some tasks need none. Before gather().
+  void take_without_data() { takes_without_data_ = true; }
   /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
   /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node that cannot take part,
   /// or, without set_data(), whose data differs from that of most nodes, is left out, with an event. Returns what the
   /// data is like.
-  /// errors: as next(); unavailable (none has come in three timeouts).
+  /// errors: as next(); unavailable (none has come in three timeouts); failed_precondition (nobody has the data).
   Result<Hello> gather();
 
   /// Those that can work, by rank.

@@ -8,6 +8,7 @@
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/result.h"
 #include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_exits.h"
 
 namespace mangrove::infer {
 
@@ -16,11 +17,15 @@ namespace mangrove::infer {
 class TierAnswers {
  public:
   /// data: what the nodes said that it is. Both must outlive this.
-  TierAnswers(const InferJob& job, const Hello& data);
+  TierAnswers(const InferJob& job, const Hello& data, const TierExits& exits);
 
   std::size_t batches() const;
   std::int64_t first_of(std::size_t batch) const { return static_cast<std::int64_t>(batch) * job_.micro_batch(); }
   std::int64_t count_of(std::size_t batch) const;
+  /// Those that the task is about: all of its batch, unless they have left at the exits of end devices.
+  std::vector<std::int64_t> images_of(const TierTask& task) const;
+  /// The fine class of an image of which there is an answer.
+  std::int32_t truth(std::int64_t image) const { return truths_[static_cast<std::size_t>(image)]; }
 
   /// Whether this is an answer to that batch from a network of that tier.
   bool fits(const TierAnswer& said, std::size_t part) const;
@@ -31,17 +36,21 @@ class TierAnswers {
   /// Accuracies, exactness and, by tier, what it answered. skipped: images whose second answer could not be there by
   /// the deadline; unasked: images to which the scheduler asked for none.
   Json summary(std::int64_t skipped, std::int64_t unasked) const;
+  /// Of each exit of a network over tiers how many images left there, and how many of them rightly classified.
+  Json exits() const;
 
  private:
   struct Answered {
     std::int32_t label = -1;
     std::uint8_t part = 0;
     std::int32_t deliveries = 0;
+    std::size_t exit = 0;  // as in TierAnswer
   };
   struct OfTier {
     std::int64_t tasks = 0, images = 0, right = 0, coarsely_right = 0;
     std::vector<Seconds> latencies;  // of tasks
   };
+  bool exits_fit(const TierAnswer& said) const;
   bool has_hierarchy() const {
     return data_.classes_size() > 0 && data_.coarse_of_class_size() == data_.classes_size();
   }
@@ -51,6 +60,7 @@ class TierAnswers {
 
   const InferJob& job_;
   const Hello& data_;
+  const TierExits exits_;
   std::vector<std::int32_t> truths_;                     // fine; -1: not known
   std::array<std::vector<Answered>, kAnswers> answers_;  // by answer and image
   std::vector<OfTier> tiers_;                            // as in the job

@@ -28,7 +28,7 @@ TierDispatch::TierDispatch(std::size_t batches, std::vector<Device> devices, con
   for (std::size_t batch = 0; batch < batches; ++batch) {
     tasks_[{Answer::first, batch}] = {};
     waiting_[static_cast<std::size_t>(Answer::first)].push_back({Answer::first, batch});
-    tasks_[{Answer::second, batch}] = {.phase = Phase::unasked};
+    tasks_[{Answer::second, batch}] = {.phase = Phase::unasked, .is_wanted = !options.second_on_demand};
   }
   switch_to(*options.scheduler);
 }
@@ -41,13 +41,24 @@ void TierDispatch::switch_to(const Scheduler& scheduler) {
   for (auto& [task, entry] : tasks_) {
     const bool is_open = entry.phase == Phase::unasked || entry.phase == Phase::waiting;
     if (task.answer == Answer::first || !is_open) continue;
-    entry.phase = scheduler.gives_second ? Phase::waiting : Phase::unasked;
-    if (scheduler.gives_second) {
+    const bool is_asked = scheduler.gives_second && entry.is_wanted;
+    entry.phase = is_asked ? Phase::waiting : Phase::unasked;
+    if (is_asked) {
       waiting.push_back(task);
     } else {
       ++unasked_;
     }
   }
+}
+
+void TierDispatch::want_second(std::size_t batch) {
+  const TierTask task{Answer::second, batch};
+  Task& entry = tasks_.at(task);
+  entry.is_wanted = true;
+  if (entry.phase != Phase::unasked || !scheduler_->gives_second) return;
+  entry.phase = Phase::waiting;
+  waiting_[static_cast<std::size_t>(Answer::second)].push_back(task);
+  --unasked_;
 }
 
 std::vector<TierDispatch::Order> TierDispatch::next(Instant now) {
@@ -275,6 +286,7 @@ TierState TierDispatch::state(Instant now) {
     loads_.push_back({.rank = worker.device.rank,
                       .tier = worker.device.tier,
                       .usable = !worker.dead || options_.policy->copies_blind,
+                      .gives_first = worker.device.gives_first,
                       .service = worker.service(),
                       .delay = worker.device.delay,
                       .window = window(worker),
@@ -292,6 +304,7 @@ TierState TierDispatch::state(Instant now) {
 
 bool TierDispatch::may_run(const TierState& state, const TierTask& task, const Worker& worker) const {
   if (task.answer == Answer::second && !scheduler_->gives_second) return false;  // who has it ends it
+  if (task.answer == Answer::first && !worker.device.gives_first) return false;
   if (!infer::may_run(state, scheduler_->belongs, task, worker.device.tier)) return false;
   // with a floor, no copy goes to a less accurate tier than the one that was chosen
   const std::optional<Tier>& chosen = tasks_.at(task).counted;

@@ -21,6 +21,7 @@ class TierDispatch {
     Tier tier = Tier::end;
     Seconds service = 0;  // of one task, as measured before
     Seconds delay = 0;    // of a task and its answer on their way
+    bool gives_first = true;
   };
   struct Options {
     const Scheduler* scheduler = nullptr;  // the first
@@ -28,6 +29,7 @@ class TierDispatch {
     Seconds timeout = 30;  // that an answer may take beyond what is expected; then its task counts as lost
     std::array<double, kTiers> accuracy = {};
     TierGoal goal = {};
+    bool second_on_demand = false;  // only batches of which want_second() was said get a second answer
   };
   /// devices: at least one.
   TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options);
@@ -41,6 +43,9 @@ class TierDispatch {
   /// From now on this scheduler decides about every answer that no device has been chosen for. Second answers that wait
   /// are no longer asked for where it asks for none; where it does, they are asked for to every batch that has none.
   void switch_to(const Scheduler& scheduler);
+
+  /// With Options::second_on_demand: from now on the batch is one of those that get a second answer.
+  void want_second(std::size_t batch);
 
   /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
   std::vector<Order> next(Instant now);
@@ -105,6 +110,7 @@ class TierDispatch {
     Phase phase = Phase::waiting;
     std::size_t holders = 0;
     bool was_given = false;
+    bool is_wanted = true;
     std::optional<Tier> counted = {};  // in second_given_
   };
   /// When a device will have done each of the tasks that it has.

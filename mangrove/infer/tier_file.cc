@@ -11,6 +11,7 @@ namespace mangrove::infer {
 namespace {
 
 constexpr std::int64_t kMostDevices = 10'000;
+constexpr std::int64_t kMostExits = 1'000;
 
 struct Link {
   const char* section;
@@ -32,6 +33,8 @@ Keys tier_keys(TierSpec& tier) {
   keys.add("labels", tier.labels, "what the network's classes are: fine or coarse");
   keys.add("trusted", tier.trusted, "whether these devices may see the samples");
   keys.add("privacy", tier.privacy, "what devices that are not trusted get in place of samples: split@LAYER");
+  keys.add("exits", tier.exits, "of end devices: they compute the network of all tiers up to this early exit", 1,
+           kMostExits);
   keys.add("accuracy", tier.accuracy, "of the network on validation data", 0, 1);
   return keys;
 }
@@ -82,6 +85,8 @@ class Reader {
     if (spec.labels != "fine" && spec.labels != "coarse")
       return bad(where,
                  "tier '" + section.name + "': key 'labels': expected fine or coarse, got '" + spec.labels + "'");
+    if (spec.exits > 0 && tier != Tier::end)
+      return bad(where, "tier '" + section.name + "': key 'exits': it is of end devices; this tier computes the rest");
     if (spec.trusted) spec.privacy.clear();
     if (!spec.trusted) MG_RETURN_IF_ERROR(check_privacy(spec).context(where + ": tier '" + section.name + "'"));
     tiers_.push_back(std::move(spec));

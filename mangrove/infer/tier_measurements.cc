@@ -36,14 +36,18 @@ struct Times {
 
 /// Of each tier, the command for the first task. A head is run as often as a device does its tasks, and its time
 /// measured so.
-Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, TierHeads& heads, const Hello& data,
-                                                   const std::map<net::Rank, std::size_t>& tiers) {
+Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, TierHeads& heads, const TierExits& exits,
+                                                   const Hello& data, const std::map<net::Rank, std::size_t>& tiers) {
   std::map<std::size_t, Command> commands;
   for (const auto& [rank, part] : tiers) {
     if (commands.contains(part)) continue;
     for (int run = 0; run < (heads.has(part) ? kTasks : 1); ++run) {
       MG_TRY(commands[part], task_command(job, heads, data, {}, part));
     }
+    if (!exits.any() || needs_data(job, part)) continue;
+    Command& command = commands.at(part);
+    command.set_answer(static_cast<std::uint32_t>(Answer::second));
+    command.set_values(std::string(static_cast<std::size_t>(command.count() * exits.value_bytes), '\0'));
   }
   return commands;
 }
@@ -69,7 +73,7 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
   const auto place = [&](net::Rank rank, const std::string& name, bool by_name) {
     for (std::size_t part = 0; part < left.size(); ++part) {
       const TierPart& tier = job.tiers(static_cast<int>(part));
-      if (left[part] == 0 || (tier.trusted() && lacks_data(rank))) continue;
+      if (left[part] == 0 || (needs_data(job, part) && lacks_data(rank))) continue;
       if (by_name ? !is_of(name, tier.name()) : tier.trusted() && is_untrusted(name)) continue;
       tiers[rank] = part;
       --left[part];
@@ -100,13 +104,13 @@ Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello&
 }
 
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
-                                                        TierHeads& heads, const Hello& data,
+                                                        TierHeads& heads, const TierExits& exits, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers,
                                                         Seconds timeout) {
   std::map<net::Rank, Times> all;
   std::set<net::Rank> missing;
   for (const auto& [rank, part] : tiers) missing.insert(rank);
-  MG_TRY(auto commands, first_tasks(job, heads, data, tiers));
+  MG_TRY(auto commands, first_tasks(job, heads, exits, data, tiers));
   std::uint64_t requests = 0;
   const auto ask = [&](net::Rank rank) {
     Command& command = commands.at(tiers.at(rank));
@@ -136,7 +140,8 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
     if (!times.complete() || !nodes.is_usable(rank)) continue;
     const std::size_t part = tiers.at(rank);
     const Tier tier = tier_of(job.tiers(static_cast<int>(part)));
-    devices.push_back({rank, tier, times.service, times.on_way});
+    const bool gives_first = !sees_samples(job, part, Answer::first) || nodes.has_data(rank);
+    devices.push_back({rank, tier, times.service, times.on_way, gives_first});
   }
   if (devices.empty())
     return make_error(Code::unavailable,

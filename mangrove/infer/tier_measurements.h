@@ -7,21 +7,23 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/nodes.h"
 #include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_exits.h"
 #include "mangrove/infer/tier_heads.h"
 
 namespace mangrove::infer {
 
 /// Which of the job's tiers each rank is on: nodes named as a tier, or NAME-NUMBER, are of it; the others fill the
 /// tiers up in the order of the ranks. At most as many as the job says; ranks that are too many are left out. Those
-/// without data go to tiers that are not trusted only, which get with each task what they need.
+/// without data go only to tiers that do not need it, as they get with each task what they need.
 std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names,
                                           const net::RankSet& without_data);
 
 /// Has each rank do a few tasks of its tier, all ranks at the same time, and takes their times. One that is lost or
-/// silent is not among the results. data: what all have. Heads are computed before, and are not among the times.
+/// silent is not among the results. data: what all have. Heads are computed before, and are not among the times. Tasks
+/// for samples that stay at an exit are about a full batch of zeros.
 /// errors: those of Nodes::next and TierHeads::run; unavailable (none has done it in ten timeouts).
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
-                                                        TierHeads& heads, const Hello& data,
+                                                        TierHeads& heads, const TierExits& exits, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers, Seconds timeout);
 
 /// The command for a task, with what takes the place of its samples where the tier is not trusted.

@@ -1,6 +1,7 @@
 #include "mangrove/infer/tier_node.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -8,17 +9,15 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/data/loader.h"
-#include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
-#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_exits.h"
 #include "mangrove/infer/tier_heads.h"
-#include "mangrove/learn/metrics.h"
+#include "mangrove/infer/tier_network.h"
 #include "mangrove/learn/preparation.h"
-#include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
 namespace {
@@ -33,25 +32,23 @@ class TierNode {
 
  private:
   struct Task {
-    Command command;  // with values where this device may not see the samples
-    Instant ready;  // when its samples are here
+    Command command;
+    Instant ready;  // when its samples are here, or the values in their place
     bool dropped = false;
   };
 
   Status prepare();
-  Status take_tier(std::uint32_t tier);
+  void take_tier(std::uint32_t tier);
+  Result<TierNetwork*> network_for(const Command& command);
   void say_hello();
   Status listen();
   void take_command(const net::Message& message);
   Status add_task(Command command);
-  bool is_private() const { return !job_.tiers(static_cast<int>(*tier_)).trusted(); }
-  bool fits(const Command& command) const;
-  std::int64_t values_of_a_row() const;
+  bool sees(const Command& command) const { return sees_samples(job_, *tier_, static_cast<Answer>(command.answer())); }
+  bool fits(const Command& command, const TierNetwork& network) const;
   void drop_task(const Command& command);
   Instant arrival(const Command& command);
   Status work();
-  Result<data::Batch> batch_of(const Command& command);
-  TierAnswer answer(const Command& command, const data::Batch& batch) const;
   void send(const FromNode& message) { context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString()); }
 
   const InferJob job_;
@@ -62,10 +59,9 @@ class TierNode {
   std::shared_ptr<const data::Dataset> dataset_;  // null: it has none, and can do only tasks that come with values
   Status no_dataset_;                             // why
   std::int64_t samples_ = 0;
-  std::optional<std::uint32_t> tier_;  // of the network that it holds
-  Privacy privacy_;                    // of that tier
-  std::unique_ptr<learn::Replica> replica_;
-  std::optional<data::Loader> loader_;  // of a trusted device; requests are in the order of the tasks
+  std::optional<std::uint32_t> tier_;                            // of the networks that it holds
+  std::array<std::unique_ptr<TierNetwork>, kAnswers> networks_;  // by answer; one for all but of a network over tiers
+  std::optional<data::Loader> loader_;  // of a device that sees samples; requests are in the order of the tasks
   std::deque<Task> tasks_;
   Instant link_free_;  // when the last samples will have come in
 };
@@ -75,7 +71,7 @@ Status TierNode::prepare() {
       data::open_dataset(job_.data(), data::Split::test, context_.data_folder);
   if (!opened.ok()) {
     no_dataset_ = opened.error();
-    return has_private_tier(job_) ? Status() : no_dataset_;
+    return has_tier_without_data(job_) ? Status() : no_dataset_;
   }
   dataset_ = std::move(*opened);
   samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
@@ -83,33 +79,31 @@ Status TierNode::prepare() {
 }
 
 /// Tasks of another tier that still wait are dropped: the leader gives a device tasks of one tier only.
-Status TierNode::take_tier(std::uint32_t tier) {
-  if (tier_ == tier) return {};
-  replica_.reset();
+void TierNode::take_tier(std::uint32_t tier) {
+  if (tier_ == tier) return;
+  networks_ = {};
   loader_.reset();
-  const TierPart& part = job_.tiers(static_cast<int>(tier));
-  if (part.trusted() && dataset_ == nullptr) return no_dataset_;
-  if (!part.trusted()) {
-    MG_TRY(privacy_, parse_privacy(part.privacy()));
-  }
-  const Result<std::string> network = fetch_.get(job_.member_sha256(static_cast<int>(tier)));
-  ended_ = ended_ || (!network.ok() && network.code() == Code::cancelled);
-  MG_RETURN_IF_ERROR(network);
-  MG_TRY(const Graph graph, parse_onnx(*network).context("model"));
-  MG_TRY(replica_, learn::Replica::create(graph, {.batch = job_.micro_batch(),
-                                                  .mode = Mode::inference,
-                                                  .backend = job_.backend(),
-                                                  .threads = context_.threads,
-                                                  .fuse = !job_.unfused()}));
-  replica_->execution().forward();  // touches all memory before times count
-  if (part.trusted()) {
+  tasks_.clear();
+  tier_ = tier;
+}
+
+/// Made when it is first needed.
+Result<TierNetwork*> TierNode::network_for(const Command& command) {
+  std::unique_ptr<TierNetwork>& network = networks_[has_tier_exits(job_) ? command.answer() : 0];
+  if (network != nullptr) return network.get();
+  if (sees(command) && dataset_ == nullptr) return no_dataset_.error();
+  const Result<std::string> file = fetch_.get(job_.member_sha256(static_cast<int>(*tier_)));
+  ended_ = ended_ || (!file.ok() && file.code() == Code::cancelled);
+  MG_RETURN_IF_ERROR(file);
+  MG_TRY(const Graph graph, parse_onnx(*file).context("model"));
+  const auto answer = static_cast<Answer>(command.answer());
+  MG_TRY(network, make_tier_network(graph, job_, *tier_, answer, context_.threads));
+  if (sees(command)) {
     data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
     MG_TRY(loading.augmentation, learn::preparation_of(graph, context_.data_folder));
     loader_.emplace(dataset_, loading);
   }
-  tasks_.clear();
-  tier_ = tier;
-  return {};
+  return network.get();
 }
 
 Status TierNode::run() {
@@ -180,12 +174,14 @@ void TierNode::take_command(const net::Message& message) {
 
 Status TierNode::add_task(Command command) {
   const bool valid = command.begin() >= 0 && command.count() >= 1 && command.count() <= job_.micro_batch() &&
+                     command.answer() < kAnswers &&
                      command.member() < static_cast<std::uint32_t>(job_.member_sha256_size()) &&
                      job_.member_sha256_size() == job_.tiers_size();
   if (!valid) return {};
-  MG_RETURN_IF_ERROR(take_tier(command.member()));
-  if (!fits(command)) return {};
-  if (!is_private()) {
+  take_tier(command.member());
+  MG_TRY(const TierNetwork* const network, network_for(command));
+  if (!fits(command, *network)) return {};
+  if (sees(command)) {
     std::vector<std::uint32_t> indices(static_cast<std::size_t>(command.count()));
     std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(command.begin()));
     loader_->request(std::move(indices));
@@ -196,14 +192,9 @@ Status TierNode::add_task(Command command) {
 }
 
 /// Whether it has values of the right size, or its samples are here.
-bool TierNode::fits(const Command& command) const {
-  if (!is_private()) return command.count() <= samples_ && command.begin() <= samples_ - command.count();
-  return std::ssize(command.values()) == command.count() * sent_bytes(privacy_, values_of_a_row());
-}
-
-/// Elements that the network takes of one sample.
-std::int64_t TierNode::values_of_a_row() const {
-  return elements_of(replica_->graph().inputs()[0].second, 1);
+bool TierNode::fits(const Command& command, const TierNetwork& network) const {
+  if (sees(command)) return command.count() <= samples_ && command.begin() <= samples_ - command.count();
+  return std::ssize(command.values()) == command.count() * network.value_bytes();
 }
 
 /// The made up way of a task's samples, a byte a value, or of the values in their place, behind those that are on it
@@ -211,7 +202,7 @@ std::int64_t TierNode::values_of_a_row() const {
 Instant TierNode::arrival(const Command& command) {
   const TierPart& part = job_.tiers(static_cast<int>(*tier_));
   const std::int64_t size =
-      is_private() ? std::ssize(command.values()) : command.count() * dataset_->sample_shape().elements();
+      sees(command) ? command.count() * dataset_->sample_shape().elements() : std::ssize(command.values());
   const auto bytes = static_cast<double>(size);
   link_free_ = std::max(link_free_, context_.clock.now()) + (part.rate() > 0 ? bytes / part.rate() : 0);
   return link_free_ + part.delay_s();
@@ -230,45 +221,19 @@ Status TierNode::work() {
   const Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();
-  MG_TRY(const data::Batch batch, batch_of(task.command));
+  data::Batch samples{.images = {}, .labels = {}, .count = task.command.count()};
+  if (sees(task.command)) {
+    MG_TRY(samples, loader_->next());
+  }
   if (task.dropped) return {};
-  TierAnswer said = answer(task.command, batch);
+  MG_TRY(TierNetwork * network, network_for(task.command));
+  MG_TRY(TierAnswer said, network->answer(task.command, samples));
   said.set_waited(start - task.ready);
   said.set_seconds(context_.clock.now() - start);
   FromNode message;
   *message.mutable_tier_answer() = std::move(said);
   send(message);
   return {};
-}
-
-/// Its samples, or what came in their place, without labels.
-Result<data::Batch> TierNode::batch_of(const Command& command) {
-  if (!is_private()) return loader_->next();
-  const ValueInfo& input = replica_->graph().inputs()[0].second;
-  data::Batch batch{
-      .images = Tensor(DType::f32, input.shape.with_batch(job_.micro_batch())), .labels = {}, .count = command.count()};
-  const auto width = static_cast<std::size_t>(values_of_a_row());
-  const auto bytes = static_cast<std::size_t>(sent_bytes(privacy_, values_of_a_row()));
-  for (std::size_t row = 0; row < static_cast<std::size_t>(command.count()); ++row)
-    MG_RETURN_IF_ERROR(read_sent(std::string_view(command.values()).substr(row * bytes, bytes), privacy_,
-                                 batch.images.as<float>().subspan(row * width, width)));
-  return batch;
-}
-
-TierAnswer TierNode::answer(const Command& command, const data::Batch& batch) const {
-  TierAnswer said;
-  said.set_request(command.request());
-  said.set_micro_batch(command.micro_batch());
-  said.set_answer(command.answer());
-  const std::vector<std::int32_t> classes = replica_->predict(batch);
-  const auto width = static_cast<std::size_t>(replica_->classes());
-  const std::span<const float> outputs = replica_->execution().output<float>(replica_->graph().outputs().front());
-  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.count); ++i) {
-    said.add_classes(classes[i]);
-    said.add_confidences(static_cast<float>(std::ranges::max(learn::probabilities(outputs.subspan(i * width, width)))));
-    if (!batch.labels.empty()) said.add_truths(batch.labels[i]);
-  }
-  return said;
 }
 
 }  // namespace

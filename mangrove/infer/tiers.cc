@@ -6,144 +6,39 @@
 #include <limits>
 #include <optional>
 
-#include "mangrove/graph/cut.h"
-#include "mangrove/graph/onnx.h"
-#include "mangrove/graph/split.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
-#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tier_answers.h"
+#include "mangrove/infer/tier_checks.h"
 #include "mangrove/infer/tier_dispatch.h"
+#include "mangrove/infer/tier_exits.h"
 #include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
 #include "mangrove/infer/tier_node.h"
-#include "mangrove/infer/trained_noise.h"
-#include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
 namespace {
 
 constexpr Seconds kProgressInterval = 0.2;
-constexpr double kPatience = 10;         // timeouts without an answer before the job fails
-constexpr Bytes kMostSent = 64'000'000;  // with one task, which is one message
-
-Error bad(const std::string& problem) {
-  return make_error(Code::invalid_argument, problem);
-}
-
-const TierPart* find_part(const InferJob& job, Tier tier) {
-  const auto found = std::ranges::find(job.tiers(), kTierNames[static_cast<std::size_t>(tier)], &TierPart::name);
-  return found == job.tiers().end() ? nullptr : &*found;
-}
-
-/// Devices that are not trusted need something in place of the samples, and something to make it of them; what comes
-/// out must not be too much for a message.
-Status check_privacy(const InferJob& job, int part) {
-  if (job.tiers(part).trusted()) return {};
-  MG_TRY(const Privacy privacy, parse_privacy(job.tiers(part).privacy()));
-  const bool has_head = part < job.heads_size() && !job.heads(part).empty();
-  if (!has_head) return bad("it is not trusted, and its network has no head");
-  MG_TRY(const Graph head, parse_onnx(job.heads(part)).context("head"));
-  MG_RETURN_IF_ERROR(noise_of(part < job.noises_size() ? job.noises(part) : "", privacy, head));
-  const Bytes of_image = sent_bytes(privacy, elements_at_cut(head, head.nodes().size(), 1));
-  const std::int64_t images = job.limit() > 0 ? std::min(job.micro_batch(), job.limit()) : job.micro_batch();
-  if (of_image * images <= kMostSent) return {};
-  return bad("privacy: split@" + privacy.layer + " sends " + format_bytes(of_image) + " for an image, and " +
-             format_bytes(of_image * images) + " with a task of " + std::to_string(images) + "; the most is " +
-             format_bytes(kMostSent) + ": take fewer images (micro_batch), levels, or a layer with fewer values");
-}
-
-Status check_parts(const InferJob& job) {
-  if (job.members_size() != job.tiers_size() || job.tiers().empty())
-    return bad("tiers: " + std::to_string(job.tiers_size()) + " tiers with " + std::to_string(job.members_size()) +
-               " networks");
-  for (int i = 0; i < job.tiers_size(); ++i) {
-    const TierPart& part = job.tiers(i);
-    const std::string who = "tiers: " + part.name();
-    if (std::ranges::count(kTierNames, part.name()) == 0) return bad(who + ": expected end, edge or cloud");
-    if (std::ranges::count(job.tiers(), part.name(), &TierPart::name) > 1) return bad(who + " is there twice");
-    if (part.devices() < 1) return bad(who + ": devices must be 1 or more, got " + std::to_string(part.devices()));
-    if (!(part.delay_s() >= 0 && std::isfinite(part.delay_s()) && part.rate() >= 0 && std::isfinite(part.rate())))
-      return bad(who + ": delay and rate must be 0 or more");
-    if (!(part.accuracy() >= 0 && part.accuracy() <= 1)) return bad(who + ": accuracy must be from 0 to 1");
-    MG_RETURN_IF_ERROR(check_privacy(job, i).context(who));
-  }
-  return find_part(job, Tier::end) != nullptr ? Status() : bad("tiers: there is no tier end");
-}
-
-/// The tiers that second answers come from must be there.
-Status check_scheduler(const InferJob& job, const std::string& name) {
-  MG_TRY(const Scheduler* const scheduler, find_scheduler(name));
-  if (!scheduler->gives_second) return {};
-  std::vector<DeviceLoad> devices;
-  for (const TierPart& part : job.tiers()) devices.push_back({.tier = tier_of(part), .service = 1, .free = {}});
-  const TierState state{.now = {}, .batches = 1, .devices = devices, .waiting = {}};
-  std::string wanted;
-  for (const Tier tier : {Tier::edge, Tier::cloud}) {
-    if (!scheduler->belongs(state, {Answer::second, 0}, tier)) continue;
-    if (find_part(job, tier) != nullptr) return {};
-    wanted += (wanted.empty() ? "" : " or ") + std::string(kTierNames[static_cast<std::size_t>(tier)]);
-  }
-  return bad("scheduler: " + name + " needs a tier " + wanted + ", and there is none");
-}
-
-Status check_goal(const InferJob& job) {
-  const double floor = job.accuracy_floor();
-  if (!(floor >= 0 && floor <= 1)) return bad("accuracy_floor: must be from 0 to 1");
-  if (!(job.finish_by_s() >= 0 && std::isfinite(job.finish_by_s()))) return bad("finish_by: must be 0 or more");
-  if (floor == 0 && job.finish_by_s() == 0) return {};
-  const char* const key = floor > 0 ? "accuracy_floor" : "finish_by";
-  if (job.scheduler() != "auto")
-    return bad(std::string(key) + ": is for the scheduler auto, not '" + job.scheduler() + "'");
-  if (floor > 0 && job.finish_by_s() > 0) return bad("accuracy_floor: give it or finish_by, not both");
-  double most = 0;
-  for (const TierPart& part : job.tiers()) {
-    if (tier_of(part) == Tier::end) continue;
-    if (part.accuracy() == 0)
-      return bad(std::string(key) + ": needs the key 'accuracy' of tier '" + part.name() + "' in the tier file");
-    most = std::max(most, part.accuracy());
-  }
-  if (floor <= most) return {};
-  return bad("accuracy_floor: no tier reaches " + std::to_string(floor) + "; the most accurate has " +
-             std::to_string(most));
-}
-
-/// A tier's network, with its head.
-Result<Graph> whole_network(const InferJob& job, int part) {
-  MG_TRY(Graph graph, parse_onnx(job.members(part)));
-  if (job.tiers(part).trusted()) return graph;
-  MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
-  MG_TRY(const Graph head, parse_onnx(job.heads(part)));
-  return join(head, graph);
-}
-
-Status check_networks(const InferJob& job, const Hello& data) {
-  for (int i = 0; i < job.tiers_size(); ++i) {
-    const std::string who = "tiers: " + job.tiers(i).name();
-    if (job.tiers(i).coarse() && data.coarse_of_class_size() != data.classes_size())
-      return bad(who + ": labels are coarse, and data set '" + job.data() + "' has no coarse classes");
-    MG_TRY(const Graph graph, whole_network(job, i).context(who));
-    const int classes = job.tiers(i).coarse() ? data.coarse_classes_size() : data.classes_size();
-    MG_RETURN_IF_ERROR(check_data(job, graph, data, classes).context(who));
-  }
-  return {};
-}
+constexpr double kPatience = 10;  // timeouts without an answer before the job fails
 
 /// From the first task to the last answer.
 class TierRun {
  public:
   TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, TierHeads& heads,
-          const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
+          const TierExits& exits, const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
           const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
       : job_(job),
         context_(context),
         nodes_(nodes),
         reports_(reports),
         heads_(heads),
+        exits_(exits),
         data_(data),
         tiers_(tiers),
         timeout_(options.timeout),
-        answers_(job, data),
+        answers_(job, data, exits),
+        survivors_(exits),
         dispatch_(answers_.batches(), devices, options),
         scheduler_(options.scheduler) {}
 
@@ -211,7 +106,8 @@ class TierRun {
 
   Status send(const TierDispatch::Order& order) {
     first_sent_.try_emplace(order.task, context_.clock.now());
-    MG_TRY(const Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
+    MG_TRY(Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
+    if (exits_.any() && order.task.answer == Answer::second) survivors_.give(command);
     const Instant now = context_.clock.now();
     nodes_.send(order.rank, command);
     dispatch_.sent(order.rank, order.task, now);
@@ -221,17 +117,26 @@ class TierRun {
   }
 
   /// A device that has not seen the samples does not know what they are.
-  void add_truths(TierAnswer& said) const {
+  void add_truths(TierAnswer& said, bool has_head) const {
     said.clear_truths();
     if (said.micro_batch() >= answers_.batches()) return;
-    const std::int64_t first = answers_.first_of(said.micro_batch());
-    for (std::int64_t i = 0; i < answers_.count_of(said.micro_batch()); ++i) said.add_truths(heads_.label(first + i));
+    for (const std::int64_t image : answers_.images_of({static_cast<Answer>(said.answer()), said.micro_batch()}))
+      said.add_truths(has_head ? heads_.label(image) : answers_.truth(image));
+  }
+
+  /// What an end device passes on goes up; what comes from above is the last that these samples need.
+  void pass_on(const TierTask& task, TierAnswer& said) {
+    if (task.answer == Answer::second) return survivors_.drop(task.batch);
+    if (said.values().empty()) return;
+    survivors_.keep(task.batch, std::move(*said.mutable_values()));
+    dispatch_.want_second(task.batch);
   }
 
   void take(net::Rank rank, TierAnswer said) {
     const auto tier = tiers_.find(rank);
     if (tier == tiers_.end() || said.request() != 0) return;
-    if (heads_.has(tier->second)) add_truths(said);
+    if (!sees_samples(job_, tier->second, static_cast<Answer>(said.answer())))
+      add_truths(said, heads_.has(tier->second));
     if (!answers_.fits(said, tier->second)) return;
     const TierTask task{static_cast<Answer>(said.answer()), said.micro_batch()};
     const auto sent = sent_.find({rank, task});
@@ -245,6 +150,7 @@ class TierRun {
     last_answer_ = now;
     if (is_known) slowest_ = std::max(slowest_, now - sent->second);
     Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
+    if (exits_.any()) pass_on(task, said);
     line["node"] = reports_.node(rank);
     line["at_s"] = now - start_;
     reports_.tier_answers(dump(line));
@@ -261,16 +167,19 @@ class TierRun {
   }
 
   Json devices_json() const;
+  Json exits_json() const;
 
   const InferJob& job_;
   net::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   TierHeads& heads_;
+  const TierExits exits_;
   const Hello& data_;
   const std::map<net::Rank, std::size_t>& tiers_;
   const Seconds timeout_;
   TierAnswers answers_;
+  Survivors survivors_;
   TierDispatch dispatch_;
   const Scheduler* scheduler_;
   std::deque<TierDispatch::Order> private_;  // that wait for values
@@ -296,12 +205,23 @@ Json TierRun::devices_json() const {
   return devices;
 }
 
+/// Where images left, and what went up for those that stayed, beside their samples, a byte a value.
+Json TierRun::exits_json() const {
+  const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
+  const auto images = static_cast<double>(data_.samples());
+  return {{"exits", answers_.exits()},
+          {"sent_up_bytes", survivors_.received()},
+          {"sent_up_bytes_per_image", static_cast<double>(survivors_.received()) / images},
+          {"sample_bytes", sample.elements()}};
+}
+
 Json TierRun::result(Seconds predicted) const {
   std::int64_t skipped = 0, unasked = 0;
   for (std::size_t batch = 0; batch < answers_.batches(); ++batch) {
     const TierTask second{Answer::second, batch};
     if (dispatch_.is_skipped(second)) skipped += answers_.count_of(batch);
-    if (!dispatch_.is_asked(second)) unasked += answers_.count_of(batch);
+    const std::int64_t asked = dispatch_.is_asked(second) ? std::ssize(answers_.images_of(second)) : 0;
+    unasked += answers_.count_of(batch) - asked;
   }
   const TierDispatch::Counts& counts = dispatch_.counts();
   const std::int64_t images = data_.samples();
@@ -325,6 +245,7 @@ Json TierRun::result(Seconds predicted) const {
                                 {"head_s", heads_.seconds(part)},
                                 {"bytes_per_image", heads_.bytes(part)}});
   }
+  if (exits_.any()) json.update(exits_json());
   json["devices"] = devices_json();
   return json;
 }
@@ -351,17 +272,20 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
   MG_TRY(TierHeads heads, TierHeads::create(job, context));
+  MG_TRY(const TierExits exits, tier_exits(job));
   if (heads.data()) nodes.set_data(*heads.data());
+  if (exits.any()) nodes.take_without_data();
   MG_TRY(const Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_networks(job, data));
   const std::map<net::Rank, std::size_t> tiers = place(job, nodes, reports);
   MG_TRY(const std::vector<TierDispatch::Device> devices,
-         measure_tiers(job, context, nodes, heads, data, tiers, timeout));
-  TierDispatch::Options options{.scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}};
+         measure_tiers(job, context, nodes, heads, exits, data, tiers, timeout));
+  TierDispatch::Options options{
+      .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .second_on_demand = exits.any()};
   for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
   if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());
-  TierRun run(job, context, nodes, reports, heads, data, tiers, devices, options);
+  TierRun run(job, context, nodes, reports, heads, exits, data, tiers, devices, options);
   const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
   const Seconds predicted = scheduler->predict(costs_of(job, heads, batches, devices));
   MG_RETURN_IF_ERROR(run.run());
@@ -370,19 +294,6 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 }
 
 }  // namespace
-
-Status check_tiers(const InferJob& job) {
-  MG_RETURN_IF_ERROR(check_parts(job));
-  MG_RETURN_IF_ERROR(check_scheduler(job, job.scheduler()));
-  MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
-  static_cast<void>(policy);
-  return check_goal(job);
-}
-
-Status check_switch(const InferJob& job, const std::string& scheduler) {
-  if (job.strategy() != "tiers") return make_error(Code::failed_precondition, "the job that runs has no tiers");
-  return check_scheduler(job, scheduler);
-}
 
 Status run_tiers(const InferJob& job, net::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_tier_node(job, context);

@@ -135,6 +135,25 @@ TEST_F(Exits, PredictKeepsSharesThatWereTunedForTimeOrTraffic) {
   EXPECT_EQ(predict({}), accuracy["thresholds"]);
 }
 
+TEST_F(Exits, ANetworkOverTiersAnswersAsOnOneDevice) {
+  const Finished tuned = run({"tune-exits", model(), "--data", data(), "--target", "traffic(6KB)", "--json"});
+  ASSERT_EQ(tuned.status, 0) << tuned.err;
+  std::ofstream(folder_ / "tiers.yaml") << "model: " << model() << "\nend:\n  count: 2\n  exits: 1\nedge:\n";
+  const auto alone = json::parse(run({"eval", "--model", model(), "--data", data(), "--batch", "16", "--json"}).out);
+  const Finished done = run({"infer", "--tiers", folder_ / "tiers.yaml", "--data", data(), "--micro-batch", "16",
+                             "--run-dir", folder_ / "run", "--json"});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const json over_tiers = json::parse(done.out);
+  EXPECT_EQ(over_tiers["accuracy"], alone["accuracy"]);
+  EXPECT_EQ(over_tiers["lost"], 0);
+  for (std::size_t exit = 0; exit < 2; ++exit) {
+    EXPECT_GT(alone["exits"][exit]["samples"], 0) << "else the test shows less than it says";
+    EXPECT_EQ(over_tiers["exits"][exit]["images"], alone["exits"][exit]["samples"]);
+    EXPECT_EQ(over_tiers["exits"][exit]["accuracy"], alone["exits"][exit]["accuracy"]);
+  }
+  EXPECT_EQ(over_tiers["sent_up_bytes"], over_tiers["exits"][1]["images"].get<int>() * 14 * 14 * 16 * 4);
+}
+
 TEST_F(Exits, WhatIsWrongIsSaid) {
   const auto refused = [&](std::vector<std::string> arguments, const std::string& why) {
     const Finished done = run(std::move(arguments));
@@ -151,6 +170,26 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
   refused({"tune-exits", folder_ / "plain.onnx", "--data", data()}, "has no early exits");
   refused({"eval", "--model", folder_ / "plain.onnx", "--data", data(), "--exit-thresholds", "0.5"},
           "has no early exits");
+  const auto tiers = [&](const std::string& network, const std::string& rest, std::vector<std::string> flags = {}) {
+    std::ofstream(folder_ / "tiers.yaml") << "model: " << network << "\nend:\n" << rest;
+    std::vector<std::string> arguments = {"infer", "--tiers",   folder_ / "tiers.yaml", "--data",
+                                          data(),  "--run-dir", folder_ / "run"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return arguments;
+  };
+  const std::vector<std::string> half = {"--exit-thresholds", "0.5"};
+  refused(tiers(model(), "  exits: 1\nedge:\n"), "key 'exits': there are no thresholds");
+  refused(tiers(model(), "  exits: 2\nedge:\n", half), "end devices cannot have 2 of the 1 early exit(s)");
+  refused(tiers(model(), "  exits: 1\nedge:\n  exits: 1\n", half), "tier 'edge': key 'exits': it is of end devices");
+  refused(tiers(model(), "  exits: 1\nedge:\n  model: branchy-lenet\ncloud:\n  model: lenet\n", half),
+          "cloud has another network than end");
+  refused(tiers(model(), "  exits: 1\ncloud:\n  trusted: false\n  privacy: split@pool1\n", half),
+          "cloud is not trusted");
+  refused(tiers(model(), "  exits: 1\n", half), "scheduler: auto needs a tier edge or cloud");
+  refused(tiers(folder_ / "plain.onnx", "  exits: 1\nedge:\n", half), "key 'exits': network");
+  refused(tiers(folder_ / "plain.onnx", "edge:\n", half), "exit_thresholds: are for tiers of one network");
+  refused({"infer", "--model", model(), "--data", data(), "--exit-thresholds", "0.5", "--run-dir", folder_ / "run"},
+          "exit_thresholds: are for --tiers");
 }
 
 TEST(LostViews, AreAsIfTheirPartsOfTheImagesWereZeros) {

@@ -204,6 +204,45 @@ TEST(TierDispatch, CountsRepeatedAndUnaskedAnswersForNothing) {
   EXPECT_EQ(dispatch.counts().repeated, 1u);
 }
 
+TEST(TierDispatch, OnDemandOnlyWantedBatchesGetASecondAnswer) {
+  TierDispatch::Options some = options("end-edge");
+  some.second_on_demand = true;
+  TierDispatch dispatch(3, {{1, Tier::end, 1, 0}, {2, Tier::edge, 1, 0}}, some);
+  EXPECT_EQ(dispatch.asked(), 3u);
+  EXPECT_EQ(dispatch.next({0}).size(), 2u) << "as many as the end device gets at once";
+  EXPECT_TRUE(dispatch.answer(1, {Answer::first, 0}, 1, 0, {1}));
+  dispatch.switch_to(**find_scheduler("auto"));
+  EXPECT_EQ(dispatch.asked(), 3u);
+  dispatch.want_second(1);
+  dispatch.want_second(1);
+  EXPECT_EQ(dispatch.asked(), 4u);
+  dispatch.switch_to(**find_scheduler("end"));
+  EXPECT_EQ(dispatch.asked(), 3u);
+  dispatch.switch_to(**find_scheduler("end-edge"));
+  const auto orders = dispatch.next({1});
+  ASSERT_EQ(orders.size(), 2u);
+  EXPECT_TRUE(std::ranges::any_of(orders, [](const auto& order) {
+    return order.rank == 2 && order.task == TierTask{Answer::second, 1};
+  }));
+  EXPECT_TRUE(dispatch.answer(1, {Answer::first, 1}, 1, 0, {2}));
+  EXPECT_TRUE(dispatch.answer(1, {Answer::first, 2}, 1, 0, {3}));
+  EXPECT_FALSE(dispatch.done());
+  EXPECT_TRUE(dispatch.answer(2, {Answer::second, 1}, 1, 0, {3}));
+  EXPECT_TRUE(dispatch.done());
+  EXPECT_FALSE(dispatch.is_asked({Answer::second, 0}));
+}
+
+TEST(TierDispatch, WhoCannotGiveFirstAnswersIsGivenNone) {
+  for (const char* policy : {"monitor", "hedged", "reassign"}) {
+    TierDispatch::Options some = options("end-edge", policy);
+    TierDispatch dispatch(1, {{1, Tier::end, 1, 0}, {2, Tier::edge, 1, 0, false}, {3, Tier::edge, 9, 0}}, some);
+    dispatch.lose(1);
+    for (const TierDispatch::Order& order : dispatch.next({100})) {
+      EXPECT_TRUE(order.rank != 2 || order.task.answer == Answer::second) << policy;
+    }
+  }
+}
+
 constexpr TierTask kTask{Answer::first, 0};
 
 TEST(TierDispatch, AnOrderIsNotOverdueBeforeItIsSent) {

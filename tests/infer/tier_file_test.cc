@@ -71,6 +71,9 @@ TEST(TierFile, RefusesWhatMakesNoSense) {
       {"end:\n  model: lenet\n  trusted: false\n",
        "tiers.yaml:1: tier 'end': it is not trusted, and has no key 'privacy'"},
       {"end:\n  model: lenet\n  trusted: false\n  privacy: conv1\n", "privacy: expected split@LAYER"},
+      {"model: branchy-lenet\nend:\nedge:\n  exits: 1\n",
+       "tiers.yaml:3: tier 'edge': key 'exits': it is of end devices"},
+      {"model: branchy-lenet\nend:\n  exits: 0\n", "key 'exits': '0' is not a whole number from 1"},
       {"dealy: 1s\nend:\n  model: lenet\n", "unknown key 'dealy'; did you mean 'delay'?"},
   };
   for (const auto& [text, message] : cases) EXPECT_NE(refused(text).find(message), std::string::npos) << refused(text);

@@ -15,6 +15,7 @@
 #include "mangrove/graph/split.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_checks.h"
 #include "mangrove/infer/tiers.h"
 #include "mangrove/net/payload.h"
 

@@ -12,6 +12,7 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/tier_checks.h"
 #include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/tier_measurements.h"
 

@@ -41,7 +41,7 @@ std::optional<Assignment> next_of(const TierState& state, Belongs belongs) {
       std::optional<Assignment> best;
       for (std::size_t i = 0; i < state.devices.size(); ++i) {
         const DeviceLoad& device = state.devices[i];
-        if (!device.has_room() || !may_run(state, belongs, task, device.tier)) continue;
+        if (!device.has_room() || !device.can_do(task) || !may_run(state, belongs, task, device.tier)) continue;
         if (!best || device.finish(state.now) < state.devices[best->device].finish(state.now)) best = {task, i};
       }
       if (best) return best;

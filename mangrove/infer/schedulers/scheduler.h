@@ -37,6 +37,7 @@ struct DeviceLoad {
   net::Rank rank = 0;
   Tier tier = Tier::end;
   bool usable = true;           // as far as the fault policy looks
+  bool gives_first = true;      // whether it can: it has the samples, or gets something in their place
   Seconds service = 0;          // of one task
   Seconds delay = 0;            // of a task and its answer on their way
   std::size_t window = 1;       // the most tasks at once that it is given
@@ -44,6 +45,7 @@ struct DeviceLoad {
   Instant free;                 // when it will be done with these
 
   bool has_room() const { return usable && outstanding < window; }
+  bool can_do(const TierTask& task) const { return gives_first || task.answer == Answer::second; }
   /// When the answer of one more task would be there.
   Instant finish(Instant now) const { return std::max(free, now + delay) + service; }
 };

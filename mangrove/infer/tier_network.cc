@@ -1,0 +1,145 @@
+#include "mangrove/infer/tier_network.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mangrove/graph/cut.h"
+#include "mangrove/infer/early_exit.h"
+#include "mangrove/infer/privacy.h"
+#include "mangrove/infer/tier_exits.h"
+#include "mangrove/learn/metrics.h"
+#include "mangrove/learn/replica.h"
+#include "mangrove/net/payload.h"
+
+namespace mangrove::infer {
+namespace {
+
+/// Without classes and confidences.
+TierAnswer answer_to(const Command& task, const data::Batch& samples) {
+  TierAnswer said;
+  said.set_request(task.request());
+  said.set_micro_batch(task.micro_batch());
+  said.set_answer(task.answer());
+  if (!samples.labels.empty())
+    said.mutable_truths()->Add(samples.labels.begin(),
+                               samples.labels.begin() + static_cast<std::ptrdiff_t>(task.count()));
+  return said;
+}
+
+float confidence(std::span<const float> logits) {
+  return static_cast<float>(std::ranges::max(learn::probabilities(logits)));
+}
+
+/// A network of its own, or what is behind the head of one.
+class WholeNetwork final : public TierNetwork {
+ public:
+  WholeNetwork(std::unique_ptr<learn::Replica> replica, bool has_head, Privacy privacy)
+      : replica_(std::move(replica)), has_head_(has_head), privacy_(std::move(privacy)) {
+    replica_->execution().forward();  // touches all memory before times count
+  }
+
+  Bytes value_bytes() const override { return has_head_ ? sent_bytes(privacy_, width()) : 0; }
+
+  Result<TierAnswer> answer(const Command& task, const data::Batch& samples) override {
+    TierAnswer said = answer_to(task, samples);
+    std::vector<std::int32_t> classes;
+    if (has_head_) {
+      MG_TRY(const data::Batch values, values_of(task));
+      classes = replica_->predict(values);
+    } else {
+      classes = replica_->predict(samples);
+    }
+    const auto each = static_cast<std::size_t>(replica_->classes());
+    const std::span<const float> outputs = replica_->execution().output<float>(replica_->graph().outputs().front());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(task.count()); ++i) {
+      said.add_classes(classes[i]);
+      said.add_confidences(confidence(outputs.subspan(i * each, each)));
+    }
+    return said;
+  }
+
+ private:
+  /// Elements that the network takes of one sample.
+  std::int64_t width() const { return elements_of(replica_->graph().inputs()[0].second, 1); }
+
+  Result<data::Batch> values_of(const Command& task) const {
+    const ValueInfo& input = replica_->graph().inputs()[0].second;
+    data::Batch batch{
+        .images = Tensor(DType::f32, input.shape.with_batch(replica_->batch())), .labels = {}, .count = task.count()};
+    const auto each = static_cast<std::size_t>(width());
+    const auto bytes = static_cast<std::size_t>(value_bytes());
+    for (std::size_t row = 0; row < static_cast<std::size_t>(task.count()); ++row)
+      MG_RETURN_IF_ERROR(read_sent(std::string_view(task.values()).substr(row * bytes, bytes), privacy_,
+                                   batch.images.as<float>().subspan(row * each, each)));
+    return batch;
+  }
+
+  std::unique_ptr<learn::Replica> replica_;
+  const bool has_head_;
+  const Privacy privacy_;
+};
+
+/// The segments of a network with early exits that are for first answers, or for second ones.
+class ExitNetwork final : public TierNetwork {
+ public:
+  ExitNetwork(std::unique_ptr<EarlyExit> network, bool takes_values)
+      : network_(std::move(network)), takes_values_(takes_values) {}
+
+  Bytes value_bytes() const override {
+    return takes_values_ ? network_->input_elements(1) * static_cast<Bytes>(sizeof(float)) : 0;
+  }
+
+  Result<TierAnswer> answer(const Command& task, const data::Batch& samples) override {
+    MG_TRY(const auto answers, classify(task, samples));
+    TierAnswer said = answer_to(task, samples);
+    const auto each = static_cast<std::size_t>(network_->classes());
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      said.add_classes(answers[i].predicted);
+      said.add_confidences(confidence(network_->logits().subspan(i * each, each)));
+      said.add_exits(static_cast<std::uint32_t>(answers[i].exit));
+    }
+    net::append_floats(*said.mutable_values(), network_->passed());
+    return said;
+  }
+
+ private:
+  Result<std::span<const EarlyExit::Answer>> classify(const Command& task, const data::Batch& samples) {
+    const auto elements = static_cast<std::size_t>(network_->input_elements(task.count()));
+    if (!takes_values_) return network_->classify(task.count(), samples.images.as<float>().first(elements));
+    values_.resize(elements);
+    MG_RETURN_IF_ERROR(net::read_floats(task.values(), values_));
+    return network_->classify(task.count(), values_);
+  }
+
+  std::unique_ptr<EarlyExit> network_;
+  const bool takes_values_;
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TierNetwork>> make_tier_network(const Graph& graph, const InferJob& job, std::size_t part,
+                                                       Answer answer, int threads) {
+  const bool takes_values = !sees_samples(job, part, answer);
+  if (has_tier_exits(job)) {
+    const StageOptions options{
+        .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = threads, .fuse = !job.unfused()};
+    MG_TRY(auto network, EarlyExit::create(graph, {job.exit_thresholds().begin(), job.exit_thresholds().end()}, options,
+                                           exit_range(job, answer)));
+    return std::make_unique<ExitNetwork>(std::move(network), takes_values);
+  }
+  Privacy privacy;
+  if (takes_values) {
+    MG_TRY(privacy, parse_privacy(job.tiers(static_cast<int>(part)).privacy()));
+  }
+  MG_TRY(auto replica, learn::Replica::create(graph, {.batch = job.micro_batch(),
+                                                      .mode = Mode::inference,
+                                                      .backend = job.backend(),
+                                                      .threads = threads,
+                                                      .fuse = !job.unfused()}));
+  return std::make_unique<WholeNetwork>(std::move(replica), takes_values, std::move(privacy));
+}
+
+}  // namespace mangrove::infer
