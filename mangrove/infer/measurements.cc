@@ -57,11 +57,11 @@ class Measuring {
     const Instant start = context_.clock.now();
     while (context_.clock.now() - start <= kProfileRounds * timeout_) {
       MG_TRY(net::RankSet waiting, nodes_.wait_usable());
+      MG_RETURN_IF_ERROR(measure_links(waiting));  // first: what they leave in a process counts to its memory
       while (!waiting.empty()) MG_RETURN_IF_ERROR(measure_operators(next_round(waiting)));
-      MG_RETURN_IF_ERROR(measure_links());
       std::vector<DeviceProfile> all;
       for (const auto& [rank, profile] : profiles_)
-        if (nodes_.is_usable(rank)) all.push_back(profile);
+        if (nodes_.is_usable(rank) && !profile.operator_seconds.empty()) all.push_back(profile);
       if (!all.empty()) return all;
     }
     return make_error(Code::unavailable,
@@ -102,25 +102,27 @@ class Measuring {
     const auto& seconds = profile.operator_seconds();
     if (seconds.empty() || !std::ranges::all_of(seconds, is_time) || !has_memory(profile)) return false;
     const Hello& hello = nodes_.hello(rank);
-    profiles_[rank] = {.rank = rank,
-                       .name = reports_.node(rank),
-                       .host = hello.host(),
-                       .cores = hello.cpu(),
-                       .threads = hello.threads(),
-                       .operator_seconds = {seconds.begin(), seconds.end()},
-                       .read_seconds = profile.read_seconds(),
-                       .operator_weights = {profile.operator_weights().begin(), profile.operator_weights().end()},
-                       .operator_memory = {profile.operator_memory().begin(), profile.operator_memory().end()},
-                       .process = profile.process(),
-                       .was_kept = profile.was_kept()};
+    DeviceProfile& measured = profiles_[rank];
+    measured.rank = rank;
+    measured.name = reports_.node(rank);
+    measured.host = hello.host();
+    measured.cores = hello.cpu();
+    measured.threads = hello.threads();
+    measured.operator_seconds = {seconds.begin(), seconds.end()};
+    measured.read_seconds = profile.read_seconds();
+    measured.operator_weights = {profile.operator_weights().begin(), profile.operator_weights().end()};
+    measured.operator_memory = {profile.operator_memory().begin(), profile.operator_memory().end()};
+    measured.process = profile.process();
+    measured.was_kept = profile.was_kept();
     return true;
   }
 
-  Status measure_links() {
-    if (profiles_.size() < 2) return {};
+  /// Of each rank to the next one.
+  Status measure_links(const net::RankSet& ranks) {
+    if (ranks.size() < 2) return {};
     std::map<net::Rank, Command> commands;
-    net::Rank before = profiles_.rbegin()->first;
-    for (const auto& [rank, profile] : profiles_) {
+    net::Rank before = ranks.back();
+    for (const net::Rank rank : ranks) {
       commands[before].set_kind(Command::LINK);
       commands[before].set_request(1);
       commands[before].set_peer(rank);
@@ -152,7 +154,7 @@ class Measuring {
   Nodes& nodes_;
   Reports& reports_;
   const Seconds timeout_;
-  std::map<net::Rank, DeviceProfile> profiles_;
+  std::map<net::Rank, DeviceProfile> profiles_;  // without operators: only its links are measured
   std::map<net::Rank, int> measured_;  // links of each
 };
 
