@@ -12,7 +12,7 @@ TIERS = tuple(SHARES)
 LABELS = {"end": "cifar100,labels=coarse", "edge": "cifar100", "cloud": "cifar100"}
 
 # The study has MobileNet 0.5, ResNet-34 and WRN-28-10; the two large ones have smaller sisters here, which two cores can train.
-NETWORKS = {"end": ("resnet-8", 15), "edge": ("resnet-20", 10), "cloud": ("resnet-56", 5)}
+NETWORKS = {"end": ("resnet-8", 15), "edge": ("resnet-20", 10), "cloud": ("wrn-16-2", 10)}
 TRAINING = ["--batch", 128, "--augment", "cifar", "--schedule", "cosine", "--local", 2, "--strategy", "all_reduce"]
 
 SECOND = ("end-cloud", "end-edge", "mapping")  # schedulers with a second answer to each image
