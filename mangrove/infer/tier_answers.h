@@ -44,7 +44,7 @@ class TierAnswers {
     std::int32_t label = -1;
     std::uint8_t part = 0;
     std::int32_t deliveries = 0;
-    std::size_t exit = 0;  // as in TierAnswer
+    std::uint32_t exit = 0;  // as in TierAnswer
   };
   struct OfTier {
     std::int64_t tasks = 0, images = 0, right = 0, coarsely_right = 0;

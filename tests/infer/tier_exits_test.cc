@@ -10,11 +10,14 @@
 
 #include "tests/infer/inference_job.h"
 
+#include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/infer/nodes.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tags.h"
 #include "mangrove/infer/tier_checks.h"
 
 namespace mangrove::infer {
@@ -244,7 +247,9 @@ TEST(TierExits, NothingGoesUpWhenAllLeave) {
   const RoleWorld::Outcome outcome = run(exits_job("auto", "hedged", {1, 0}), [&](RoleWorld& world) {
     world.on_report([&](const Report& report) { asked += report.kind == "tier_answers" ? 1 : 0; });
     // the first task is given out when the measuring is over; both are on the thread of rank 0
-    world.on_send([&](net::Rank from, net::Rank to, int) { sent_up += from == 0 && to >= kEdge && asked > 0 ? 1 : 0; });
+    world.on_send([&](net::Rank from, net::Rank to, int) {
+      if (from == 0 && to >= kEdge && asked > 0) ++sent_up;
+    });
   });
   last_answers(outcome, "all leave");
   const json result = json::parse(outcome.result());
@@ -348,6 +353,80 @@ TEST(TierExits, LostLateAndRepeatedMessagesChangeNothing) {
       }
     }
   }
+}
+
+TEST(TierExits, GarbageFromADeviceHarmsNobody) {
+  const std::vector<float> thresholds = middle_thresholds();
+  const AllLeft expected = on_one_device(thresholds);
+  for (const net::Rank rank : {kEnd, kCloud}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const RoleWorld::Outcome outcome = run(exits_job("auto", "hedged", thresholds), [&](RoleWorld& world) {
+        world.replace(rank, [seed](net::RoleContext& context) {
+          Random random(seed);
+          for (int i = 0; i < 300; ++i) {
+            FromNode message;
+            TierAnswer& answer = *message.mutable_tier_answer();
+            answer.set_request(random.below(2));
+            answer.set_micro_batch(random.below(10));
+            answer.set_answer(static_cast<std::uint32_t>(random.below(3)));
+            const std::size_t count = random.below(5);
+            for (std::size_t k = 0; k < count; ++k) {
+              answer.add_classes(static_cast<std::int32_t>(random.below(10)));
+              answer.add_confidences(1);
+              answer.add_truths(static_cast<std::int32_t>(random.below(10)));
+              answer.add_exits(static_cast<std::uint32_t>(random.below(4)));
+            }
+            answer.set_values(std::string(random.below(4) * static_cast<std::size_t>(kBehindFirst), 'x'));
+            context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
+          }
+          return make_error(Code::internal, "it has said enough");
+        });
+      });
+      const std::string where = "rank " + std::to_string(rank) + ", seed " + std::to_string(seed);
+      EXPECT_EQ(last_answers(outcome, where), expected) << where;
+    }
+  }
+}
+
+TEST(TierExits, GarbageFromTheLeaderHarmsNoDevice) {
+  const InferJob job = exits_job("auto", "hedged", {0.5f, 0.5f});
+  RoleWorld world(2);
+  world.use_virtual_time(0.001);
+  world.replace(1, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
+  std::vector<int> classes;
+  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+    Reports reports(context);
+    Nodes nodes(context, reports, Networks(job), 1);
+    nodes.grant_network(1, 0);
+    MG_TRY(const Hello data, nodes.gather());
+    Random random(3);
+    Command command;
+    for (int i = 0; i < 200; ++i) {
+      command.set_kind(random.below(4) > 0 ? Command::TASK : Command::DROP);
+      command.set_micro_batch(random.below(10));
+      command.set_answer(static_cast<std::uint32_t>(random.below(3)));
+      command.set_begin(static_cast<std::int64_t>(random.below(50)) - 10);
+      command.set_count(static_cast<std::int64_t>(random.below(9)) - 2);
+      command.set_member(static_cast<std::uint32_t>(random.below(4)));
+      command.set_values(std::string(random.below(6) * static_cast<std::size_t>(kBehindFirst), '\xff'));
+      nodes.send(1, command);
+    }
+    command = {};
+    command.set_kind(Command::TASK);
+    command.set_request(7);
+    command.set_count(kBatch4);
+    nodes.send(1, command);
+    while (classes.empty()) {
+      MG_TRY(const auto said, nodes.next(context.clock.after(60)));
+      if (!said || said->message.tier_answer().request() != 7) continue;
+      for (const std::int32_t label : said->message.tier_answer().classes()) classes.push_back(label);
+    }
+    nodes.end();
+    return {};
+  });
+  EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
+  EXPECT_EQ(classes.size(), static_cast<std::size_t>(kBatch4));
 }
 
 TEST(TierExits, SwitchingSchedulersDropsNothing) {
