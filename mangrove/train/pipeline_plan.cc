@@ -12,7 +12,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr double kPackedPerSecond = 1e9;  // bytes that a processor packs or unpacks
+constexpr double kPackedPerSecond = 1e9;  // bytes that a thread packs or unpacks while it has a processor
 constexpr Bytes kFloat = sizeof(float);
 constexpr std::size_t kMostUnlike = 12;  // kinds of devices; the choices among more are too many to look at
 
@@ -153,8 +153,9 @@ void make_alike(std::vector<plan::Device>& devices) {
 }
 
 plan::Device planned_device(const Parts& parts, const StageDevice& device, bool recomputes) {
-  plan::Device planned{
-      .name = std::to_string(device.rank), .memory = device.profile.room(), .handling = kPackedPerSecond};
+  plan::Device planned{.name = std::to_string(device.rank),
+                       .memory = device.profile.room(),
+                       .handling = kPackedPerSecond / std::max(1.0, device.profile.slowdown())};
   for (std::size_t part = 0; part < parts.network().layers.size(); ++part)
     planned.seconds.push_back((recomputes ? 2 : 1) * parts.sum(part, device.profile.forward_s()) +
                               parts.sum(part, device.profile.backward_s()));
@@ -209,7 +210,7 @@ bool is_profile_of(const StageProfile& profile, const Graph& graph) {
          profile.activations_size() == operators && std::ranges::all_of(profile.forward_s(), is_time) &&
          std::ranges::all_of(profile.backward_s(), is_time) && std::ranges::all_of(profile.activations(), is_size) &&
          is_time(10 * seconds_of(profile)) && is_size(sum_of(profile.activations())) && is_size(profile.room()) &&
-         is_size(profile.reading());
+         is_size(profile.reading()) && is_time(profile.slowdown());
 }
 
 bool is_as_good(const StageProfile& profile, const StageProfile& other) {

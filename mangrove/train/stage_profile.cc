@@ -38,6 +38,7 @@ Result<StageProfile> measure_stages(const Graph& graph, const ProfileOptions& op
                                        .training = true,
                                        .seconds = kMeasuring};
   StageProfile profile;
+  profile.set_slowdown(plan::operator_stretch(options.threads));
   std::int64_t done = 0;
   for (const StageRange& range : profiled_parts(graph, options.micro_batch, options.parts)) {
     MG_TRY(const Graph slice, graph.slice(range.first, range.last));
