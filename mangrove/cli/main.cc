@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -51,6 +52,12 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);  // else it stays as it is
 }
 
+/// gRPC wakes a thread for every piece of a message that comes in; with these of its experiments only when much of it
+/// is there. Where the user has chosen some, or this version does not know them, it stays as it is.
+void wake_for_large_pieces() {
+  ::setenv("GRPC_EXPERIMENTS", "tcp_rcv_lowat,tcp_frame_size_tuning", 0);
+}
+
 /// No exception ends the program without a sentence: outside libraries throw, and memory can run out.
 Status guarded(const std::function<Status()>& action) {
   try {
@@ -70,6 +77,7 @@ bool asks_for_json(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   allow_many_files();
+  wake_for_large_pieces();
   cli::Interrupt interrupt;
   cli::CommandContext context;
   context.stop = interrupt.token();
