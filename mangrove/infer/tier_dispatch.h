@@ -41,7 +41,8 @@ class TierDispatch {
     TierTask task;
   };
   /// From now on this scheduler decides about every answer that no device has been chosen for. Second answers that wait
-  /// are no longer asked for where it asks for none; where it does, they are asked for to every batch that has none.
+  /// are no longer asked for where it asks for none; where it does, they are asked for to every batch that has none and
+  /// wants one (see Options::second_on_demand).
   void switch_to(const Scheduler& scheduler);
 
   /// With Options::second_on_demand: from now on the batch is one of those that get a second answer.
