@@ -48,18 +48,23 @@ void Nodes::set_data(Hello data) {
 
 Result<Hello> Nodes::gather() {
   const Instant start = context_.clock.now();
-  while (true) {
-    const net::RankSet ranks = ranks_not_out();
-    const auto heard =
-        std::count_if(ranks.begin(), ranks.end(), [&](net::Rank rank) { return nodes_.at(rank).said_hello; });
-    const bool complete = heard == std::ssize(ranks) || context_.clock.now() - last_sign(start) >= timeout_;
-    if (heard > 0 && complete) break;
+  while (!has_gathered(start)) {
     MG_RETURN_IF_ERROR(check_patience(start));
     MG_RETURN_IF_ERROR(next(Instant::never()));
   }
   choose_reference();
   if (!has_reference_) return make_error(Code::failed_precondition, "no node has the data set");
   return reference_;
+}
+
+bool Nodes::has_gathered(Instant since) const {
+  const net::RankSet ranks = ranks_not_out();
+  const auto has_said = [&](net::Rank rank) { return nodes_.at(rank).said_hello; };
+  const auto tells_of_data = [&](net::Rank rank) {
+    return has_said(rank) && (has_reference_ || !hello(rank).without_data());
+  };
+  if (!ranks.empty() && std::ranges::all_of(ranks, has_said)) return true;
+  return std::ranges::any_of(ranks, tells_of_data) && context_.clock.now() - last_sign(since) >= timeout_;
 }
 
 /// The data that most nodes that have any have; among equals that of the lowest rank.
@@ -97,7 +102,8 @@ Instant Nodes::last_sign(Instant since) const {
 Status Nodes::check_patience(Instant since) const {
   const Seconds waited = context_.clock.now() - last_sign(since);
   if (waited <= kPatience * timeout_) return {};
-  return make_error(Code::unavailable, "no node has said hello for " + format_seconds(waited) +
+  const std::string who = takes_without_data_ && !has_reference_ ? "no node with the data set" : "no node";
+  return make_error(Code::unavailable, who + " has said hello for " + format_seconds(waited) +
                                            "; answer_timeout_s is " + format_seconds(timeout_));
 }
 

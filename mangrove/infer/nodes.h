@@ -23,10 +23,10 @@ class Nodes {
   void set_data(Hello data);
   /// Nodes without the data work too, as some tasks need none. Before gather().
   void take_without_data() { takes_without_data_ = true; }
-  /// Waits until every node has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later, as spare ones); while parts of a network go to one, it is waited for. A node that cannot take part,
-  /// or, without set_data(), whose data differs from that of most nodes, is left out, with an event. Returns what the
-  /// data is like.
+  /// Waits until every node has said what data it has, or until the timeout if at least one has that knows any, or,
+  /// after set_data(), any node at all (the others may still come in later, as spare ones); while parts of a network go
+  /// to one, it is waited for. A node that cannot take part is left out, with an event; so is, without set_data() and
+  /// take_without_data(), one whose data differs from that of most nodes. Returns what the data is like.
   /// errors: as next(); unavailable (none has come in three timeouts); failed_precondition (nobody has the data).
   Result<Hello> gather();
 
@@ -67,6 +67,7 @@ class Nodes {
     bool said_hello = false;
     Instant next_ping;
   };
+  bool has_gathered(Instant since) const;
   void take_hello(net::Rank rank, const Hello& hello);
   void choose_reference();
   void admit(net::Rank rank);

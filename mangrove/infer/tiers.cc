@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
@@ -53,9 +54,9 @@ class TierRun {
       const Instant listened = context_.clock.now();
       MG_RETURN_IF_ERROR(send_private());
       unheard_ = context_.clock.now() - listened;
-      MG_TRY(const std::vector<Nodes::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
-      for (const Nodes::Said& said : all)
-        if (said.message.has_tier_answer()) take(said.rank, said.message.tier_answer());
+      MG_TRY(std::vector<Nodes::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
+      for (Nodes::Said& said : all)
+        if (said.message.has_tier_answer()) take(said.rank, std::move(*said.message.mutable_tier_answer()));
       const Seconds silent = context_.clock.now() - last_answer_;
       if (silent > kPatience * timeout_ + slowest_)
         return make_error(Code::unavailable, "tiers: no task was answered for " + format_seconds(silent) +
@@ -250,6 +251,14 @@ Json TierRun::result(Seconds predicted) const {
   return json;
 }
 
+/// Why a node without the data does nothing.
+std::string no_room(const InferJob& job) {
+  const bool has_exits = has_tier_exits(job);
+  return std::string("it does not have the ") + (has_exits ? "other nodes'" : "coordinator's") + " data set '" +
+         job.data() + "', which " + (has_exits ? "end devices" : "devices of trusted tiers") +
+         " need, and the other tiers are full";
+}
+
 /// By rank, the tier of the job that it gets tasks, and the network, of.
 std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Reports& reports) {
   std::map<net::Rank, std::string> names;
@@ -261,9 +270,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Report
   std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
   for (const auto& [rank, tier] : tiers) nodes.grant_network(rank, tier);
   for (const net::Rank rank : without_data)
-    if (!tiers.contains(rank))
-      reports.node_left_out(rank, "it does not have the coordinator's data set '" + job.data() +
-                                      "', which devices of trusted tiers need, and the other tiers are full");
+    if (!tiers.contains(rank)) reports.node_left_out(rank, no_room(job));
   return tiers;
 }
 
