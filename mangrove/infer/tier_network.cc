@@ -84,14 +84,15 @@ class WholeNetwork final : public TierNetwork {
 /// The segments of a network with early exits that are for first answers, or for second ones.
 class ExitNetwork final : public TierNetwork {
  public:
-  ExitNetwork(std::unique_ptr<EarlyExit> network, bool takes_values)
-      : network_(std::move(network)), takes_values_(takes_values) {}
+  ExitNetwork(std::unique_ptr<EarlyExit> network, std::vector<float> thresholds, bool takes_values)
+      : network_(std::move(network)), thresholds_(std::move(thresholds)), takes_values_(takes_values) {}
 
   Bytes value_bytes() const override {
     return takes_values_ ? network_->input_elements(1) * static_cast<Bytes>(sizeof(float)) : 0;
   }
 
   Result<TierAnswer> answer(const Command& task, const data::Batch& samples) override {
+    network_->set_thresholds(takes_values_ && task.request() > 0 ? nobody_leaves() : thresholds_);
     MG_TRY(const auto answers, classify(task, samples));
     TierAnswer said = answer_to(task, samples);
     const auto each = static_cast<std::size_t>(network_->classes());
@@ -105,6 +106,12 @@ class ExitNetwork final : public TierNetwork {
   }
 
  private:
+  /// Values that are made up to measure times would all leave at the same exit, or none; all staying costs the most.
+  std::vector<float> nobody_leaves() const {
+    constexpr float kBelowAnyEntropy = -1;
+    return std::vector<float>(thresholds_.size(), kBelowAnyEntropy);
+  }
+
   Result<std::span<const EarlyExit::Answer>> classify(const Command& task, const data::Batch& samples) {
     const auto elements = static_cast<std::size_t>(network_->input_elements(task.count()));
     if (!takes_values_) return network_->classify(task.count(), samples.images.as<float>().first(elements));
@@ -114,6 +121,7 @@ class ExitNetwork final : public TierNetwork {
   }
 
   std::unique_ptr<EarlyExit> network_;
+  const std::vector<float> thresholds_;
   const bool takes_values_;
   std::vector<float> values_;
 };
@@ -126,9 +134,9 @@ Result<std::unique_ptr<TierNetwork>> make_tier_network(const Graph& graph, const
   if (has_tier_exits(job)) {
     const StageOptions options{
         .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = threads, .fuse = !job.unfused()};
-    MG_TRY(auto network, EarlyExit::create(graph, {job.exit_thresholds().begin(), job.exit_thresholds().end()}, options,
-                                           exit_range(job, answer)));
-    return std::make_unique<ExitNetwork>(std::move(network), takes_values);
+    const std::vector<float> thresholds(job.exit_thresholds().begin(), job.exit_thresholds().end());
+    MG_TRY(auto network, EarlyExit::create(graph, thresholds, options, exit_range(job, answer)));
+    return std::make_unique<ExitNetwork>(std::move(network), thresholds, takes_values);
   }
   Privacy privacy;
   if (takes_values) {
