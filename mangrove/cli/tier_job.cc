@@ -31,6 +31,14 @@ Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& setti
   return zoo::build_model(tier.model, options);
 }
 
+/// That of a tier with a network of its own gives one answer.
+Status check_single_exit(const std::vector<infer::TierSpec>& tiers, const Graph& graph) {
+  if (tiers.front().exits > 0 || !has_early_exits(graph)) return {};
+  return make_error(Code::invalid_argument, "network '" + graph.name() +
+                                                "' has early exits: give the section 'end' the key 'exits', to have "
+                                                "one such network over all tiers");
+}
+
 /// When samples leave the network of all tiers, where there is one.
 Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, const InferSettings& settings,
                  infer::InferJob& job) {
@@ -41,6 +49,10 @@ Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, 
                       "exit_thresholds: are for tiers of one network, whose section 'end' has the key 'exits'");
   if (!has_early_exits(graph))
     return make_error(Code::invalid_argument, "key 'exits': network '" + graph.name() + "' has no early exits");
+  if (settings.exit_thresholds == "none")
+    return make_error(Code::invalid_argument,
+                      "exit_thresholds: 'none' is not possible with the key 'exits': by thresholds end devices decide "
+                      "which images go up");
   MG_TRY(const auto thresholds, infer::choose_exit_thresholds(settings.exit_thresholds, graph));
   if (!thresholds)
     return make_error(
@@ -91,6 +103,7 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     const std::string name(infer::kTierNames[static_cast<std::size_t>(tier.tier)]);
     const std::string who = settings.tiers + ": tier '" + name + "'";
     MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));
+    MG_RETURN_IF_ERROR(check_single_exit(tiers, graph).context(who));
     infer::TierPart& part = *job.add_tiers();
     part.set_name(name);
     part.set_devices(static_cast<std::int32_t>(tier.count));

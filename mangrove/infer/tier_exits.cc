@@ -69,8 +69,9 @@ Result<TierExits> tier_exits(const InferJob& job) {
     return bad("end devices cannot have " + std::to_string(exits.on_end) + " of the " +
                std::to_string(exits.exits - 1) + " early exit(s) of network '" + network.name() + "'");
   MG_RETURN_IF_ERROR(check_thresholds(job, network));
-  MG_TRY(const auto segments, make_exit_segments(network, {.micro_batch = job.micro_batch(), .backend = {}}));
-  exits.value_bytes = segments[exits.on_end - 1]->passed_bytes();
+  const auto segments = make_exit_segments(network, {.micro_batch = job.micro_batch(), .backend = {}});
+  if (!segments.ok()) return bad(segments.error().message);
+  exits.value_bytes = (*segments)[exits.on_end - 1]->passed_bytes();
   return exits;
 }
 

@@ -179,6 +179,10 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
   };
   const std::vector<std::string> half = {"--exit-thresholds", "0.5"};
   refused(tiers(model(), "  exits: 1\nedge:\n"), "key 'exits': there are no thresholds");
+  refused(tiers(model(), "  exits: 1\nedge:\n", {"--exit-thresholds", "none"}),
+          "exit_thresholds: 'none' is not possible");
+  refused(tiers(model(), "edge:\n"), "has early exits: give the section 'end' the key 'exits'");
+  refused(tiers(folder_ / "plain.onnx", "edge:\n  model: branchy-lenet\n"), "tier 'edge': network");
   refused(tiers(model(), "  exits: 2\nedge:\n", half), "end devices cannot have 2 of the 1 early exit(s)");
   refused(tiers(model(), "  exits: 1\nedge:\n  exits: 1\n", half), "tier 'edge': key 'exits': it is of end devices");
   refused(tiers(model(), "  exits: 1\nedge:\n  model: branchy-lenet\ncloud:\n  model: lenet\n", half),
