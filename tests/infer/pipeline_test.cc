@@ -5,8 +5,11 @@
 #include <atomic>
 
 #include "tests/infer/inference_job.h"
+#include "tests/infer/watched_endpoint.h"
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 
@@ -103,6 +106,31 @@ TEST(PipelineResult, HasAllKeys) {
     pipeline |= report.json.find(R"("phase":"pipeline")") != std::string::npos;
   }
   EXPECT_TRUE(single && pipeline);
+}
+
+TEST(PipelineMeasurements, OfLinksAreDoneBeforeThoseOfOperatorsBegin) {
+  const InferJob job = small_job(30, 3);
+  RoleWorld world(4);
+  int links = 0, profiles = 0;
+  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) {
+    if (context.endpoint.rank() != 0) return run_inference(without_networks(job), context);
+    WatchedEndpoint endpoint(context.endpoint);
+    endpoint.on_receive = [&](const Result<net::Message>& message) {
+      FromNode said;
+      if (message.ok() && message->tag == kFromNodeTag && said.ParseFromString(message->payload) && said.has_link())
+        ++links;
+    };
+    endpoint.on_send = [&](net::Rank, net::Tag tag, const std::string& payload) {
+      Command command;
+      if (tag != kCommandTag || !command.ParseFromString(payload) || command.kind() != Command::PROFILE) return;
+      EXPECT_EQ(links, 3) << "what probes leave in a process is in the memory that is measured";
+      ++profiles;
+    };
+    net::RoleContext watched = with_endpoint(context, endpoint);
+    return run_inference(job, watched);
+  });
+  expect_exact(outcome, 30, "watched");
+  EXPECT_GE(profiles, 3);
 }
 
 TEST(PipelineActivations, InFewerBytesChangeFewAnswers) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/infer/split_job.h"
+#include "tests/infer/watched_endpoint.h"
 
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/sha256.h"
@@ -34,32 +35,6 @@ struct Sent {
   net::Tag tag;
   std::string payload;
 };
-class Recorder final : public net::Endpoint {
- public:
-  Recorder(net::Endpoint& inner, std::vector<Sent>& sent) : inner_(inner), sent_(sent) {}
-  net::Rank rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  void send(net::Rank to, net::Tag tag, std::string payload) override {
-    sent_.push_back({to, tag, payload});
-    inner_.send(to, tag, std::move(payload));
-  }
-  Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
-    return inner_.recv(from, tag, deadline);
-  }
-  Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
-                                Deadline deadline) override {
-    Result<net::Message> message = inner_.recv_any(from, tags, deadline);
-    if (!message.ok()) sent_.push_back({kNobody, 0, {}});
-    return message;
-  }
-  net::Members members() const override { return inner_.members(); }
-  net::Traffic traffic() const override { return inner_.traffic(); }
-  void cancel() override { inner_.cancel(); }
-
- private:
-  net::Endpoint& inner_;
-  std::vector<Sent>& sent_;
-};
 
 struct Played {
   RoleWorld::Outcome outcome;
@@ -74,13 +49,19 @@ Played run(const InferJob& job, const std::map<net::Rank, std::string>& other_da
   world.cancel_at_end();
   for (net::Rank rank = 0; rank <= job.tiers_size(); ++rank) result.sent[rank];
   result.outcome = world.run([&](net::RoleContext& context) {
-    Recorder recorder(context.endpoint, result.sent.at(context.endpoint.rank()));
-    net::RoleContext recorded{recorder,        context.clock, context.data_folder,
-                              context.threads, context.stop,  context.report};
+    std::vector<Sent>& sent = result.sent.at(context.endpoint.rank());
+    WatchedEndpoint endpoint(context.endpoint);
+    endpoint.on_send = [&](net::Rank to, net::Tag tag, const std::string& payload) {
+      sent.push_back({to, tag, payload});
+    };
+    endpoint.on_receive = [&](const Result<net::Message>& message) {
+      if (!message.ok()) sent.push_back({kNobody, 0, {}});
+    };
+    net::RoleContext watched = with_endpoint(context, endpoint);
     InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
     const auto other = other_data.find(context.endpoint.rank());
     if (other != other_data.end()) given.set_data(other->second);
-    return run_tiers(given, recorded);
+    return run_tiers(given, watched);
   });
   return result;
 }
