@@ -89,20 +89,23 @@ def measure_completion(args):
 
 
 def measure_privacy(args):
-    """The study's Tables 3 and 4: time with and without the split behind the first layers, by the delay to the tier."""
+    """The study's Tables 3 and 4: time and accuracy with and without the split behind the first layers, by the delay to the tier."""
     found, total = models(args), images(args, 10000)
     figures = []
     for tier, scheduler in (("edge", "end-edge"), ("cloud", "end-cloud")):
         for delay in (0.5,) if args.quick else (0.5, 1.0, 1.5, 2.0):
             overheads = []
             for _ in range(3 if delay == 0.5 and not args.quick else 1):
-                took = {}
+                took, right = {}, {}
                 for private in (None, {tier: args.split}):
                     with World(found, delays={"edge": delay, "cloud": delay}, private=private) as world:
-                        took[private is None] = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)["seconds"]
+                        run = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)
+                    took[private is None] = run["seconds"]
+                    right[private is None] = next(100 * each["accuracy"] for each in run["tiers"] if each["tier"] == tier)
                 overheads.append(100 * (took[False] / took[True] - 1))
             figures.append(fig.figure(f"privacy_overhead_{tier}_{delay:g}_s", overheads, "%", better="lower",
                                       goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
+        figures.append(fig.figure(f"privacy_accuracy_{tier}", [right[False]], "%", peer="without the split", peer_values=[right[True]]))
     return figures
 
 
@@ -159,7 +162,7 @@ PARTS = {"networks": measure_networks, "completion": measure_completion, "privac
 def main():
     parser = fig.part_arguments(AREA, __doc__, PARTS)
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "tiers", help="where trained networks are kept")
-    parser.add_argument("--split", default="split@conv1", help="of devices that are not trusted, as a tier file has it")
+    parser.add_argument("--split", default="split@conv1,levels=16", help="of devices that are not trusted, as a tier file has it")
     print(f"boards: an end device has {SHARE:g} of a core, an edge server {SHARES['edge']} times, the cloud {SHARES['cloud']} times as much")
     fig.publish_parts(AREA, parser.parse_args(), PARTS)
 
