@@ -16,7 +16,10 @@ build_and_test() {  # PRESET "TARGETS" [ctest flags]
   echo "== $preset =="
   # shellcheck disable=SC2086  # a list of words
   scripts/build.sh "$preset" $targets
-  ctest --preset "$preset" -j "$(nproc)" "$@"
+  ctest --preset "$preset" -j "$(nproc)" "$@" && return
+  echo "== what failed =="
+  grep -hE -A5 ': Failure$|^\[  FAILED  \]|ERROR: |SUMMARY: ' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200
+  return 1
 }
 
 run_release() { build_and_test release ""; }

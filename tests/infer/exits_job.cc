@@ -8,7 +8,6 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/networks.h"
-#include "mangrove/infer/strategy.h"
 
 namespace mangrove::infer {
 
@@ -111,7 +110,7 @@ RoleWorld::Outcome run_exits(const InferJob& job, const std::function<void(RoleW
     InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
     const auto other = other_data.find(context.endpoint.rank());
     if (other != other_data.end()) given.set_data(other->second);
-    return run_inference(given, context);
+    return run_evenly(given, context);
   });
 }
 

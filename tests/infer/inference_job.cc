@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/infer/watched_endpoint.h"
+
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
 namespace {
@@ -78,11 +82,23 @@ InferJob small_job(std::int64_t samples, int stages) {
   return job;
 }
 
+Status run_evenly(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() == 0) return run_inference(job, context);
+  WatchedEndpoint endpoint(context.endpoint);
+  endpoint.on_send = [](net::Rank, net::Tag tag, std::string& payload) {
+    FromNode message;
+    if (tag != kFromNodeTag || !message.ParseFromString(payload) || !message.has_tier_answer()) return;
+    message.mutable_tier_answer()->set_seconds(0.01);
+    payload = message.SerializeAsString();
+  };
+  net::RoleContext evenly = with_endpoint(context, endpoint);
+  return run_inference(job, evenly);
+}
+
 RoleWorld::Outcome infer(const InferJob& job, RoleWorld& world) {
   const InferJob of_nodes = without_networks(job);  // as a cluster gives it to them
-  return world.run([&](net::RoleContext& context) {
-    return run_inference(context.endpoint.rank() == 0 ? job : of_nodes, context);
-  });
+  return world.run(
+      [&](net::RoleContext& context) { return run_evenly(context.endpoint.rank() == 0 ? job : of_nodes, context); });
 }
 
 RoleWorld::Outcome infer(const InferJob& job, int nodes) {

@@ -65,7 +65,7 @@ RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, Answer ans
       WatchedEndpoint endpoint(context.endpoint);
       endpoint.on_send = lie;
       net::RoleContext lying = with_endpoint(context, endpoint);
-      return run_inference(without_networks(job), lying);
+      return run_evenly(without_networks(job), lying);
     });
   });
 }

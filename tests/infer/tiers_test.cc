@@ -10,7 +10,6 @@
 #include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
-#include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/infer/tier_checks.h"
 #include "mangrove/infer/tier_heads.h"
@@ -176,7 +175,7 @@ RoleWorld::Outcome run_switching(const InferJob& job, const std::vector<std::str
         switches = answers / every;
         return schedulers[(switches - 1) % schedulers.size()];
       };
-    return run_inference(job, context);
+    return run_evenly(job, context);
   });
 }
 
