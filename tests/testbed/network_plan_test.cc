@@ -59,7 +59,7 @@ TEST(NetworkPlan, RatesAreTokenBucketsAtBothEnds) {
   limited.rate = 12.5e6;
   const NetworkPlan plan(0, {limited});
   const auto commands = link_commands(plan, plan.links[0], FaultMeans::none);
-  const std::string bucket = "root tbf rate 100000000bit burst 62500 limit 687500";
+  const std::string bucket = "root tbf rate 100000000bit burst 75000 limit 700000";
   EXPECT_TRUE(has(commands, "tc qdisc add dev mgtb0-1 " + bucket)) << all(commands);
   EXPECT_TRUE(has(commands, "tc -n mangrove-0-pi qdisc add dev eth0 " + bucket)) << all(commands);
 }
@@ -100,7 +100,7 @@ TEST(NetworkPlan, NetemComesBeforeTheRate) {
   EXPECT_TRUE(
       has(commands, "tc qdisc add dev mgtb0-1 root handle 1: netem limit 20000 delay 50000us 5000us loss 1.000000%"))
       << all(commands);
-  EXPECT_TRUE(has(commands, "tc qdisc add dev mgtb0-1 parent 1: handle 2: tbf rate 10000000bit burst 6250 limit 68750"))
+  EXPECT_TRUE(has(commands, "tc qdisc add dev mgtb0-1 parent 1: handle 2: tbf rate 10000000bit burst 7500 limit 70000"))
       << all(commands);
 }
 
