@@ -76,16 +76,19 @@ std::string head_row(const json& head) {
 /// Of pipelined training.
 std::string trained_stage_rows(const json& r) {
   if (!r.contains("stages")) return "";
-  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", "stage", "node",
-                                 "forward", "backward", "idle", "predicted", "in flight", "parameters", "operators");
+  std::string text = fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", "stage",
+                                 "node", "forward", "backward", "busy", "predicted", "idle", "predicted", "in flight",
+                                 "parameters", "operators");
   for (const json& s : r["stages"]) {
     const auto operators = s.value("operators", std::vector<std::string>());
+    const json predicted = s.value("predicted_busy_s", json());
     const std::string range =
         operators.empty() ? "" : operators.front() + (operators.size() > 1 ? " ... " + operators.back() : "");
     text +=
-        fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", s.value("stage", 0) + 1,
+        fmt::format("  {:<6} {:<10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10} {:>10}  {}\n", s.value("stage", 0) + 1,
                     s.value("node", "?"), format_seconds(s.value("forward_s", 0.0)),
-                    format_seconds(s.value("backward_s", 0.0)), percent(s.value("idle", 0.0)),
+                    format_seconds(s.value("backward_s", 0.0)), format_seconds(s.value("busy_s", 0.0)),
+                    predicted.is_number() ? format_seconds(predicted.get<double>()) : "", percent(s.value("idle", 0.0)),
                     percent(s.value("predicted_idle", 0.0)), s.value("in_flight", 0), s.value("parameters", 0), range);
   }
   return text;

@@ -12,8 +12,8 @@ constexpr double kFrame = 1514;  // bytes
 
 /// A token bucket. It holds 6 ms of the rate (the kernel's clock ticks every 1 to 10 ms), its queue 50 ms; slow links
 /// have room for some frames all the same. From 100 Mbit/s on, the bucket takes what TCP hands to a network card that
-/// cuts segments itself, 64 KiB at once: else the kernel cuts it into frames, and carries each over the emulated network
-/// in the time of the board that sends it.
+/// cuts segments itself, 64 KiB at once: else the kernel cuts it into frames, and carries each over the emulated
+/// network in the time of the board that sends it.
 std::string token_bucket(BytesPerSecond rate) {
   const double burst = std::max(rate * 0.006, 2 * kFrame);
   const double queue = std::max(rate * 0.05, 20 * kFrame) + burst;

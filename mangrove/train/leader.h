@@ -62,6 +62,8 @@ class Leader {
   std::size_t batch() const { return batch_; }
   std::int64_t step() const { return step_; }  // updates so far
   std::int64_t samples_per_epoch() const { return samples_per_epoch_; }
+  /// That the network is yet to learn from, in all epochs to come.
+  std::int64_t samples_left() const { return job_.epochs() * samples_per_epoch_ - samples_; }
   /// Epochs that this one stands for: epochs_at_once(), or those that are left.
   std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - epoch_); }
 

@@ -13,6 +13,7 @@
 #include "mangrove/train/pipeline_meter.h"
 #include "mangrove/train/pipeline_places.h"
 #include "mangrove/train/pipeline_plan.h"
+#include "mangrove/train/pipeline_revision.h"
 #include "mangrove/train/pipeline_settings.h"
 #include "mangrove/train/placed_stages.h"
 
@@ -21,6 +22,19 @@ namespace {
 
 constexpr int kMostStuck = 2;  // passages in a row that come to a stand, before a worker is left out
 constexpr std::int64_t kProfiledParts = 8;
+
+std::vector<HeldStage> held(const PlacedStages& placed) {
+  std::vector<HeldStage> stages;
+  for (const PlacedStage& stage : placed.all())
+    for (const StageHolder& holder : stage.holders) stages.push_back({holder.rank, stage.range});
+  return stages;
+}
+std::vector<HeldStage> held(const std::vector<PlannedStage>& planned) {
+  std::vector<HeldStage> stages;
+  for (const PlannedStage& stage : planned)
+    for (const PlannedStage::Replica& replica : stage.replicas) stages.push_back({replica.rank, stage.range});
+  return stages;
+}
 
 class PipelineLeader final : public Leader {
  public:
@@ -48,6 +62,8 @@ class PipelineLeader final : public Leader {
   bool is_measured() const { return rule_.kind == CutRule::Kind::measured; }
   Status cut(const net::RankSet& ranks);
   Result<std::vector<PlannedStage>> planned(const net::RankSet& ranks);
+  Status use(const std::vector<PlannedStage>& stages, const net::RankSet& ranks);
+  Status revise();
   void report_changes(const std::vector<PlacedStage>& before);
   bool replace_missing(const net::RankSet& ranks);
   net::RankSet not_measured(const net::RankSet& ranks) const;
@@ -72,6 +88,7 @@ class PipelineLeader final : public Leader {
   std::map<net::Rank, Workers::Answered> answers_;  // of it
   int stuck_ = 0;                                   // passages in a row that came to a stand
   std::optional<PipelineMeter> meter_;              // of these stages
+  std::optional<PipelineRevision> revision_;        // of them, where the cut is by measured times
 };
 
 /// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
@@ -133,6 +150,7 @@ bool PipelineLeader::replace_missing(const net::RankSet& ranks) {
       reports().stage_moved(static_cast<std::size_t>(&stage - stages_.all().data()), holder.rank, *found);
       holder = {*found, holder.seconds, false};
       meter_.reset();
+      revision_.reset();
       spare.erase(found);
     }
   }
@@ -142,10 +160,16 @@ bool PipelineLeader::replace_missing(const net::RankSet& ranks) {
 Status PipelineLeader::cut(const net::RankSet& ranks) {
   MG_TRY(const std::vector<PlannedStage> stages, planned(ranks));
   const std::vector<PlacedStage> before = stages_.all();
+  MG_RETURN_IF_ERROR(use(stages, ranks));
+  if (passage_ > 0) report_changes(before);
+  return {};
+}
+
+Status PipelineLeader::use(const std::vector<PlannedStage>& stages, const net::RankSet& ranks) {
   MG_RETURN_IF_ERROR(stages_.place(stages));
   meter_.reset();
+  revision_.reset();
   planned_for_ = ranks;
-  if (passage_ > 0) report_changes(before);
   return {};
 }
 
@@ -309,9 +333,28 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
     done.push_back(answers_.at(rank).answer.stage());
     actions.push_back(own_actions(passed, *place_of(passed, rank), schedule_, micro_batches, job().ahead()));
   }
-  if (!meter_) meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); }));
+  if (!meter_) meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); }, is_measured()));
   meter_->add(done, seconds);
   reports().stages(meter_->report(actions));
+  if (!is_measured() || done.size() < 2) return {};
+  if (!revision_) revision_.emplace(Leader::master().graph(), micro_batch_, held(stages_));
+  revision_->add(done, last.answer.count(), seconds);
+  return revision_->is_due() ? revise() : Status();
+}
+
+/// Other stages from now on, where these do not take what was expected, and the others are worth their price.
+Status PipelineLeader::revise() {
+  const net::RankSet ranks = workers().ready();
+  if (!not_measured(ranks).empty()) return {};
+  auto before = std::exchange(profiles_, revision_->corrected(profiles_));
+  MG_TRY(const std::vector<PlannedStage> stages, planned(ranks));
+  const double speedup = revision_->speedup(profiles_, held(stages));
+  if (!revision_->pays(speedup, samples_left())) {
+    profiles_ = std::move(before);
+    return {};
+  }
+  MG_RETURN_IF_ERROR(use(stages, ranks));
+  reports().recut(stages.size(), step(), speedup);
   return {};
 }
 

@@ -28,6 +28,8 @@ void PipelineMeter::add(std::span<const StageWork> done, Seconds seconds) {
     Sums& sums = sums_[s];
     sums.forward += time_or_none(done[s].forward_s());
     sums.backward += time_or_none(done[s].backward_s());
+    sums.busy += time_or_none(done[s].busy_s());
+    sums.busy_micro_batches += std::max<std::int64_t>(0, done[s].busy_micro_batches());
     sums.passes += std::max<std::int64_t>(0, done[s].forward_passes());
     sums.in_flight = std::max(sums.in_flight, done[s].in_flight());
     for (int late = 0; late < std::min(kMostLate, done[s].staleness_size()); ++late) {
@@ -50,6 +52,7 @@ std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Ac
     const Sums& sums = sums_[s];
     stages[s].forward = devices[s].forward;
     stages[s].backward = devices[s].backward;
+    stages[s].busy = sums.busy / static_cast<double>(std::max<std::int64_t>(1, sums.busy_micro_batches));
     stages[s].idle = seconds_ > 0 ? std::clamp(1 - (sums.forward + sums.backward) / seconds_, 0.0, 1.0) : 0;
     stages[s].predicted_idle = predicted[s];
     stages[s].in_flight = sums.in_flight;

@@ -152,10 +152,14 @@ void make_alike(std::vector<plan::Device>& devices) {
   }
 }
 
+/// Bytes that it packs or unpacks in a second.
+double packing_rate(const StageProfile& profile) {
+  return kPackedPerSecond / std::max(1.0, profile.slowdown());
+}
+
 plan::Device planned_device(const Parts& parts, const StageDevice& device, bool recomputes) {
-  plan::Device planned{.name = std::to_string(device.rank),
-                       .memory = device.profile.room(),
-                       .handling = kPackedPerSecond / std::max(1.0, device.profile.slowdown())};
+  plan::Device planned{
+      .name = std::to_string(device.rank), .memory = device.profile.room(), .handling = packing_rate(device.profile)};
   for (std::size_t part = 0; part < parts.network().layers.size(); ++part)
     planned.seconds.push_back((recomputes ? 2 : 1) * parts.sum(part, device.profile.forward_s()) +
                               parts.sum(part, device.profile.backward_s()));
@@ -211,6 +215,17 @@ bool is_profile_of(const StageProfile& profile, const Graph& graph) {
          std::ranges::all_of(profile.backward_s(), is_time) && std::ranges::all_of(profile.activations(), is_size) &&
          is_time(10 * seconds_of(profile)) && is_size(sum_of(profile.activations())) && is_size(profile.room()) &&
          is_size(profile.reading()) && is_time(profile.slowdown());
+}
+
+StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
+                           std::int64_t micro_batch) {
+  const auto sum = [&](const auto& of_operators) {
+    const auto begin = of_operators.begin() + static_cast<std::ptrdiff_t>(range.first);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(range.last - range.first), Seconds{0});
+  };
+  const auto crossing = static_cast<double>(crossing_bytes(graph, range, micro_batch));
+  return {.computing = sum(profile.forward_s()) + sum(profile.backward_s()),
+          .packing = plan::crossings(true) * crossing / packing_rate(profile)};
 }
 
 bool is_as_good(const StageProfile& profile, const StageProfile& other) {

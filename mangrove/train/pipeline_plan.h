@@ -28,6 +28,15 @@ bool is_profile_of(const StageProfile& profile, const Graph& graph);
 bool is_as_good(const StageProfile& profile, const StageProfile& other);
 constexpr double kAlike = 0.15;
 
+/// That a device is busy with a micro-batch of these operators, by its profile: computing, without what it computes
+/// twice, and packing what crosses the cuts.
+struct StageSeconds {
+  Seconds computing = 0, packing = 0;
+  Seconds busy() const { return computing + packing; }
+};
+StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
+                           std::int64_t micro_batch);
+
 /// What is asked of a pipeline.
 struct PipelineWish {
   std::int64_t micro_batch = 1;

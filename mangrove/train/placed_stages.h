@@ -46,8 +46,8 @@ class PlacedStages {
   net::Rank keeper() const { return stages_.back().holders.front().rank; }
   /// As the workers are told of them.
   Pipeline message(std::uint64_t id, std::int64_t micro_batch) const;
-  /// Of each device, by stage; without figures.
-  std::vector<Reports::Stage> described(const std::function<std::string(net::Rank)>& name) const;
+  /// Of each device, by stage; without figures, but for the expected ones where they are of `times` that were measured.
+  std::vector<Reports::Stage> described(const std::function<std::string(net::Rank)>& name, bool times) const;
 
   /// The stage's part of a whole network's values, as Stage::write_state wants it.
   static std::string state_of(const PlacedStage& stage, const learn::Checkpoint& whole);

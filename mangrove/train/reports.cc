@@ -69,6 +69,8 @@ Json to_json(const std::vector<Reports::Stage>& stages) {
                     {"parameters", stage.parameters},
                     {"forward_s", stage.forward},
                     {"backward_s", stage.backward},
+                    {"busy_s", stage.busy},
+                    {"predicted_busy_s", stage.predicted_busy ? Json(*stage.predicted_busy) : Json()},
                     {"idle", stage.idle},
                     {"predicted_idle", stage.predicted_idle},
                     {"in_flight", stage.in_flight},
@@ -152,8 +154,10 @@ void Reports::stage_moved(std::size_t stage, net::Rank from, net::Rank to) {
   event(dump(Json{{"event", "stage_moved"}, {"stage", stage + 1}, {"from", node(from)}, {"to", node(to)}}));
 }
 
-void Reports::recut(std::size_t stages, std::int64_t step) {
-  event(dump(Json{{"event", "recut"}, {"stages", stages}, {"step", step}}));
+void Reports::recut(std::size_t stages, std::int64_t step, std::optional<double> expected_speedup) {
+  Json json = {{"event", "recut"}, {"stages", stages}, {"step", step}};
+  if (expected_speedup) json["expected_speedup"] = *expected_speedup;
+  event(dump(json));
 }
 
 void Reports::worker_left_out(net::Rank rank, const std::string& reason) {

@@ -78,6 +78,8 @@ class Reports {
     std::vector<std::string> operators;
     std::size_t parameters = 0;                // elements
     Seconds forward = 0, backward = 0;         // of a micro-batch; backward: with its part of the update
+    Seconds busy = 0;                          // of the device with a micro-batch, messages and samples too
+    std::optional<Seconds> predicted_busy = {};  // as the network was cut; nothing: not by measured times
     double idle = 0, predicted_idle = 0;       // share of the time; predicted: by the schedule and these times
     std::int64_t in_flight = 0;                // the most micro-batches between forward and backward pass
     std::vector<std::int64_t> staleness = {};  // updates that were late by 0, 1, 2 ... others
@@ -85,8 +87,8 @@ class Reports {
   /// As they have worked so far, since they were last cut.
   void stages(std::vector<Stage> stages) { stages_ = std::move(stages); }
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
-  /// The network is cut anew.
-  void recut(std::size_t stages, std::int64_t step);
+  /// The network is cut anew. expected_speedup: where that is why.
+  void recut(std::size_t stages, std::int64_t step, std::optional<double> expected_speedup = {});
 
   /// The run goes on, but not bit for bit as it would have.
   void resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step);

@@ -17,6 +17,7 @@
 #include "mangrove/train/recipe.h"
 #include "mangrove/train/stage.h"
 #include "mangrove/train/stage_budget.h"
+#include "mangrove/train/stage_load_meter.h"
 #include "mangrove/train/stage_passage.h"
 #include "mangrove/train/stage_profile.h"
 #include "mangrove/train/tags.h"
@@ -31,6 +32,7 @@ class StageWorker final : public WorkerRole {
       : WorkerRole(job, context, fetcher),
         schedule_(schedule),
         timer_(context),
+        load_(context),
         parts_(context, kStageTag, interruption_) {}
 
  private:
@@ -47,7 +49,7 @@ class StageWorker final : public WorkerRole {
   Bytes state_bytes() const { return static_cast<Bytes>(state_.size() * sizeof(float)); }
   Result<bool> run_actions(StagePassage& passage, const Work& work, std::span<const Action> actions, Answer& answer);
   Result<bool> forward(StagePassage& passage, std::int64_t micro_batch, const Work& work, Answer& answer);
-  Result<bool> backward(StagePassage& passage, std::int64_t micro_batch, StageWork& done);
+  Result<bool> backward(StagePassage& passage, std::int64_t micro_batch);
   void update(float learning_rate, StageWork& done);
   void begin_mini_batch(const StagePassage& passage, std::int64_t first);
   Result<bool> add_up(StagePassage& passage, std::int64_t last);
@@ -57,6 +59,7 @@ class StageWorker final : public WorkerRole {
 
   const Schedule schedule_;
   StepTimer timer_;
+  StageLoadMeter load_;
   PartExchange parts_;
   Recipe recipe_;
   std::optional<Graph> graph_;  // whole, without the weights
@@ -182,6 +185,7 @@ Status StageWorker::make_stage(const Pipeline& pipeline, std::int64_t in_flight,
                              .threads = context_.threads,
                              .optimizer = recipe_.optimizer};
   MG_TRY(stage_, Stage::create(*graph_, place_.first(), place_.last(), options, recompute, budget));
+  load_.begin_stage();
   stage_->write_state(state_);
   state_ = {};
   if (std::exchange(tells_memory_, false)) budget_->describe(*stage_, budget, *answer.mutable_memory());
@@ -211,12 +215,14 @@ Status StageWorker::train(const Work& work) {
   MG_RETURN_IF_ERROR(make_stage(pipeline, std::max<std::int64_t>(1, answer.stage().in_flight()), most_late, answer));
   StagePassage passage(work, place, stage_->values(), tools(work));
   loss_gradients_.clear();
+  load_.begin_passage();
   begin_mini_batch(passage, 0);
   MG_TRY(const bool finished, run_actions(passage, work, actions, answer));
   if (!finished) {
     stage_->reset();
     return {};
   }
+  load_.tell(*answer.mutable_stage());
   version_ = work.version() + work.learning_rates_size();
   answer.set_count(work.samples_size());
   std::vector<float> state(place.replica == 0 ? stage_->state_elements() : 0);  // the others have the same
@@ -255,7 +261,7 @@ Result<bool> StageWorker::run_actions(StagePassage& passage, const Work& work, s
         break;
       }
       case Action::Kind::backward: {
-        MG_TRY(goes_on, backward(passage, action.micro_batch, done));
+        MG_TRY(goes_on, backward(passage, action.micro_batch));
         break;
       }
       case Action::Kind::update: {
@@ -288,9 +294,7 @@ Result<bool> StageWorker::forward(StagePassage& passage, std::int64_t number, co
   const std::uint64_t seed = learn::step_seed(job_.seed() + static_cast<std::uint64_t>(number), work.version(),
                                               static_cast<int>(place_.first()));
   const std::span<const float> values = stage_->forward(number, *received, seed);
-  StageWork& done = *answer.mutable_stage();
-  done.set_forward_passes(done.forward_passes() + 1);
-  done.set_forward_s(done.forward_s() + (context_.clock.now() - start));
+  load_.add_forward(context_.clock.now() - start);
   if (!passage.is_last()) {
     passage.send_values(number, values);
     return true;
@@ -309,7 +313,7 @@ Result<bool> StageWorker::forward(StagePassage& passage, std::int64_t number, co
   return true;
 }
 
-Result<bool> StageWorker::backward(StagePassage& passage, std::int64_t number, StageWork& done) {
+Result<bool> StageWorker::backward(StagePassage& passage, std::int64_t number) {
   std::span<const float> gradient;
   std::vector<float> of_loss;
   if (passage.is_last()) {
@@ -324,7 +328,7 @@ Result<bool> StageWorker::backward(StagePassage& passage, std::int64_t number, S
   const Instant start = context_.clock.now();
   context_.computing(2 * stage_->forward_flops());
   const std::span<const float> sent_back = stage_->backward(number, gradient);
-  done.set_backward_s(done.backward_s() + (context_.clock.now() - start));
+  load_.add_backward(context_.clock.now() - start);
   if (!passage.is_first()) passage.send_gradients(number, sent_back);
   return true;
 }
@@ -333,7 +337,7 @@ void StageWorker::update(float learning_rate, StageWork& done) {
   timer_.enter(Phase::compute);
   const Instant start = context_.clock.now();
   stage_->update(learning_rate, ++version_);
-  done.set_backward_s(done.backward_s() + (context_.clock.now() - start));
+  load_.add_update(context_.clock.now() - start);
   const auto late = static_cast<int>(stage_->last_staleness());
   while (done.staleness_size() <= late) done.add_staleness(0);
   done.set_staleness(late, done.staleness(late) + 1);

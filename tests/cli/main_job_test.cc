@@ -103,8 +103,8 @@ TEST_F(MainJob, TrainsAPipelineOverNodes) {
     EXPECT_GT(result["accuracy"], 0.5);
     ASSERT_EQ(result["stages"].size(), 3u);
     for (const json& stage : result["stages"])
-      expect_keys(stage, {"node", "operators", "parameters", "forward_s", "backward_s", "idle", "predicted_idle",
-                          "in_flight", "staleness"});
+      expect_keys(stage, {"node", "operators", "parameters", "forward_s", "backward_s", "busy_s", "predicted_busy_s",
+                          "idle", "predicted_idle", "in_flight", "staleness"});
     ASSERT_EQ(result["memory"].size(), 3u);
     for (const json& memory : result["memory"]) EXPECT_GT(memory["measured_peak"], 0);
   }
