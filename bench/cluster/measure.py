@@ -192,6 +192,7 @@ def measure_training(args):
         run = train_on(args, several, 2, "--recompute", "never", "--ahead", 1, *STAGES)
         speedup, with_start = second_epoch(alone) / second_epoch(run), alone["train_seconds"] / run["train_seconds"]
         idle, predicted = fig.column(run["stages"], "idle"), fig.column(run["stages"], "predicted_idle")
+        busy, planned = ([1000 * seconds for seconds in fig.column(run["stages"], key)] for key in ("busy_s", "predicted_busy_s"))
         needed = needed_by_one(args, single, 64)
         memory = int(0.95 * needed)
         is_refused = needed_by_one(args, single, memory) is not None
@@ -200,6 +201,7 @@ def measure_training(args):
         fig.figure("training_speedup", [speedup], "times", goal=3.2, peer="one board", peer_values=[1]),
         fig.figure("training_speedup_with_start", [with_start], "times", peer="one board", peer_values=[1]),
         fig.figure("training_stages_idle", idle, "of 1", better="lower", peer="by the schedule", peer_values=predicted),
+        fig.figure("training_stages_busy", busy, "ms", better="lower", peer="by the plan", peer_values=planned),
         fig.figure("training_memory_of_each", [memory], "MB", better="lower", peer="needed by one board", peer_values=[needed]),
         fig.figure("training_refused_by_one", [int(is_refused)], "of 1", goal=1),
         fig.figure("training_in_little_memory", [run["images_per_s"]], "images/s"),

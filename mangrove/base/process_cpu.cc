@@ -60,4 +60,9 @@ Seconds process_cpu_time() {
   return time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+Seconds rationed_time() {
+  static const double limit = cpu_limit();
+  return limit < 1 ? process_cpu_time() / limit : 0;
+}
+
 }  // namespace mangrove

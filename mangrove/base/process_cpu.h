@@ -18,4 +18,8 @@ double cpu_slowdown(int threads);
 Seconds thread_cpu_time();
 Seconds process_cpu_time();
 
+/// The time that this process needs for what it has computed, where it may use less than a core, as of the first call:
+/// something short that follows a pause takes less, as there is still quota. 0 where it may use more.
+Seconds rationed_time();
+
 }  // namespace mangrove

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
@@ -221,6 +222,7 @@ Status TierNode::work() {
   const Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();
+  const Seconds rationed_start = rationed_time();
   data::Batch samples{.images = {}, .labels = {}, .count = task.command.count()};
   if (sees(task.command)) {
     MG_TRY(samples, loader_->next());
@@ -229,7 +231,7 @@ Status TierNode::work() {
   MG_TRY(TierNetwork * network, network_for(task.command));
   MG_TRY(TierAnswer said, network->answer(task.command, samples));
   said.set_waited(start - task.ready);
-  said.set_seconds(context_.clock.now() - start);
+  said.set_seconds(std::max(context_.clock.now() - start, rationed_time() - rationed_start));
   FromNode message;
   *message.mutable_tier_answer() = std::move(said);
   send(message);

@@ -45,9 +45,8 @@ void PipelineRevision::add(std::span<const StageWork> done, std::int64_t samples
 }
 
 bool PipelineRevision::is_due() const {
-  return passages_ >= next_ && std::ranges::all_of(sums_, [](const Sums& sums) {
-           return sums.micro_batches >= kLeastMicroBatches;
-         });
+  return passages_ >= next_ &&
+         std::ranges::all_of(sums_, [](const Sums& sums) { return sums.micro_batches >= kLeastMicroBatches; });
 }
 
 /// How many times as long as expected its operators take.
@@ -71,8 +70,7 @@ PipelineRevision::Profiles PipelineRevision::corrected(const Profiles& profiles)
     const double operators = of_operators.empty() ? usual : median(of_operators);
     for (auto& [rank, profile] : made) scale(stages_[begin].range, operators, profile);
     for (std::size_t i = begin; i < end; ++i)
-      if (has_drifted(factors[i]))
-        scale({0, graph_.nodes().size()}, factors[i] / operators, made.at(stages_[i].rank));
+      if (has_drifted(factors[i])) scale({0, graph_.nodes().size()}, factors[i] / operators, made.at(stages_[i].rank));
   }
   next_ = passages_ + std::min(passages_, kLongest);
   std::ranges::fill(sums_, Sums{});

@@ -58,7 +58,7 @@ class PipelineRevision {
   const Graph& graph_;
   const std::int64_t micro_batch_;
   const std::vector<HeldStage> stages_;
-  std::vector<Sums> sums_;  // of each since the last look
+  std::vector<Sums> sums_;           // of each since the last look
   Seconds price_ = 0, seconds_ = 0;  // seconds: of all passages, without the price
   std::int64_t samples_ = 0;
   int passages_ = 0, next_ = 1;

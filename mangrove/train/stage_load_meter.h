@@ -12,8 +12,7 @@ namespace mangrove::train {
 /// the stage computes. threads: one at a time.
 class StageLoadMeter {
  public:
-  /// context: outlives it.
-  explicit StageLoadMeter(const net::RoleContext& context);
+  explicit StageLoadMeter(const net::RoleContext& context) : is_simulated_(context.resident.has_value()) {}
 
   /// In its first micro-batch programs are compiled and memory is touched: that does not count.
   void begin_stage() { is_cold_ = true; }
@@ -26,13 +25,13 @@ class StageLoadMeter {
   void tell(StageWork& done) const;
 
  private:
-  Seconds processor_time() const;
+  Seconds rationed() const;
 
-  const double slowdown_;  // of a device with less than a core; 0: others, whose processor's time says nothing
+  const bool is_simulated_;             // on a processor that it shares
   Seconds forward_ = 0, backward_ = 0;  // of the passage
   std::int64_t forward_passes_ = 0;
-  Seconds computing_before_ = 0, processor_before_ = 0;  // when it began to count
-  std::int64_t counted_ = 0;                             // micro-batches since
+  Seconds computing_before_ = 0, rationed_before_ = 0;  // when it began to count
+  std::int64_t counted_ = 0;                            // micro-batches since
   bool is_cold_ = true;
 };
 

@@ -55,6 +55,11 @@ TEST(CpuTime, PassesWhileAThreadComputesAndNotWhileItSleeps) {
   SteadyClock clock;
   clock.sleep_until(clock.after(0.05));
   EXPECT_LT(thread_cpu_time() - before, 0.05);
+  if (cpu_limit() < 1) {
+    EXPECT_GT(rationed_time(), process_cpu_time());
+  } else {
+    EXPECT_EQ(rationed_time(), 0);
+  }
   EXPECT_GT(sum, 0);
 }
 
