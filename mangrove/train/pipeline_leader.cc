@@ -23,19 +23,6 @@ namespace {
 constexpr int kMostStuck = 2;  // passages in a row that come to a stand, before a worker is left out
 constexpr std::int64_t kProfiledParts = 8;
 
-std::vector<HeldStage> held(const PlacedStages& placed) {
-  std::vector<HeldStage> stages;
-  for (const PlacedStage& stage : placed.all())
-    for (const StageHolder& holder : stage.holders) stages.push_back({holder.rank, stage.range});
-  return stages;
-}
-std::vector<HeldStage> held(const std::vector<PlannedStage>& planned) {
-  std::vector<HeldStage> stages;
-  for (const PlannedStage& stage : planned)
-    for (const PlannedStage::Replica& replica : stage.replicas) stages.push_back({replica.rank, stage.range});
-  return stages;
-}
-
 class PipelineLeader final : public Leader {
  public:
   PipelineLeader(const TrainJob& job, net::RoleContext& context, const Recipe& recipe, std::unique_ptr<Master> master,
@@ -61,7 +48,7 @@ class PipelineLeader final : public Leader {
   bool has_newcomers(const net::RankSet& ranks) const;
   bool is_measured() const { return rule_.kind == CutRule::Kind::measured; }
   Status cut(const net::RankSet& ranks);
-  Result<std::vector<PlannedStage>> planned(const net::RankSet& ranks);
+  Result<std::vector<PlannedStage>> planned(const net::RankSet& ranks, bool must_fit = false);
   Status use(const std::vector<PlannedStage>& stages, const net::RankSet& ranks);
   Status revise();
   void report_changes(const std::vector<PlacedStage>& before);
@@ -89,6 +76,7 @@ class PipelineLeader final : public Leader {
   int stuck_ = 0;                                   // passages in a row that came to a stand
   std::optional<PipelineMeter> meter_;              // of these stages
   std::optional<PipelineRevision> revision_;        // of them, where the cut is by measured times
+  int revisions_ = 0;                               // so far
 };
 
 /// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
@@ -173,7 +161,7 @@ Status PipelineLeader::use(const std::vector<PlannedStage>& stages, const net::R
   return {};
 }
 
-Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ranks) {
+Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ranks, bool must_fit) {
   const Graph& graph = Leader::master().graph();
   const std::size_t wanted = stages_wanted(ranks.size());
   std::vector<PlannedStage> stages;
@@ -194,7 +182,8 @@ Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ra
                         .devices = {.least = is_measured() && job().stages() == 0 ? 1 : most, .most = most},
                         .most_replicas = static_cast<std::size_t>(most_replicas(job())),
                         .recompute = recompute,
-                        .schedule = planned_schedule(job(), micro_batch_, ranks.size(), optimizer_slots_)});
+                        .schedule = planned_schedule(job(), micro_batch_, ranks.size(), optimizer_slots_),
+                        .must_fit = must_fit});
 }
 
 void PipelineLeader::report_changes(const std::vector<PlacedStage>& before) {
@@ -333,28 +322,34 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
     done.push_back(answers_.at(rank).answer.stage());
     actions.push_back(own_actions(passed, *place_of(passed, rank), schedule_, micro_batches, job().ahead()));
   }
-  if (!meter_) meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); }, is_measured()));
+  if (!meter_)
+    meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); },
+                                     is_measured() && stages_.devices() > 1));
   meter_->add(done, seconds);
   reports().stages(meter_->report(actions));
   if (!is_measured() || done.size() < 2) return {};
-  if (!revision_) revision_.emplace(Leader::master().graph(), micro_batch_, held(stages_));
+  if (!revision_) revision_.emplace(Leader::master().graph(), micro_batch_, held(stages_.all()), revisions_);
   revision_->add(done, last.answer.count(), seconds);
   return revision_->is_due() ? revise() : Status();
 }
 
 /// Other stages from now on, where these do not take what was expected, and the others are worth their price.
 Status PipelineLeader::revise() {
-  const net::RankSet ranks = workers().ready();
-  if (!not_measured(ranks).empty()) return {};
-  auto before = std::exchange(profiles_, revision_->corrected(profiles_));
-  MG_TRY(const std::vector<PlannedStage> stages, planned(ranks));
-  const double speedup = revision_->speedup(profiles_, held(stages));
-  if (!revision_->pays(speedup, samples_left())) {
-    profiles_ = std::move(before);
+  net::RankSet ranks = workers().ready();
+  std::erase_if(ranks, [&](net::Rank rank) { return !profiles_.contains(rank); });
+  PipelineRevision::Profiles profiles = revision_->corrected(profiles_);
+  for (const auto& [rank, profile] : profiles)
+    if (!is_profile_of(profile, Leader::master().graph())) return {};
+  std::swap(profiles_, profiles);
+  const Result<std::vector<PlannedStage>> stages = planned(ranks, true);
+  const double speedup = stages.ok() ? revision_->speedup(profiles_, held(*stages)) : 1;
+  if (!stages.ok() || !revision_->pays(speedup, samples_left())) {
+    std::swap(profiles_, profiles);
     return {};
   }
-  MG_RETURN_IF_ERROR(use(stages, ranks));
-  reports().recut(stages.size(), step(), speedup);
+  MG_RETURN_IF_ERROR(use(*stages, ranks));
+  ++revisions_;
+  reports().recut(stages->size(), step(), speedup);
   return {};
 }
 

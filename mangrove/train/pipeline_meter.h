@@ -24,7 +24,8 @@ class PipelineMeter {
  private:
   struct Sums {
     Seconds forward = 0, backward = 0, busy = 0;
-    std::int64_t passes = 0, busy_micro_batches = 0, in_flight = 0;
+    std::int64_t passes = 0, in_flight = 0;
+    double busy_micro_batches = 0;
     std::vector<std::int64_t> staleness;
   };
   const std::vector<Reports::Stage> stages_;

@@ -223,9 +223,12 @@ StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const St
     const auto begin = of_operators.begin() + static_cast<std::ptrdiff_t>(range.first);
     return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(range.last - range.first), Seconds{0});
   };
-  const auto crossing = static_cast<double>(crossing_bytes(graph, range, micro_batch));
-  return {.computing = sum(profile.forward_s()) + sum(profile.backward_s()),
-          .packing = plan::crossings(true) * crossing / packing_rate(profile)};
+  std::int64_t crossing = 0;  // elements; samples do not come in a message
+  for (const std::size_t cut : {range.first, range.last})
+    if (cut > 0 && cut < graph.nodes().size()) crossing += elements_at_cut(graph, cut, micro_batch);
+  return {.forward = sum(profile.forward_s()),
+          .backward = sum(profile.backward_s()),
+          .packing = plan::crossings(true) * static_cast<double>(crossing * kFloat) / packing_rate(profile)};
 }
 
 bool is_as_good(const StageProfile& profile, const StageProfile& other) {
@@ -271,7 +274,7 @@ Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<co
   if (!plan && wish.recompute == Recompute::where_needed) {
     MG_TRY(plan, attempt(true, true));
   }
-  if (!plan) {
+  if (!plan && !wish.must_fit) {
     MG_TRY(plan, attempt(wish.recompute == Recompute::always, false));
   }
   if (!plan)

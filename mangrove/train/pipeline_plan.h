@@ -28,11 +28,11 @@ bool is_profile_of(const StageProfile& profile, const Graph& graph);
 bool is_as_good(const StageProfile& profile, const StageProfile& other);
 constexpr double kAlike = 0.15;
 
-/// That a device is busy with a micro-batch of these operators, by its profile: computing, without what it computes
-/// twice, and packing what crosses the cuts.
+/// That a device is busy with a micro-batch of these operators, by its profile: without what it computes twice, and
+/// with packing what crosses the cuts, both ways.
 struct StageSeconds {
-  Seconds computing = 0, packing = 0;
-  Seconds busy() const { return computing + packing; }
+  Seconds forward = 0, backward = 0, packing = 0;
+  Seconds busy() const { return forward + backward + packing; }
 };
 StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
                            std::int64_t micro_batch);
@@ -44,6 +44,7 @@ struct PipelineWish {
   std::size_t most_replicas = 1;  // devices of a stage; 0: any number
   Stage::Recompute recompute = Stage::Recompute::where_needed;
   plan::TrainingSchedule schedule = {};
+  bool must_fit = false;  // else, where no pipeline is predicted to fit the memory, the fastest all the same
 };
 /// Of the job, where it has so many nodes at most. slots: arrays that the optimizer has for the parameters.
 plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_batch, std::size_t nodes,
@@ -59,9 +60,8 @@ struct PlannedStage {
 };
 /// The pipeline that plan::make_plan says is the fastest on these nodes and fits their memory, with recomputation only
 /// where nothing does without. What crosses a cut costs both of its sides what packing it takes; links count nothing.
-/// Nodes that are alike count as equal, with the means of their times. Where no pipeline is predicted to fit, the
-/// fastest all the same: each stage says itself what it needs. errors: invalid_argument (more stages than
-/// most_stages(graph), or than nodes).
+/// Nodes that are alike count as equal, with the means of their times. Each stage says itself what memory it
+/// needs. errors: invalid_argument (more stages than most_stages(graph), or than nodes; none fits, and it must).
 Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<const StageDevice> devices,
                                                 const PipelineWish& wish);
 

@@ -9,10 +9,14 @@
 namespace mangrove::train {
 namespace {
 
+constexpr Seconds kLongestPassage = 1e6;
+constexpr double kMostOff = 100;  // times what was expected; nobody tells of more in good faith
+
+/// Of an even number the lower one of the two: one that some device has. 1 of none.
 double median(std::vector<double> values) {
+  if (values.empty()) return 1;
   std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return values[(values.size() - 1) / 2];
 }
 
 void scale(const StageRange& range, double factor, StageProfile& profile) {
@@ -23,21 +27,51 @@ void scale(const StageRange& range, double factor, StageProfile& profile) {
   }
 }
 
+bool makes_sense(const StageWork& work, std::int64_t samples) {
+  const auto is_count = [&](std::int64_t passes) { return passes >= 0 && passes <= work.forward_passes(); };
+  return work.forward_passes() <= samples && is_count(work.busy_forward_passes()) &&
+         is_count(work.busy_backward_passes()) && work.busy_s() > 0 && work.busy_s() < kLongestPassage;
+}
+
 }  // namespace
 
-PipelineRevision::PipelineRevision(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages)
-    : graph_(graph), micro_batch_(micro_batch), stages_(std::move(stages)), sums_(stages_.size()) {}
+std::vector<HeldStage> held(std::span<const PlacedStage> placed) {
+  std::vector<HeldStage> stages;
+  for (const PlacedStage& stage : placed)
+    for (const StageHolder& holder : stage.holders) stages.push_back({holder.rank, stage.range});
+  return stages;
+}
+
+std::vector<HeldStage> held(std::span<const PlannedStage> planned) {
+  std::vector<HeldStage> stages;
+  for (const PlannedStage& stage : planned)
+    for (const PlannedStage::Replica& replica : stage.replicas) stages.push_back({replica.rank, stage.range});
+  return stages;
+}
+
+PipelineRevision::PipelineRevision(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages,
+                                   int revisions)
+    : graph_(graph),
+      micro_batch_(micro_batch),
+      stages_(std::move(stages)),
+      devices_(stages_.size()),
+      next_(1 << std::clamp(revisions, 0, 4)) {}
 
 void PipelineRevision::add(std::span<const StageWork> done, std::int64_t samples, Seconds seconds) {
   MG_CHECK(done.size() == stages_.size());
   Seconds work = 0;  // of the device that has most
   for (std::size_t i = 0; i < done.size(); ++i) {
     const StageWork& one = done[i];
-    const std::int64_t counted = one.busy_micro_batches();
-    if (counted <= 0 || counted > one.forward_passes() || !std::isfinite(one.busy_s()) || one.busy_s() <= 0) continue;
-    sums_[i].busy += one.busy_s();
-    sums_[i].micro_batches += counted;
-    work = std::max(work, one.busy_s() * static_cast<double>(one.forward_passes()) / static_cast<double>(counted));
+    devices_[i].has_work |= one.forward_passes() != 0;
+    if (!makes_sense(one, samples)) continue;
+    const auto forward = static_cast<double>(one.busy_forward_passes());
+    const auto backward = static_cast<double>(one.busy_backward_passes());
+    devices_[i].busy += one.busy_s();
+    devices_[i].forward_passes += forward;
+    devices_[i].backward_passes += backward;
+    if (one.with_messages()) devices_[i].messages += (forward + backward) / 2;
+    devices_[i].recomputes = one.recomputes();
+    if (backward > 0) work = std::max(work, one.busy_s() * static_cast<double>(one.forward_passes()) / backward);
   }
   if (passages_++ == 0) price_ = std::max(0.0, seconds - work);
   seconds_ += passages_ == 1 ? std::min(seconds, work) : seconds;
@@ -45,35 +79,50 @@ void PipelineRevision::add(std::span<const StageWork> done, std::int64_t samples
 }
 
 bool PipelineRevision::is_due() const {
-  return passages_ >= next_ &&
-         std::ranges::all_of(sums_, [](const Sums& sums) { return sums.micro_batches >= kLeastMicroBatches; });
+  return passages_ >= next_ && std::ranges::all_of(devices_, [](const Device& device) {
+           return !device.has_work || device.backward_passes >= kLeastPasses;
+         });
 }
 
-/// How many times as long as expected its operators take.
-double PipelineRevision::factor(std::size_t device, const StageProfile& profile) const {
-  const StageSeconds expected = stage_seconds(graph_, stages_[device].range, profile, micro_batch_);
-  const Seconds busy = sums_[device].busy / static_cast<double>(sums_[device].micro_batches);
-  if (expected.computing <= 0) return 1;
-  return std::max(busy / 2, busy - expected.packing) / expected.computing;  // packing is not measured
+/// How many times as long as expected its operators take; nothing: it has none to do.
+std::optional<double> PipelineRevision::factor(std::size_t device, const StageProfile& profile) const {
+  const Device& of = devices_[device];
+  const StageSeconds once = stage_seconds(graph_, stages_[device].range, profile, micro_batch_);
+  const Seconds expected =
+      of.forward_passes * once.forward + of.backward_passes * (once.backward + (of.recomputes ? once.forward : 0));
+  if (!of.has_work || expected <= 0) return {};
+  const Seconds computing = std::max(of.busy / 2, of.busy - of.messages * once.packing);  // packing is not measured
+  return std::clamp(computing / expected, 1 / kMostOff, kMostOff);
 }
 
 PipelineRevision::Profiles PipelineRevision::corrected(const Profiles& profiles) {
-  std::vector<double> factors;
-  for (std::size_t i = 0; i < stages_.size(); ++i) factors.push_back(factor(i, profiles.at(stages_[i].rank)));
-  const double usual = median(factors);
-  const auto has_drifted = [&](double factor) { return factor > kDrift * usual || kDrift * factor < usual; };
+  std::vector<std::optional<double>> now(stages_.size());
+  std::vector<double> all, changes;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    now[i] = factor(i, profiles.at(stages_[i].rank));
+    if (!now[i]) continue;
+    all.push_back(*now[i]);
+    if (!devices_[i].first) devices_[i].first = now[i];
+    changes.push_back(*now[i] / *devices_[i].first);
+  }
+  const double usual = median(all), usual_change = median(changes);
+  const auto drift = [&](std::size_t i) {
+    const double change = *now[i] / *devices_[i].first / usual_change;
+    return change > kDrift || change * kDrift < 1 ? change : 1;
+  };
   Profiles made = profiles;
   for (std::size_t begin = 0, end = 0; begin < stages_.size(); begin = end) {
     std::vector<double> of_operators;
-    for (end = begin; end < stages_.size() && stages_[end].range == stages_[begin].range; ++end)
-      if (!has_drifted(factors[end])) of_operators.push_back(factors[end]);
-    const double operators = of_operators.empty() ? usual : median(of_operators);
-    for (auto& [rank, profile] : made) scale(stages_[begin].range, operators, profile);
-    for (std::size_t i = begin; i < end; ++i)
-      if (has_drifted(factors[i])) scale({0, graph_.nodes().size()}, factors[i] / operators, made.at(stages_[i].rank));
+    for (end = begin; end < stages_.size() && stages_[end].range == stages_[begin].range; ++end) {
+      if (!now[end]) continue;
+      of_operators.push_back(*now[end] / drift(end));
+      scale({0, graph_.nodes().size()}, drift(end), made.at(stages_[end].rank));
+    }
+    const double factor = of_operators.empty() ? 1 : median(of_operators) / usual;
+    for (auto& [rank, profile] : made) scale(stages_[begin].range, factor, profile);
   }
   next_ = passages_ + std::min(passages_, kLongest);
-  std::ranges::fill(sums_, Sums{});
+  for (Device& device : devices_) device = {.has_work = device.has_work, .first = device.first};
   return made;
 }
 

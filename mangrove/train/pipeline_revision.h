@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline_plan.h"
+#include "mangrove/train/placed_stages.h"
 
 namespace mangrove::train {
 
@@ -15,29 +17,35 @@ struct HeldStage {
   net::Rank rank = 0;
   StageRange range;
 };
+/// Of all devices, in the order of the stages.
+std::vector<HeldStage> held(std::span<const PlacedStage> placed);
+std::vector<HeldStage> held(std::span<const PlannedStage> planned);
 
 /// Whether the stages of a training pipeline should be cut anew, by what they really take: operators that are measured
-/// alone take something else together, and devices get slower or faster. It looks after 1, 2, 4, ... passages, and at
-/// least after kLongest more.
+/// alone take something else together, and devices get slower or faster.
 ///
-/// A stage that takes up to kDrift times what it was expected to beside the others, or down to its inverse: its
-/// operators take that on every device. Further off: its device is slower, or faster, with all of them.
+/// At the first look what a stage takes beside the others, more than was expected or less, is put down to its
+/// operators: they do on every device. A device that takes kDrift times as long as then, or less than its inverse,
+/// beside the others, is slower or faster with all operators. Only ratios count, as there may be devices that have no
+/// stage.
 ///
 /// Other stages are worth it where they are kFaster times as fast, and gain over the samples that are left the price:
-/// what the first passage of these ones took besides their work. No input or output; threads: one at a time.
+/// what the first passage of these ones took besides their work. It looks after some passages, then after twice as
+/// many, and so on; at the latest after kLongest more. No input or output; threads: one at a time.
 class PipelineRevision {
  public:
   static constexpr int kLongest = 16;
-  static constexpr std::int64_t kLeastMicroBatches = 16;  // of each device, to say something
+  static constexpr std::int64_t kLeastPasses = 16;  // backward, of a device, to say something of it
   static constexpr double kDrift = 1.3, kFaster = 1.05;
   using Profiles = std::map<net::Rank, StageProfile>;
 
-  /// graph: outlives it. stages: of all devices that have one.
-  PipelineRevision(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages);
+  /// graph: outlives it. stages: of all devices that have one. revisions: that there were before; the first look is
+  /// after twice as many passages with each, so that a plan that does not keep its promise costs little.
+  PipelineRevision(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages, int revisions);
 
   /// A passage of so many samples. done: of the devices, in order; what makes no sense counts as nothing.
   void add(std::span<const StageWork> done, std::int64_t samples, Seconds seconds);
-  /// Whether it is time to look, and all devices have done enough since the last time.
+  /// Whether it is time to look, and all devices that have anything to do have done enough since the last time.
   bool is_due() const;
   /// Looks: the profiles, of each of these devices and any others, as the stages make them out. REQUIRES: is_due().
   Profiles corrected(const Profiles& profiles);
@@ -48,20 +56,22 @@ class PipelineRevision {
   bool pays(double speedup, std::int64_t samples_left) const;
 
  private:
-  struct Sums {
-    Seconds busy = 0;
-    std::int64_t micro_batches = 0;
+  struct Device {
+    Seconds busy = 0;                                              // since the last look
+    double forward_passes = 0, backward_passes = 0, messages = 0;  // messages: micro-batches that are busy with them
+    bool recomputes = false, has_work = false;
+    std::optional<double> first;  // factor at the first look
   };
-  double factor(std::size_t device, const StageProfile& profile) const;
+  std::optional<double> factor(std::size_t device, const StageProfile& profile) const;
   Seconds period(const Profiles& profiles, std::span<const HeldStage> stages) const;
 
   const Graph& graph_;
   const std::int64_t micro_batch_;
   const std::vector<HeldStage> stages_;
-  std::vector<Sums> sums_;           // of each since the last look
+  std::vector<Device> devices_;
   Seconds price_ = 0, seconds_ = 0;  // seconds: of all passages, without the price
   std::int64_t samples_ = 0;
-  int passages_ = 0, next_ = 1;
+  int passages_ = 0, next_;
 };
 
 }  // namespace mangrove::train

@@ -78,7 +78,7 @@ class Reports {
     std::vector<std::string> operators;
     std::size_t parameters = 0;                // elements
     Seconds forward = 0, backward = 0;         // of a micro-batch; backward: with its part of the update
-    Seconds busy = 0;                          // of the device with a micro-batch, messages and samples too
+    Seconds busy = 0;  // of the device with a micro-batch; below a core, messages and samples too
     std::optional<Seconds> predicted_busy = {};  // as the network was cut; nothing: not by measured times
     double idle = 0, predicted_idle = 0;       // share of the time; predicted: by the schedule and these times
     std::int64_t in_flight = 0;                // the most micro-batches between forward and backward pass

@@ -8,8 +8,8 @@
 namespace mangrove::train {
 
 /// Adds up what a passage costs the device of a stage; and, for the cut, what it costs without what is done once. A
-/// device that has less than a core is busy with all that its process does, messages and samples too; else with what
-/// the stage computes. threads: one at a time.
+/// device that has less than a core is busy with all that its process does, messages and samples too; others, whose
+/// other threads have a core of their own, with what the stage computes. threads: one at a time.
 class StageLoadMeter {
  public:
   explicit StageLoadMeter(const net::RoleContext& context) : is_simulated_(context.resident.has_value()) {}
@@ -30,8 +30,8 @@ class StageLoadMeter {
   const bool is_simulated_;             // on a processor that it shares
   Seconds forward_ = 0, backward_ = 0;  // of the passage
   std::int64_t forward_passes_ = 0;
-  Seconds computing_before_ = 0, rationed_before_ = 0;  // when it began to count
-  std::int64_t counted_ = 0;                            // micro-batches since
+  Seconds computing_before_ = 0, rationed_before_ = 0;            // when it began to count
+  std::int64_t forward_passes_before_ = 0, backward_passes_ = 0;  // backward passes: since
   bool is_cold_ = true;
 };
 

@@ -223,6 +223,7 @@ Status StageWorker::train(const Work& work) {
     return {};
   }
   load_.tell(*answer.mutable_stage());
+  answer.mutable_stage()->set_recomputes(stage_->recomputes());
   version_ = work.version() + work.learning_rates_size();
   answer.set_count(work.samples_size());
   std::vector<float> state(place.replica == 0 ? stage_->state_elements() : 0);  // the others have the same
