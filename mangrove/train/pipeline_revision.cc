@@ -55,7 +55,7 @@ PipelineRevision::PipelineRevision(const Graph& graph, std::int64_t micro_batch,
       micro_batch_(micro_batch),
       stages_(std::move(stages)),
       devices_(stages_.size()),
-      next_(1 << std::clamp(revisions, 0, 4)) {}
+      next_(1 << std::clamp(revisions, 0, 20)) {}
 
 void PipelineRevision::add(std::span<const StageWork> done, std::int64_t samples, Seconds seconds) {
   MG_CHECK(done.size() == stages_.size());
@@ -122,6 +122,7 @@ PipelineRevision::Profiles PipelineRevision::corrected(const Profiles& profiles)
     for (auto& [rank, profile] : made) scale(stages_[begin].range, factor, profile);
   }
   next_ = passages_ + std::min(passages_, kLongest);
+  if (samples_ > 0) sample_ = std::exchange(seconds_, 0) / static_cast<double>(std::exchange(samples_, 0));
   for (Device& device : devices_) device = {.has_work = device.has_work, .first = device.first};
   return made;
 }
@@ -146,9 +147,8 @@ double PipelineRevision::speedup(const Profiles& profiles, std::span<const HeldS
 }
 
 bool PipelineRevision::pays(double speedup, std::int64_t samples_left) const {
-  if (speedup < kFaster || samples_ == 0) return false;
-  const Seconds left = seconds_ / static_cast<double>(samples_) * static_cast<double>(samples_left);
-  return left * (1 - 1 / speedup) > price_;
+  if (speedup < kFaster) return false;
+  return sample_ * static_cast<double>(samples_left) * (1 - 1 / speedup) > price_;
 }
 
 }  // namespace mangrove::train

@@ -31,7 +31,8 @@ std::vector<HeldStage> held(std::span<const PlannedStage> planned);
 ///
 /// Other stages are worth it where they are kFaster times as fast, and gain over the samples that are left the price:
 /// what the first passage of these ones took besides their work. It looks after some passages, then after twice as
-/// many, and so on; at the latest after kLongest more. No input or output; threads: one at a time.
+/// many, and so on; at the latest after kLongest more. Whether a plan kept its promise is not looked at. No input or
+/// output; threads: one at a time.
 class PipelineRevision {
  public:
   static constexpr int kLongest = 16;
@@ -52,7 +53,7 @@ class PipelineRevision {
 
   /// How many times as fast as these stages others are.
   double speedup(const Profiles& profiles, std::span<const HeldStage> others) const;
-  /// Whether so many times as fast is worth the price.
+  /// Whether so many times as fast is worth the price. REQUIRES: corrected() was called.
   bool pays(double speedup, std::int64_t samples_left) const;
 
  private:
@@ -69,8 +70,10 @@ class PipelineRevision {
   const std::int64_t micro_batch_;
   const std::vector<HeldStage> stages_;
   std::vector<Device> devices_;
-  Seconds price_ = 0, seconds_ = 0;  // seconds: of all passages, without the price
+  Seconds price_ = 0;
+  Seconds seconds_ = 0;  // since the last look, without the price, for so many samples
   std::int64_t samples_ = 0;
+  Seconds sample_ = 0;  // of a sample, at the last look
   int passages_ = 0, next_;
 };
 

@@ -8,8 +8,8 @@
 namespace mangrove::train {
 
 /// Adds up what a passage costs the device of a stage; and, for the cut, what it costs without what is done once. A
-/// device that has less than a core is busy with all that its process does, messages and samples too; others, whose
-/// other threads have a core of their own, with what the stage computes. threads: one at a time.
+/// device that has less than a core is busy with all that its process does, messages and samples too; of others,
+/// only what the stage computes counts. threads: one at a time.
 class StageLoadMeter {
  public:
   explicit StageLoadMeter(const net::RoleContext& context) : is_simulated_(context.resident.has_value()) {}

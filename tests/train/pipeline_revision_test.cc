@@ -129,10 +129,14 @@ TEST_F(TwoStages, PassesAreCountedByThemselves) {
 
 TEST_F(TwoStages, AnotherCutIsWorthWhatItGainsLessItsPrice) {
   pass(revision_, {20, 30}, 100);  // 30 s a sample, and 100 s besides
+  (void)revision_.corrected(profiles_);
   EXPECT_FALSE(revision_.pays(1.25, 16)) << "96 s";
   EXPECT_TRUE(revision_.pays(1.25, 17)) << "102 s";
   EXPECT_FALSE(revision_.pays(PipelineRevision::kFaster - 0.01, 1'000'000)) << "may be noise";
   EXPECT_FALSE(revision_.pays(1, 1'000'000));
+  pass(revision_, {200, 300});
+  (void)revision_.corrected(profiles_);
+  EXPECT_TRUE(revision_.pays(1.25, 2)) << "it has become ten times as slow: 120 s";
 }
 
 TEST_F(TwoStages, LooksMoreSeldomAsTheRunGoesOn) {
@@ -149,7 +153,8 @@ TEST_F(TwoStages, LooksMoreSeldomAsTheRunGoesOn) {
   };
   EXPECT_EQ(looks(0), (std::vector<int>{1, 2, 4, 8, 16, 32, 48, 64}));
   EXPECT_EQ(looks(2), (std::vector<int>{4, 8, 16, 32, 48, 64}));
-  EXPECT_EQ(looks(100), (std::vector<int>{16, 32, 48, 64}));
+  EXPECT_EQ(looks(5), (std::vector<int>{32, 48, 64}));
+  EXPECT_EQ(looks(100), std::vector<int>());
 }
 
 TEST_F(TwoStages, WaitsForEnoughMicroBatchesAndIgnoresNonsense) {
