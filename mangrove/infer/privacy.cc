@@ -47,26 +47,53 @@ void add_one_of(std::span<const float> trained, std::span<float> values, Random&
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += one[i];
 }
 
+/// Levels are written eight at a time, which are as many bytes as a level has bits; the last ones fill up with
+/// zeros.
+constexpr std::size_t kGroup = 8;
+
+/// The least and the largest finite value; zeros where there is none.
+std::array<float, 2> range_of(std::span<const float> values) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::array<float, kGroup> least, largest;  // of every eighth value, so that GCC vectorises the loop
+  least.fill(kInfinity);
+  largest.fill(-kInfinity);
+  for (std::size_t i = 0; i < values.size(); i += kGroup) {
+    for (std::size_t j = 0; j < std::min(kGroup, values.size() - i); ++j) {
+      const float value = values[i + j];
+      const bool is_finite = std::abs(value) < kInfinity;
+      least[j] = is_finite && value < least[j] ? value : least[j];
+      largest[j] = is_finite && value > largest[j] ? value : largest[j];
+    }
+  }
+  const std::array range{std::ranges::min(least), std::ranges::max(largest)};
+  return range[0] <= range[1] ? range : std::array<float, 2>{};
+}
+
+/// range: the least value, and the distance of two levels. What is no number is level 0.
+std::uint64_t pack(std::span<const float> group, std::array<float, 2> range, float most, int bits) {
+  std::array<std::uint32_t, kGroup> levels{};
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    const float level = range[1] > 0 ? (group[j] - range[0]) / range[1] : 0;
+    levels[j] = static_cast<std::uint32_t>((level > 0 ? std::min(level, most) : 0) + 0.5f);
+  }
+  std::uint64_t packed = 0;
+  for (std::size_t j = 0; j < kGroup; ++j) packed |= std::uint64_t{levels[j]} << (j * static_cast<std::size_t>(bits));
+  return packed;
+}
+
 void append_levels(std::string& payload, const Privacy& privacy, std::span<const float> values) {
-  float least = std::numeric_limits<float>::infinity(), largest = -least;
-  for (const float value : values) {
-    if (!std::isfinite(value)) continue;
-    least = std::min(least, value);
-    largest = std::max(largest, value);
+  const auto most = static_cast<float>(privacy.levels - 1);
+  std::array<float, 2> range = range_of(values);
+  range[1] = range[1] / most - range[0] / most;
+  net::append_floats(payload, range);
+  const int bits = bits_of(privacy);
+  std::size_t written = payload.size();
+  payload.resize(written + static_cast<std::size_t>(sent_bytes(privacy, std::ssize(values)) - kRangeBytes));
+  for (; !values.empty(); values = values.subspan(std::min(kGroup, values.size()))) {
+    std::uint64_t packed = pack(values.first(std::min(kGroup, values.size())), range, most, bits);
+    const std::size_t end = std::min(written + static_cast<std::size_t>(bits), payload.size());
+    for (; written < end; packed >>= 8) payload[written++] = static_cast<char>(packed & 0xff);
   }
-  if (least > largest) least = largest = 0;  // no number is among them
-  const auto steps = static_cast<float>(privacy.levels - 1);
-  const float step = largest / steps - least / steps;
-  net::append_floats(payload, std::array{least, step});
-  std::uint64_t pending = 0;
-  int held = 0;
-  for (const float value : values) {
-    const float level = step > 0 ? std::round((value - least) / step) : 0;
-    const float most = static_cast<float>(privacy.levels - 1);
-    pending |= static_cast<std::uint64_t>(std::isnan(level) ? 0 : std::clamp(level, 0.0f, most)) << held;
-    for (held += bits_of(privacy); held >= 8; held -= 8, pending >>= 8) payload += static_cast<char>(pending & 0xff);
-  }
-  if (held > 0) payload += static_cast<char>(pending & 0xff);
 }
 
 }  // namespace
@@ -154,14 +181,15 @@ Status read_sent(std::string_view bytes, const Privacy& privacy, std::span<float
   MG_RETURN_IF_ERROR(net::read_floats(bytes.substr(0, kRangeBytes), range));
   bytes.remove_prefix(kRangeBytes);
   std::uint64_t pending = 0;
+  const int bits = bits_of(privacy);
   int held = 0;
   for (float& value : values) {
-    for (; held < bits_of(privacy); held += 8, bytes.remove_prefix(1))
+    for (; held < bits; held += 8, bytes.remove_prefix(1))
       pending |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes.front())) << held;
-    const std::uint64_t level = pending & ((std::uint64_t{1} << bits_of(privacy)) - 1);
+    const std::uint64_t level = pending & ((std::uint64_t{1} << bits) - 1);
     value = range[0] + range[1] * static_cast<float>(level);
-    pending >>= bits_of(privacy);
-    held -= bits_of(privacy);
+    pending >>= bits;
+    held -= bits;
   }
   return {};
 }

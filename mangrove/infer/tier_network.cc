@@ -44,15 +44,15 @@ class WholeNetwork final : public TierNetwork {
 
   Result<TierAnswer> answer(const Command& task, const data::Batch& samples) override {
     TierAnswer said = answer_to(task, samples);
-    std::vector<std::int32_t> classes;
     if (has_head_) {
-      MG_TRY(const data::Batch values, values_of(task));
-      classes = replica_->predict(values);
+      MG_RETURN_IF_ERROR(take_values(task));
+      replica_->execution().forward();
     } else {
-      classes = replica_->predict(samples);
+      replica_->predict(samples);
     }
-    const auto each = static_cast<std::size_t>(replica_->classes());
     const std::span<const float> outputs = replica_->execution().output<float>(replica_->graph().outputs().front());
+    const std::vector<std::int32_t> classes = learn::argmax_rows(outputs, replica_->classes());
+    const auto each = static_cast<std::size_t>(replica_->classes());
     for (std::size_t i = 0; i < static_cast<std::size_t>(task.count()); ++i) {
       said.add_classes(classes[i]);
       said.add_confidences(confidence(outputs.subspan(i * each, each)));
@@ -64,16 +64,15 @@ class WholeNetwork final : public TierNetwork {
   /// Elements that the network takes of one sample.
   std::int64_t width() const { return elements_of(replica_->graph().inputs()[0].second, 1); }
 
-  Result<data::Batch> values_of(const Command& task) const {
-    const ValueInfo& input = replica_->graph().inputs()[0].second;
-    data::Batch batch{
-        .images = Tensor(DType::f32, input.shape.with_batch(replica_->batch())), .labels = {}, .count = task.count()};
+  /// To where the network has its input: they are many, and would take longer to copy than some layers.
+  Status take_values(const Command& task) {
     const auto each = static_cast<std::size_t>(width());
     const auto bytes = static_cast<std::size_t>(value_bytes());
+    const std::span<float> input = replica_->execution().input<float>(replica_->graph().inputs()[0].first);
     for (std::size_t row = 0; row < static_cast<std::size_t>(task.count()); ++row)
       MG_RETURN_IF_ERROR(read_sent(std::string_view(task.values()).substr(row * bytes, bytes), privacy_,
-                                   batch.images.as<float>().subspan(row * each, each)));
-    return batch;
+                                   input.subspan(row * each, each)));
+    return {};
   }
 
   std::unique_ptr<learn::Replica> replica_;
