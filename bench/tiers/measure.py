@@ -50,8 +50,9 @@ def measure_networks(args):
                     fig.figure(f"{network}_network_file", [file.stat().st_size / 1e6], "MB", better="lower")]
     # A tier file has end devices always: the network that is measured is on all three tiers, and the scheduler asks for both answers.
     for network, file in found.items():
-        with World(dict.fromkeys(TIERS, file), coarse=TIERS if network == "end" else ()) as world:
-            run = world.classify(args.program, "cifar100", images(args, 1000), "--scheduler", "mapping")
+        with World(args.program) as world:
+            run = world.classify(dict.fromkeys(TIERS, file), images(args, 1000), "--scheduler", "mapping",
+                                 coarse=TIERS if network == "end" else ())
         for device in {device["tier"]: device for device in run["devices"]}.values():
             figures.append(fig.figure(f"{network}_network_on_{device['tier']}", [1000 * device["task_s"] / BATCH], "ms an image", better="lower"))
     return figures
@@ -62,28 +63,37 @@ def seconds_per_image(run, tier):
     return run["seconds"] / sum(each["images"] for each in run["tiers"] if each["tier"] == tier)
 
 
+def cloud_figures(runs):
+    """How much of the delay to the cloud is hidden."""
+    unhidden = []
+    for run in runs:
+        cloud = next(device for device in run["devices"] if device["tier"] == "cloud")
+        unhidden.append(1000 * (cloud["task_s"] + cloud["delay_s"]) / BATCH)
+    return [fig.figure("cloud_image", [1000 * seconds_per_image(run, "cloud") for run in runs], "ms", goal=STUDY_CLOUD_MS / 10, better="lower",
+                       peer="the study", peer_values=[STUDY_CLOUD_MS]),
+            fig.figure("cloud_one_task_at_a_time", unhidden, "ms", better="lower")]
+
+
 def measure_completion(args):
     """The study's Figure 3, and how much of the delay is hidden."""
     found, total = models(args), images(args, 10000)
     counts = (1, 8) if args.quick else range(1, 9)
     figures, lines = [], {}
     for end in counts:
-        took = {}
-        for scheduler in ("end", *SECOND, "auto"):
-            with World(found, end=end) as world:
-                run = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)
-            took[scheduler] = run["seconds"]
-            lines.setdefault(scheduler, []).append((end, run["seconds"]))
-            figures.append(fig.figure(f"{scheduler}_with_{end}_end", [run["seconds"]], "s", better="lower", peer="predicted",
-                                      peer_values=[run["predicted_seconds"]]))
-            if scheduler == "end-cloud" and end == max(counts):
-                cloud = next(device for device in run["devices"] if device["tier"] == "cloud")
-                unhidden = 1000 * (cloud["task_s"] + cloud["delay_s"]) / BATCH
-                figures += [fig.figure("cloud_image", [1000 * seconds_per_image(run, "cloud")], "ms", goal=STUDY_CLOUD_MS / 10, better="lower",
-                                       peer="the study", peer_values=[STUDY_CLOUD_MS]),
-                            fig.figure("cloud_one_task_at_a_time", [unhidden], "ms", better="lower")]
-        best = min(took[scheduler] for scheduler in SECOND)
-        figures.append(fig.figure(f"auto_of_the_best_with_{end}_end", [took["auto"] / best], "times", goal=1, better="lower"))
+        runs = {}
+        with World(args.program, end) as world:
+            for _ in range(1 if args.quick else 2 if end < 4 else 3):  # few end devices take long
+                for scheduler in ("end", *SECOND, "auto"):
+                    runs.setdefault(scheduler, []).append(world.classify(found, total, "--scheduler", scheduler))
+        took = {scheduler: fig.column(each, "seconds") for scheduler, each in runs.items()}
+        for scheduler, each in took.items():
+            lines.setdefault(scheduler, []).append((end, statistics.median(each)))
+            figures.append(fig.figure(f"{scheduler}_with_{end}_end", each, "s", better="lower", peer="predicted",
+                                      peer_values=fig.column(runs[scheduler], "predicted_seconds")))
+        best = min((took[scheduler] for scheduler in SECOND), key=statistics.median)
+        figures.append(fig.figure(f"auto_of_the_best_with_{end}_end", fig.ratios(took["auto"], best), "times", goal=1, better="lower"))
+        if end == max(counts):
+            figures += cloud_figures(runs["end-cloud"])
     draw(lines, ("end devices", f"seconds for {total:,} images"), "completion time", args.out.with_name(args.out.stem + "-completion.svg"))
     return figures
 
@@ -92,20 +102,19 @@ def measure_privacy(args):
     """The study's Tables 3 and 4: time and accuracy with and without the split behind the first layers, by the delay to the tier."""
     found, total = models(args), images(args, 10000)
     figures = []
-    for tier, scheduler in (("edge", "end-edge"), ("cloud", "end-cloud")):
-        for delay in (0.5,) if args.quick else (0.5, 1.0, 1.5, 2.0):
-            overheads = []
-            for _ in range(3 if delay == 0.5 and not args.quick else 1):
-                took, right = {}, {}
-                for private in (None, {tier: args.split}):
-                    with World(found, delays={"edge": delay, "cloud": delay}, private=private) as world:
-                        run = world.classify(args.program, "cifar100", total, "--scheduler", scheduler)
-                    took[private is None] = run["seconds"]
-                    right[private is None] = next(100 * each["accuracy"] for each in run["tiers"] if each["tier"] == tier)
-                overheads.append(100 * (took[False] / took[True] - 1))
-            figures.append(fig.figure(f"privacy_overhead_{tier}_{delay:g}_s", overheads, "%", better="lower",
-                                      goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
-        figures.append(fig.figure(f"privacy_accuracy_{tier}", [right[False]], "%", peer="without the split", peer_values=[right[True]]))
+    with World(args.program) as world:
+        for tier, scheduler in (("edge", "end-edge"), ("cloud", "end-cloud")):
+            for delay in (0.5,) if args.quick else (0.5, 1.0, 1.5, 2.0):
+                runs = {True: [], False: []}
+                for _ in range(5 if delay == 0.5 and not args.quick else 1):
+                    for private in runs:
+                        runs[private].append(world.classify(found, total, "--scheduler", scheduler, delays={"edge": delay, "cloud": delay},
+                                                            private={tier: args.split} if private else None))
+                overheads = [100 * (ratio - 1) for ratio in fig.ratios(fig.column(runs[True], "seconds"), fig.column(runs[False], "seconds"))]
+                figures.append(fig.figure(f"privacy_overhead_{tier}_{delay:g}_s", overheads, "%", better="lower",
+                                          goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
+            right = {private: [100 * each["accuracy"] for each in runs[private][-1]["tiers"] if each["tier"] == tier] for private in runs}
+            figures.append(fig.figure(f"privacy_accuracy_{tier}", right[True], "%", peer="without the split", peer_values=right[False]))
     return figures
 
 
@@ -125,11 +134,13 @@ POLICIES = ("none", "reassign", "monitor", "hedged")
 def failures(args, found, failing, after, rounds):
     """{policy: runs}, the policies in turn."""
     runs = {policy: [] for policy in POLICIES}
-    for _ in range(1 if args.quick else rounds):
-        for policy in POLICIES:
-            with World(found) as world:
-                runs[policy].append(world.classify(args.program, "cifar100", images(args, 10000), "--scheduler", "end", "--policy", policy,
+    with World(args.program) as world:
+        for _ in range(rounds):
+            for policy in POLICIES:
+                runs[policy].append(world.classify(found, images(args, 10000), "--scheduler", "end", "--policy", policy,
                                                    failing=failing, after=after))
+                if failing:
+                    world.restart()
     return runs
 
 
@@ -138,7 +149,7 @@ def measure_failures(args):
     found, after = models(args), 2 if args.quick else 12
     total = images(args, 10000)
     figures, lines, calm = [], {}, {}
-    for failing, rounds in ((0, 3), (6, 3)) if args.quick else ((0, 3), (2, 1), (4, 1), (6, 3)):
+    for failing, rounds in ((0, 1), (6, 1)) if args.quick else ((0, 7), (2, 1), (4, 1), (6, 3)):
         runs = failures(args, found, failing, after, rounds)
         calm = calm or runs
         bound = lower_bound(calm["monitor"], failing, after, total // BATCH)
