@@ -195,15 +195,16 @@ std::string tier_exit_rows(const json& r) {
   std::string text;
   for (const json& exit : r["exits"]) {
     const json& accuracy = exit["accuracy"];
-    text +=
-        row(fmt::format("left at exit {}, {}", exit.value("exit", 0), exit.value("on_end", false) ? "end" : "above"),
-            fmt::format("{} images ({}), {} right", exit.value("images", 0), percent(exit.value("share", 0.0)),
-                        accuracy.is_null() ? "-" : percent(accuracy.get<double>())));
+    text += row(fmt::format("left at exit {} ({})", exit.value("exit", 0), exit.value("answer", "?")),
+                fmt::format("{} images ({}), {} right", exit.value("images", 0), percent(exit.value("share", 0.0)),
+                            accuracy.is_null() ? "-" : percent(accuracy.get<double>())));
   }
-  return text + row("sent up for those that stay",
-                    fmt::format("{}, {:.4g} bytes an image on average; a sample: {}",
-                                format_bytes(r.value("sent_up_bytes", Bytes{0})),
-                                r.value("sent_up_bytes_per_image", 0.0), r.value("sample_bytes", Bytes{0})));
+  for (const json& link : r["sent_up"])
+    text += row(
+        fmt::format("sent up for {} answers", link.value("answer", "?")),
+        fmt::format("{}, {:.4g} bytes an image on average; a sample: {}", format_bytes(link.value("bytes", Bytes{0})),
+                    link.value("bytes_per_image", 0.0), r.value("sample_bytes", Bytes{0})));
+  return text;
 }
 
 /// What each tier answered, and how that was done.

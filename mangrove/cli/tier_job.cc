@@ -59,7 +59,6 @@ Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, 
         Code::invalid_argument,
         "key 'exits': there are no thresholds: neither --exit-thresholds nor, from `mangrove tune-exits`, "
         "in the network's file");
-  job.mutable_tiers(0)->set_exits(static_cast<std::int32_t>(exits));
   job.mutable_exit_thresholds()->Add(thresholds->begin(), thresholds->end());
   return {};
 }
@@ -113,6 +112,7 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     part.set_accuracy(tier.accuracy);
     part.set_delay_s(tier.delay);
     part.set_rate(tier.rate);
+    part.set_exits(static_cast<std::int32_t>(tier.exits));
     if (tier.tier == infer::Tier::end) MG_RETURN_IF_ERROR(add_exits(tiers, graph, settings, job).context(who));
     MG_RETURN_IF_ERROR(add_network(tier, graph, disabled, job).context(who));
   }

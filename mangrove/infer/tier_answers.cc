@@ -33,24 +33,36 @@ std::vector<std::int64_t> TierAnswers::images_of(const TierTask& task) const {
   std::vector<std::int64_t> images;
   for (std::int64_t i = 0; i < count_of(task.batch); ++i) {
     const std::int64_t image = first_of(task.batch) + i;
-    const Answered& first = answers_[0][static_cast<std::size_t>(image)];
-    if (task.answer == Answer::first || first.exit >= exits_.on_end) images.push_back(image);
+    if (is_about(task.answer, static_cast<std::size_t>(image))) images.push_back(image);
   }
   return images;
+}
+
+bool TierAnswers::is_about(Answer answer, std::size_t image) const {
+  if (answer == Answer::first || !exits_.any()) return true;
+  const Answer before = TierExits::before(answer);
+  return exits_.stays(before, answered(before, image).exit);
+}
+
+std::optional<Answer> TierAnswers::last_answer(std::size_t image) const {
+  for (std::size_t i = kAnswers; i-- > 0;)
+    if (answers_[i][image].deliveries > 0) return static_cast<Answer>(i);
+  return std::nullopt;
 }
 
 /// Whether the samples that it is about can have left there, and values came of those that stay.
 bool TierAnswers::exits_fit(const TierAnswer& said) const {
   if (!exits_.any()) return true;
-  const bool is_first = static_cast<Answer>(said.answer()) == Answer::first;
-  const std::size_t least = is_first ? 0 : exits_.on_end, most = is_first ? exits_.on_end : exits_.exits - 1;
-  const auto stayed = is_first ? std::ranges::count(said.exits(), exits_.on_end) : 0;
-  return said.exits_size() == said.classes_size() && std::ssize(said.values()) == stayed * exits_.value_bytes &&
+  const auto answer = static_cast<Answer>(said.answer());
+  const TierExits::Level& level = exits_.level(answer);
+  const std::size_t least = exits_.begin(answer), most = exits_.is_last(answer) ? level.end - 1 : level.end;
+  const auto stayed = std::ranges::count_if(said.exits(), [&](auto exit) { return exits_.stays(answer, exit); });
+  return said.exits_size() == said.classes_size() && std::ssize(said.values()) == stayed * level.value_bytes &&
          std::ranges::all_of(said.exits(), [&](std::uint32_t exit) { return exit >= least && exit <= most; });
 }
 
 bool TierAnswers::fits(const TierAnswer& said, std::size_t part) const {
-  if (said.micro_batch() >= batches() || said.answer() >= kAnswers) return false;
+  if (!knows(said)) return false;
   const auto count = static_cast<int>(images_of({static_cast<Answer>(said.answer()), said.micro_batch()}).size());
   const int labels = job_.tiers(static_cast<int>(part)).coarse() ? data_.coarse_classes_size() : data_.classes_size();
   const auto below = [](int bound) { return [bound](std::int32_t label) { return label >= 0 && label < bound; }; };
@@ -76,11 +88,10 @@ Json TierAnswers::add(const TierTask& task, const TierAnswer& said, std::size_t 
     tier.coarsely_right += is_coarsely_right(answer, truths_[image]) ? 1 : 0;
     const float sure = said.confidences(i);
     confidences.push_back(std::isfinite(sure) ? std::round(std::clamp(sure, 0.0f, 1.0f) * 1e4) / 1e4 : 0);
-    const bool stays = task.answer == Answer::first && answer.exit == exits_.on_end;
-    exits.push_back(stays ? Json() : Json(answer.exit + 1));
+    exits.push_back(exits_.stays(task.answer, answer.exit) ? Json() : Json(answer.exit + 1));
   }
   Json line = {{"tier", job_.tiers(static_cast<int>(part)).name()},
-               {"answer", task.answer == Answer::first ? "first" : "second"},
+               {"answer", kAnswerNames[static_cast<std::size_t>(task.answer)]},
                {"labels", job_.tiers(static_cast<int>(part)).coarse() ? "coarse" : "fine"},
                {"begin", first_of(task.batch)},
                {"classes", std::vector<std::int32_t>(said.classes().begin(), said.classes().end())},
@@ -101,37 +112,41 @@ bool TierAnswers::is_coarsely_right(const Answered& answer, std::int32_t truth) 
 }
 
 Json TierAnswers::exits() const {
-  std::vector<std::int64_t> images(exits_.exits), correct(exits_.exits);
+  std::vector<std::int64_t> images(exits_.levels.back().end), correct(images.size());
   for (std::size_t i = 0; i < truths_.size(); ++i) {
-    const Answered &first = answers_[0][i], &second = answers_[1][i];
-    const Answered& last = second.deliveries > 0 ? second : first;
-    if (last.deliveries == 0 || (&last == &first && first.exit == exits_.on_end)) continue;  // it has not left
+    const std::optional<Answer> answer = last_answer(i);
+    if (!answer) continue;
+    const Answered& last = answered(*answer, i);
+    if (exits_.stays(*answer, last.exit)) continue;
     ++images[last.exit];
     correct[last.exit] += is_right(last, truths_[i]) ? 1 : 0;
   }
   Json exits = Json::array();
-  for (std::size_t exit = 0; exit < exits_.exits; ++exit) {
-    exits.push_back({{"exit", exit + 1},
-                     {"on_end", exit < exits_.on_end},
-                     {"images", images[exit]},
-                     {"share", share(images[exit], std::ssize(truths_))},
-                     {"accuracy", nullptr}});
-    if (images[exit] > 0) exits.back()["accuracy"] = share(correct[exit], images[exit]);
+  for (std::size_t answer = 0; answer < exits_.levels.size(); ++answer) {
+    for (std::size_t exit = exits.size(); exit < exits_.levels[answer].end; ++exit) {
+      exits.push_back({{"exit", exit + 1},
+                       {"answer", kAnswerNames[answer]},
+                       {"images", images[exit]},
+                       {"share", share(images[exit], std::ssize(truths_))},
+                       {"accuracy", nullptr}});
+      if (images[exit] > 0) exits.back()["accuracy"] = share(correct[exit], images[exit]);
+    }
   }
   return exits;
 }
 
 Json TierAnswers::summary(std::int64_t skipped, std::int64_t unasked) const {
-  std::int64_t answered = 0, right = 0, coarsely_right = 0, lost = -skipped - unasked, duplicated = 0;
+  std::int64_t with_answer = 0, right = 0, coarsely_right = 0, lost = -skipped - unasked, duplicated = 0;
   for (std::size_t i = 0; i < truths_.size(); ++i) {
-    const Answered &first = answers_[0][i], &second = answers_[1][i];
-    for (const Answered* answer : {&first, &second}) {
-      lost += answer->deliveries == 0 ? 1 : 0;
-      duplicated += std::max(0, answer->deliveries - 1);
+    for (std::size_t answer = 0; answer < exits_.answers(); ++answer) {
+      const std::int32_t deliveries = answers_[answer][i].deliveries;
+      lost += deliveries == 0 ? 1 : 0;
+      duplicated += std::max(0, deliveries - 1);
     }
-    const Answered& last = second.deliveries > 0 ? second : first;
-    if (last.deliveries == 0) continue;
-    ++answered;
+    const std::optional<Answer> answer = last_answer(i);
+    if (!answer) continue;
+    const Answered& last = answered(*answer, i);
+    ++with_answer;
     right += is_right(last, truths_[i]) ? 1 : 0;
     coarsely_right += is_coarsely_right(last, truths_[i]) ? 1 : 0;
   }
@@ -150,8 +165,8 @@ Json TierAnswers::summary(std::int64_t skipped, std::int64_t unasked) const {
                      {"coarse_accuracy", share(tier.coarsely_right, tier.images)},
                      {"latency", latency_json(latencies)}});
   }
-  return {{"accuracy", share(right, answered)},
-          {"coarse_accuracy", share(coarsely_right, answered)},
+  return {{"accuracy", share(right, with_answer)},
+          {"coarse_accuracy", share(coarsely_right, with_answer)},
           {"lost", lost},
           {"skipped", skipped},
           {"duplicated", duplicated},

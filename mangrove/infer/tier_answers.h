@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "mangrove/infer/infer.pb.h"
@@ -22,7 +23,11 @@ class TierAnswers {
   std::size_t batches() const;
   std::int64_t first_of(std::size_t batch) const { return static_cast<std::int64_t>(batch) * job_.micro_batch(); }
   std::int64_t count_of(std::size_t batch) const;
-  /// Those that the task is about: all of its batch, unless they have left at the exits of end devices.
+  /// Whether there can be such an answer to such a batch.
+  bool knows(const TierAnswer& said) const {
+    return said.micro_batch() < batches() && said.answer() < exits_.answers();
+  }
+  /// Those that the task is about: all of its batch, unless they have left at an exit with an earlier answer.
   std::vector<std::int64_t> images_of(const TierTask& task) const;
   /// The fine class of an image of which there is an answer.
   std::int32_t truth(std::int64_t image) const { return truths_[static_cast<std::size_t>(image)]; }
@@ -33,8 +38,8 @@ class TierAnswers {
   /// Returns the line of the stream of answers.
   Json add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
 
-  /// Accuracies, exactness and, by tier, what it answered. skipped: images whose second answer could not be there by
-  /// the deadline; unasked: images to which the scheduler asked for none.
+  /// Accuracies, exactness and, by tier, what it answered. skipped: second answers to images that could not be there by
+  /// the deadline; unasked: later answers to images than first ones, which the scheduler did not ask for.
   Json summary(std::int64_t skipped, std::int64_t unasked) const;
   /// Of each exit of a network over tiers how many images left there, and how many of them rightly classified.
   Json exits() const;
@@ -51,6 +56,12 @@ class TierAnswers {
     std::vector<Seconds> latencies;  // of tasks
   };
   bool exits_fit(const TierAnswer& said) const;
+  bool is_about(Answer answer, std::size_t image) const;
+  /// Which is the last one to that image so far; nothing: there is none.
+  std::optional<Answer> last_answer(std::size_t image) const;
+  const Answered& answered(Answer answer, std::size_t image) const {
+    return answers_[static_cast<std::size_t>(answer)][image];
+  }
   bool has_hierarchy() const {
     return data_.classes_size() > 0 && data_.coarse_of_class_size() == data_.classes_size();
   }

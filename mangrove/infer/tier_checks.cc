@@ -52,8 +52,10 @@ Status check_privacy(const InferJob& job, int part) {
 
 Status check_exits(const InferJob& job) {
   MG_TRY(const TierExits exits, tier_exits(job));
-  return check_sent(job, "tiers: exits: exit " + std::to_string(exits.on_end), exits.value_bytes,
-                    "or an exit with fewer values behind it");
+  for (const TierExits::Level& level : exits.levels)
+    MG_RETURN_IF_ERROR(check_sent(job, "tiers: exits: exit " + std::to_string(level.end), level.value_bytes,
+                                  "or an exit with fewer values behind it"));
+  return {};
 }
 
 Status check_parts(const InferJob& job) {
@@ -74,13 +76,21 @@ Status check_parts(const InferJob& job) {
   return find_part(job, Tier::end) != nullptr ? Status() : bad("tiers: there is no tier end");
 }
 
+/// It gives all answers that images need which stay at an exit.
+Status check_answers(const InferJob& job, const Scheduler& scheduler) {
+  if (!has_tier_exits(job) || scheduler.answers >= answers_of(job)) return {};
+  const std::string problem = "scheduler: " + std::string(scheduler.name) + " gives no ";
+  if (scheduler.answers == 1)
+    return bad(problem + "second answers; samples that stay at the exits of end devices need them");
+  return bad(problem + "third answers; samples that stay at the exits of edge servers need them: take " +
+             std::string(kEndEdgeScheduler.name));
+}
+
 /// The tiers that second answers come from must be there.
 Status check_scheduler(const InferJob& job, const std::string& name) {
   MG_TRY(const Scheduler* const scheduler, find_scheduler(name));
-  if (!scheduler->gives_second && has_tier_exits(job))
-    return bad("scheduler: " + name +
-               " gives no second answers; samples that stay at the exits of end devices need them");
-  if (!scheduler->gives_second) return {};
+  MG_RETURN_IF_ERROR(check_answers(job, *scheduler));
+  if (!scheduler->asks_for(Answer::second)) return {};
   std::vector<DeviceLoad> devices;
   for (const TierPart& part : job.tiers()) devices.push_back({.tier = tier_of(part), .service = 1, .free = {}});
   const TierState state{.now = {}, .batches = 1, .devices = devices, .waiting = {}};
@@ -128,10 +138,10 @@ Result<Graph> whole_network(const InferJob& job, int part) {
 
 Status check_tiers(const InferJob& job) {
   MG_RETURN_IF_ERROR(check_parts(job));
+  MG_RETURN_IF_ERROR(check_exits(job));
   MG_RETURN_IF_ERROR(check_scheduler(job, job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
   static_cast<void>(policy);
-  MG_RETURN_IF_ERROR(check_exits(job));
   return check_goal(job);
 }
 

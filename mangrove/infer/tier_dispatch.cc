@@ -28,36 +28,35 @@ TierDispatch::TierDispatch(std::size_t batches, std::vector<Device> devices, con
   for (std::size_t batch = 0; batch < batches; ++batch) {
     tasks_[{Answer::first, batch}] = {};
     waiting_[static_cast<std::size_t>(Answer::first)].push_back({Answer::first, batch});
-    tasks_[{Answer::second, batch}] = {.phase = Phase::unasked, .is_wanted = !options.second_on_demand};
+    tasks_[{Answer::second, batch}] = {.phase = Phase::unasked, .is_wanted = !options.later_on_demand};
+    tasks_[{Answer::third, batch}] = {.phase = Phase::unasked, .is_wanted = false};
   }
   switch_to(*options.scheduler);
 }
 
 void TierDispatch::switch_to(const Scheduler& scheduler) {
   scheduler_ = &scheduler;
-  std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(Answer::second)];
-  waiting.clear();
+  for (const Answer answer : {Answer::second, Answer::third}) waiting_[static_cast<std::size_t>(answer)].clear();
   unasked_ = 0;
   for (auto& [task, entry] : tasks_) {
     const bool is_open = entry.phase == Phase::unasked || entry.phase == Phase::waiting;
     if (task.answer == Answer::first || !is_open) continue;
-    const bool is_asked = scheduler.gives_second && entry.is_wanted;
+    const bool is_asked = scheduler.asks_for(task.answer) && entry.is_wanted;
     entry.phase = is_asked ? Phase::waiting : Phase::unasked;
     if (is_asked) {
-      waiting.push_back(task);
+      waiting_[static_cast<std::size_t>(task.answer)].push_back(task);
     } else {
       ++unasked_;
     }
   }
 }
 
-void TierDispatch::want_second(std::size_t batch) {
-  const TierTask task{Answer::second, batch};
+void TierDispatch::want(const TierTask& task) {
   Task& entry = tasks_.at(task);
   entry.is_wanted = true;
-  if (entry.phase != Phase::unasked || !scheduler_->gives_second) return;
+  if (entry.phase != Phase::unasked || !scheduler_->asks_for(task.answer)) return;
   entry.phase = Phase::waiting;
-  waiting_[static_cast<std::size_t>(Answer::second)].push_back(task);
+  waiting_[static_cast<std::size_t>(task.answer)].push_back(task);
   --unasked_;
 }
 
@@ -194,7 +193,7 @@ void TierDispatch::release(const TierTask& task) {
     ++closed_;
     return;
   }
-  if (task.answer == Answer::second && !scheduler_->gives_second) {
+  if (!scheduler_->asks_for(task.answer)) {
     entry.phase = Phase::unasked;
     ++unasked_;
     return;
@@ -296,14 +295,14 @@ TierState TierDispatch::state(Instant now) {
   return {.now = now,
           .batches = batches_,
           .devices = loads_,
-          .waiting = {&waiting_[0], &waiting_[1]},
+          .waiting = {&waiting_[0], &waiting_[1], &waiting_[2]},
           .accuracy = options_.accuracy,
           .given = second_given_,
           .goal = options_.goal};
 }
 
 bool TierDispatch::may_run(const TierState& state, const TierTask& task, const Worker& worker) const {
-  if (task.answer == Answer::second && !scheduler_->gives_second) return false;  // who has it ends it
+  if (!scheduler_->asks_for(task.answer)) return false;  // who has it ends it
   if (task.answer == Answer::first && !worker.device.gives_first) return false;
   if (!infer::may_run(state, scheduler_->belongs, task, worker.device.tier)) return false;
   // with a floor, no copy goes to a less accurate tier than the one that was chosen
@@ -315,7 +314,7 @@ bool TierDispatch::may_run(const TierState& state, const TierTask& task, const W
 
 /// One more copy of a task that the fewest devices have, where all have been given out.
 bool TierDispatch::copy_blind(Instant now, std::vector<Order>& orders) {
-  if (!waiting_[0].empty() || !waiting_[1].empty()) return false;
+  if (std::ranges::any_of(waiting_, [](const auto& tasks) { return !tasks.empty(); })) return false;
   const TierState current = state(now);
   for (Worker& worker : workers_) {
     if (worker.given.size() >= window(worker)) continue;

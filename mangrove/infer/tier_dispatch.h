@@ -29,7 +29,7 @@ class TierDispatch {
     Seconds timeout = 30;  // that an answer may take beyond what is expected; then its task counts as lost
     std::array<double, kTiers> accuracy = {};
     TierGoal goal = {};
-    bool second_on_demand = false;  // only batches of which want_second() was said get a second answer
+    bool later_on_demand = false;  // only batches of which want() was said get more than a first answer
   };
   /// devices: at least one.
   TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options);
@@ -40,13 +40,13 @@ class TierDispatch {
     net::Rank rank;
     TierTask task;
   };
-  /// From now on this scheduler decides about every answer that no device has been chosen for. Second answers that wait
-  /// are no longer asked for where it asks for none; where it does, they are asked for to every batch that has none and
-  /// wants one (see Options::second_on_demand).
+  /// From now on this scheduler decides about every answer that no device has been chosen for. Later answers than first
+  /// ones that wait are no longer asked for where it asks for none; where it does, they are asked for to every batch
+  /// that has none and wants one: a second one, unless Options::later_on_demand.
   void switch_to(const Scheduler& scheduler);
 
-  /// With Options::second_on_demand: from now on the batch is one of those that get a second answer.
-  void want_second(std::size_t batch);
+  /// With Options::later_on_demand: from now on the batch is one of those that get this answer, a second or third one.
+  void want(const TierTask& task);
 
   /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
   std::vector<Order> next(Instant now);

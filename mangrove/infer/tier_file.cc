@@ -33,7 +33,7 @@ Keys tier_keys(TierSpec& tier) {
   keys.add("labels", tier.labels, "what the network's classes are: fine or coarse");
   keys.add("trusted", tier.trusted, "whether these devices may see the samples");
   keys.add("privacy", tier.privacy, "what devices that are not trusted get in place of samples: split@LAYER");
-  keys.add("exits", tier.exits, "of end devices: they compute the network of all tiers up to this early exit", 1,
+  keys.add("exits", tier.exits, "of end and edge: how far they compute the network of all tiers, an early exit", 1,
            kMostExits);
   keys.add("accuracy", tier.accuracy, "of the network on validation data", 0, 1);
   return keys;
@@ -85,8 +85,9 @@ class Reader {
     if (spec.labels != "fine" && spec.labels != "coarse")
       return bad(where,
                  "tier '" + section.name + "': key 'labels': expected fine or coarse, got '" + spec.labels + "'");
-    if (spec.exits > 0 && tier != Tier::end)
-      return bad(where, "tier '" + section.name + "': key 'exits': it is of end devices; this tier computes the rest");
+    if (spec.exits > 0 && tier == Tier::cloud)
+      return bad(where, "tier '" + section.name +
+                            "': key 'exits': it is of end devices and edge servers; the cloud computes the rest");
     if (spec.trusted) spec.privacy.clear();
     if (!spec.trusted) MG_RETURN_IF_ERROR(check_privacy(spec).context(where + ": tier '" + section.name + "'"));
     tiers_.push_back(std::move(spec));
@@ -107,10 +108,19 @@ class Reader {
       if (std::ranges::count(tiers_, tier, &TierSpec::tier) == 0)
         return bad(file_.where(section.line), "link '" + section.name + "': there is no section '" +
                                                   std::string(kTierNames[static_cast<std::size_t>(tier)]) + "'");
+    if (link.from == Tier::end && link.to == Tier::cloud && stops_at_edge())
+      return bad(file_.where(section.line), "link '" + section.name +
+                                                "': with the key 'exits' of tier 'edge' the cloud goes on where edge "
+                                                "servers stop: its link is 'edge - cloud'");
     Line line;
     MG_RETURN_IF_ERROR(file_.apply(section, link_keys(line)));
     lines_[static_cast<std::size_t>(&link - kLinks)] = line;
     return {};
+  }
+
+  /// Whether the cloud gets what edge servers pass on.
+  bool stops_at_edge() const {
+    return std::ranges::any_of(tiers_, [](const TierSpec& of) { return of.tier == Tier::edge && of.exits > 0; });
   }
 
   void set_ways() {
@@ -119,7 +129,7 @@ class Reader {
       Line way;
       if (tier.tier == Tier::edge) way = to_edge.value_or(Line());
       if (tier.tier == Tier::cloud) {
-        const Line near = to_edge.value_or(Line()), far = edge_to_cloud.value_or(Line());
+        const Line near = stops_at_edge() ? Line() : to_edge.value_or(Line()), far = edge_to_cloud.value_or(Line());
         const bool has_both = near.rate > 0 && far.rate > 0;
         way = to_cloud.value_or(
             Line{near.delay + far.delay, has_both ? std::min(near.rate, far.rate) : std::max(near.rate, far.rate)});

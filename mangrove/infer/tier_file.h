@@ -18,9 +18,10 @@ struct TierSpec {
   std::string labels = "fine";  // or "coarse": what the network's classes are
   bool trusted = true;
   std::string privacy;  // of devices that are not: what they get in place of samples, see privacy.h; else empty
-  std::int64_t exits = 0;  // of end devices: of the one network of all tiers, see tier_exits.h; 0: tiers have their own
+  std::int64_t exits = 0;  // of end devices and edge servers: they stop at this exit of the one network of all tiers,
+                           // see tier_exits.h; 0 of end devices: tiers have their own
   double accuracy = 0;  // of the network on validation data; 0: not known
-  // The way of a task's samples from the end devices.
+  // The way of a task's samples from the end devices; to a cloud that goes on where edge servers stop, from these.
   Seconds delay = 0;
   BytesPerSecond rate = 0;  // 0: not limited
 
@@ -32,8 +33,7 @@ struct TierSpec {
 /// link from end to cloud the way goes over the edge: delays are added, the lower rate counts. Keys outside sections
 /// hold for every section that has them. docs/tiers.md shows an example.
 /// errors: not_found; invalid_argument (unknown section or key, with the nearest known one; a value that does not fit;
-/// no end devices, no network, a link to a tier that is not there, `exits` elsewhere than at the end; names file and
-/// line).
+/// no end devices, no network, a link to a tier that is not there, `exits` of the cloud; names file and line).
 Result<std::vector<TierSpec>> load_tiers(const fs::path& path);
 
 /// Of all tiers together.

@@ -45,19 +45,16 @@ Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, TierHead
       MG_TRY(commands[part], task_command(job, heads, data, {}, part));
     }
     if (!exits.any() || needs_data(job, part)) continue;
+    const Answer answer = answer_of(job, part);
+    const Bytes of_sample = exits.level(TierExits::before(answer)).value_bytes;
     Command& command = commands.at(part);
-    command.set_answer(static_cast<std::uint32_t>(Answer::second));
-    command.set_values(std::string(static_cast<std::size_t>(command.count() * exits.value_bytes), '\0'));
+    command.set_answer(static_cast<std::uint32_t>(answer));
+    command.set_values(std::string(static_cast<std::size_t>(command.count() * of_sample), '\0'));
   }
   return commands;
 }
 
 }  // namespace
-
-Tier tier_of(const TierPart& part) {
-  const auto found = std::ranges::find(kTierNames, part.name());
-  return static_cast<Tier>(found - kTierNames.begin());
-}
 
 std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<net::Rank, std::string>& names,
                                           const net::RankSet& without_data) {
@@ -151,7 +148,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
 
 TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,
                    const std::vector<TierDispatch::Device>& devices) {
-  TierCosts costs{.batches = batches, .tiers = {}};
+  TierCosts costs{.batches = batches, .tiers = {}, .has_third_answers = answers_of(job) > 2};
   if (job.accuracy_floor() > 0) costs.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) costs.deadline = job.finish_by_s();
   for (int i = 0; i < job.tiers_size(); ++i) {

@@ -31,8 +31,6 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
 Result<Command> task_command(const InferJob& job, TierHeads& heads, const Hello& data, const TierTask& task,
                              std::size_t part);
 
-Tier tier_of(const TierPart& part);
-
 /// Means of the devices of each tier. Rank 0 computes a head in h before a task is on its way, one after the other: so
 /// a task of a tier of n devices is on its way for h longer, and takes them at least n h.
 TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,

@@ -80,7 +80,7 @@ class WholeNetwork final : public TierNetwork {
   const Privacy privacy_;
 };
 
-/// The segments of a network with early exits that are for first answers, or for second ones.
+/// The segments of a network with early exits that are for answers of one level.
 class ExitNetwork final : public TierNetwork {
  public:
   ExitNetwork(std::unique_ptr<EarlyExit> network, std::vector<float> thresholds, bool takes_values)

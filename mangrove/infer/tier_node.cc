@@ -175,7 +175,7 @@ void TierNode::take_command(const net::Message& message) {
 
 Status TierNode::add_task(Command command) {
   const bool valid = command.begin() >= 0 && command.count() >= 1 && command.count() <= job_.micro_batch() &&
-                     command.answer() < kAnswers &&
+                     command.answer() < answers_of(job_) &&
                      command.member() < static_cast<std::uint32_t>(job_.member_sha256_size()) &&
                      job_.member_sha256_size() == job_.tiers_size();
   if (!valid) return {};

@@ -108,7 +108,7 @@ class TierRun {
   Status send(const TierDispatch::Order& order) {
     first_sent_.try_emplace(order.task, context_.clock.now());
     MG_TRY(Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
-    if (exits_.any() && order.task.answer == Answer::second) survivors_.give(command);
+    if (exits_.any() && order.task.answer != Answer::first) survivors_.give(command);
     const Instant now = context_.clock.now();
     nodes_.send(order.rank, command);
     dispatch_.sent(order.rank, order.task, now);
@@ -120,17 +120,18 @@ class TierRun {
   /// A device that has not seen the samples does not know what they are.
   void add_truths(TierAnswer& said, bool has_head) const {
     said.clear_truths();
-    if (said.micro_batch() >= answers_.batches()) return;
+    if (!answers_.knows(said)) return;
     for (const std::int64_t image : answers_.images_of({static_cast<Answer>(said.answer()), said.micro_batch()}))
       said.add_truths(has_head ? heads_.label(image) : answers_.truth(image));
   }
 
-  /// What an end device passes on goes up; what comes from above is the last that these samples need.
+  /// What a device passes on goes up a level; what it was given is needed no more.
   void pass_on(const TierTask& task, TierAnswer& said) {
-    if (task.answer == Answer::second) return survivors_.drop(task.batch);
+    survivors_.drop(task);
     if (said.values().empty()) return;
-    survivors_.keep(task.batch, std::move(*said.mutable_values()));
-    dispatch_.want_second(task.batch);
+    const TierTask next{TierExits::behind(task.answer), task.batch};
+    survivors_.keep(next, std::move(*said.mutable_values()));
+    dispatch_.want(next);
   }
 
   void take(net::Rank rank, TierAnswer said) {
@@ -210,19 +211,30 @@ Json TierRun::devices_json() const {
 Json TierRun::exits_json() const {
   const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
   const auto images = static_cast<double>(data_.samples());
+  Bytes all = 0;
+  Json links = Json::array();
+  for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
+    const Bytes sent = survivors_.received(static_cast<Answer>(answer));
+    links.push_back(
+        {{"answer", kAnswerNames[answer]}, {"bytes", sent}, {"bytes_per_image", static_cast<double>(sent) / images}});
+    all += sent;
+  }
   return {{"exits", answers_.exits()},
-          {"sent_up_bytes", survivors_.received()},
-          {"sent_up_bytes_per_image", static_cast<double>(survivors_.received()) / images},
+          {"sent_up", std::move(links)},
+          {"sent_up_bytes", all},
+          {"sent_up_bytes_per_image", static_cast<double>(all) / images},
           {"sample_bytes", sample.elements()}};
 }
 
 Json TierRun::result(Seconds predicted) const {
   std::int64_t skipped = 0, unasked = 0;
   for (std::size_t batch = 0; batch < answers_.batches(); ++batch) {
-    const TierTask second{Answer::second, batch};
-    if (dispatch_.is_skipped(second)) skipped += answers_.count_of(batch);
-    const std::int64_t asked = dispatch_.is_asked(second) ? std::ssize(answers_.images_of(second)) : 0;
-    unasked += answers_.count_of(batch) - asked;
+    for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
+      const TierTask later{static_cast<Answer>(answer), batch};
+      if (dispatch_.is_skipped(later)) skipped += answers_.count_of(batch);
+      const std::int64_t asked = dispatch_.is_asked(later) ? std::ssize(answers_.images_of(later)) : 0;
+      unasked += answers_.count_of(batch) - asked;
+    }
   }
   const TierDispatch::Counts& counts = dispatch_.counts();
   const std::int64_t images = data_.samples();
@@ -288,7 +300,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   MG_TRY(const std::vector<TierDispatch::Device> devices,
          measure_tiers(job, context, nodes, heads, exits, data, tiers, timeout));
   TierDispatch::Options options{
-      .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .second_on_demand = exits.any()};
+      .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .later_on_demand = exits.any()};
   for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
   if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());

@@ -21,7 +21,8 @@ namespace mangrove::infer {
 ///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.
 ///
 /// exits    one network with early exits may lie over all tiers, in place of one on each (tier_exits.h): only samples
-///          that do not leave at the exits of end devices get a second answer.
+///          that do not leave at the exits of end devices get a second answer, and only those that do not leave at
+///          the exits of edge servers either, where these have any, a third one.
 ///
 /// faults  as a fault policy says (fault_policy.h). A task counts once however often it is answered, so that every
 ///         image is answered exactly once by the end devices and, where the scheduler asks for it, once by the others.

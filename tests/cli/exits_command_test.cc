@@ -184,7 +184,8 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
   refused(tiers(model(), "edge:\n"), "has early exits: give the section 'end' the key 'exits'");
   refused(tiers(folder_ / "plain.onnx", "edge:\n  model: branchy-lenet\n"), "tier 'edge': network");
   refused(tiers(model(), "  exits: 2\nedge:\n", half), "end devices cannot have 2 of the 1 early exit(s)");
-  refused(tiers(model(), "  exits: 1\nedge:\n  exits: 1\n", half), "tier 'edge': key 'exits': it is of end devices");
+  refused(tiers(model(), "  exits: 1\nedge:\n  exits: 1\ncloud:\n", half), "exits: edge servers go on behind exit 1");
+  refused(tiers(model(), "  exits: 1\ncloud:\n  exits: 1\n", half), "tier 'cloud': key 'exits': it is of end devices");
   refused(tiers(model(), "  exits: 1\nedge:\n  model: branchy-lenet\ncloud:\n  model: lenet\n", half),
           "cloud has another network than end");
   refused(tiers(model(), "  exits: 1\ncloud:\n  trusted: false\n  privacy: split@pool1\n", half),

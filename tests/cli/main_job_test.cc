@@ -91,6 +91,22 @@ TEST_F(MainJob, AnswersOnEveryTier) {
   EXPECT_EQ(answers, 2u * 20);
 }
 
+TEST_F(MainJob, AnswersOnThreeLevels) {
+  const Finished run =
+      run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers-exits.yaml", "--data", "glyphs", "--limit",
+                   "200", "--scheduler", "end-edge", "--exit-thresholds", "0.5,0.5", "--json", "--run-dir", run_dir},
+                  kLong, {"HOME=" + folder.path().string()});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const json result = json::parse(run.out);
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_EQ(result["duplicated"], 0);
+  ASSERT_EQ(result["exits"].size(), 3u);
+  int images = 0;
+  for (const json& exit : result["exits"]) images += exit["images"].get<int>();
+  EXPECT_EQ(images, 200);
+  ASSERT_EQ(result["sent_up"].size(), 2u);
+}
+
 TEST_F(MainJob, TrainsAPipelineOverNodes) {
   for (const char* strategy : {"one_f_one_b", "pipedream"}) {
     const Finished run = run_program(

@@ -56,6 +56,9 @@ class DispatchWorld {
     every_ = every;
   }
 
+  /// Each batch gets a third answer when it has its second.
+  void want_third_answers() { wants_third_ = true; }
+
   const TierDispatch& dispatch() const { return dispatch_; }
   /// In charge at the end.
   const Scheduler& scheduler() const { return *scheduler_; }
@@ -111,6 +114,7 @@ class DispatchWorld {
     if (dispatch_.answer(rank, task, device.like.service, device.like.delay, {now_})) {
       EXPECT_TRUE(answers_.emplace(task, rank).second) << "answered twice";
       last_answer_ = now_;
+      if (wants_third_ && task.answer == Answer::second) dispatch_.want({Answer::third, task.batch});
       take_turns();
     }
     if (++device.done == device.like.dies_after) {
@@ -129,6 +133,7 @@ class DispatchWorld {
 
   TierDispatch dispatch_;
   const Scheduler* scheduler_;
+  bool wants_third_ = false;
   std::vector<const char*> turns_;
   int every_ = 1;
   std::vector<Device> devices_;

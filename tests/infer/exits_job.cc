@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "tests/infer/watched_endpoint.h"
+
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/networks.h"
+#include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
 
@@ -62,6 +65,12 @@ InferJob exits_job(const std::string& scheduler, const std::string& policy, cons
   return job;
 }
 
+InferJob levels_job(const std::string& policy, const std::vector<float>& thresholds) {
+  InferJob job = exits_job("end-edge", policy, thresholds);
+  job.mutable_tiers(1)->set_exits(2);
+  return job;
+}
+
 AllLeft on_one_device(const std::vector<float>& thresholds, std::vector<std::vector<float>>* entropies) {
   const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
   const auto network =
@@ -102,7 +111,9 @@ std::vector<float> middle_thresholds() {
 
 RoleWorld::Outcome run_exits(const InferJob& job, const std::function<void(RoleWorld&)>& prepare,
                              const std::map<net::Rank, std::string>& other_data) {
-  RoleWorld world(kRanks);
+  int ranks = 1;
+  for (const TierPart& part : job.tiers()) ranks += part.devices();
+  RoleWorld world(ranks);
   world.use_virtual_time(0.001);
   world.cancel_at_end();
   prepare(world);
@@ -114,32 +125,77 @@ RoleWorld::Outcome run_exits(const InferJob& job, const std::function<void(RoleW
   });
 }
 
+RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, Answer answer,
+                                 const std::function<void(TierAnswer&)>& change, int& changed) {
+  const auto lie = [&](net::Rank, net::Tag tag, std::string& payload) {
+    FromNode message;
+    if (tag != kFromNodeTag || !message.ParseFromString(payload) || !message.has_tier_answer()) return;
+    TierAnswer& said = *message.mutable_tier_answer();
+    if (said.request() > 0 || said.answer() != static_cast<std::uint32_t>(answer)) return;
+    change(said);
+    ++changed;
+    payload = message.SerializeAsString();
+  };
+  return run_exits(job, [&](RoleWorld& world) {
+    world.replace(rank, [&](net::RoleContext& context) {
+      WatchedEndpoint endpoint(context.endpoint);
+      endpoint.on_send = lie;
+      net::RoleContext lying = with_endpoint(context, endpoint);
+      return run_evenly(without_networks(job), lying);
+    });
+  });
+}
+
 AllLeft last_answers(const RoleWorld::Outcome& outcome, const std::string& where) {
   EXPECT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
   AllLeft all(kSamples);
   if (!outcome.leader.ok()) return all;
-  std::vector<int> firsts(kSamples), seconds(kSamples), stayed(kSamples);
+  std::map<std::string, std::vector<int>> answers, stayed;  // of each kind, by image
+  for (const std::string_view answer : kAnswerNames) {
+    answers[std::string(answer)].resize(kSamples);
+    stayed[std::string(answer)].resize(kSamples);
+  }
   for (const Report& report : outcome.of_kind("tier_answers")) {
     const json line = json::parse(report.json);
-    const bool is_first = line["answer"] == "first";
+    const auto answer = line["answer"].get<std::string>();
     EXPECT_EQ(line["images"].size(), line["classes"].size());
     for (std::size_t i = 0; i < line["images"].size(); ++i) {
       const auto image = line["images"][i].get<std::size_t>();
-      ++(is_first ? firsts : seconds)[image];
+      ++answers[answer][image];
       const json& exit = line["exits"][i];
       if (exit.is_null()) {
-        stayed[image] = 1;
+        stayed[answer][image] = 1;
       } else {
         all[image] = {exit.get<std::size_t>() - 1, line["classes"][i].get<std::int32_t>()};
       }
     }
   }
-  EXPECT_EQ(firsts, std::vector<int>(kSamples, 1)) << where;
-  EXPECT_EQ(seconds, stayed) << where;
+  EXPECT_EQ(answers["first"], std::vector<int>(kSamples, 1)) << where;
+  EXPECT_EQ(answers["second"], stayed["first"]) << where;
+  EXPECT_EQ(answers["third"], stayed["second"]) << where;
   const json result = json::parse(outcome.result());
   EXPECT_EQ(result["lost"], 0) << where;
   EXPECT_EQ(result["duplicated"], 0) << where;
   return all;
+}
+
+std::ptrdiff_t answers_of(const RoleWorld::Outcome& outcome, const std::string& tier_name, const std::string& answer) {
+  const std::vector<Report> all = outcome.of_kind("tier_answers");
+  return std::ranges::count_if(all, [&](const Report& report) {
+    const json line = json::parse(report.json);
+    return line["tier"] == tier_name && line["answer"] == answer;
+  });
+}
+
+int answers_of(const RoleWorld::Outcome& outcome, net::Rank rank) {
+  return json::parse(outcome.result())["devices"][static_cast<std::size_t>(rank - 1)]["tasks"];
+}
+
+bool was_lost(const RoleWorld::Outcome& outcome, net::Rank rank) {
+  const json result = json::parse(outcome.result());
+  return std::ranges::any_of(result["devices"], [&](const json& device) {
+    return device["node"] == "rank-" + std::to_string(rank) && device["lost"].get<bool>();
+  });
 }
 
 json tier(const json& result, const std::string& name) {

@@ -4,9 +4,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/infer/inference_job.h"
+
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/schedulers/scheduler.h"
 
 namespace mangrove::infer {
 
@@ -23,6 +27,9 @@ Graph exits_graph();
 /// Two end devices, an edge server and the cloud; one network over them.
 InferJob exits_job(const std::string& scheduler, const std::string& policy, const std::vector<float>& thresholds,
                    int on_end = 1);
+
+/// The same on three levels: end devices have the first exit, the edge server the second, the cloud the third.
+InferJob levels_job(const std::string& policy, const std::vector<float>& thresholds);
 
 /// Where each sample leaves, and its class there.
 struct Left {
@@ -43,9 +50,24 @@ RoleWorld::Outcome run_exits(
     const InferJob& job, const std::function<void(RoleWorld&)>& prepare = [](RoleWorld&) {},
     const std::map<net::Rank, std::string>& other_data = {});
 
-/// The last answer to each image. No image has two first or two second answers, and it has a second one exactly if it
-/// stayed.
+using Changes = std::vector<std::pair<std::string, std::function<void(TierAnswer&)>>>;
+/// The job with a device that changes its answers of that kind, but not those that times are measured with.
+/// changed: how many.
+RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, Answer answer,
+                                 const std::function<void(TierAnswer&)>& change, int& changed);
+
+/// The last answer to each image. No image has two first, second or third answers, and it has a later one exactly if it
+/// stayed with the one before.
 AllLeft last_answers(const RoleWorld::Outcome& outcome, const std::string& where);
+
+/// How many such answers the tier gave.
+std::ptrdiff_t answers_of(const RoleWorld::Outcome& outcome, const std::string& tier_name, const std::string& answer);
+
+/// How many answers of that device counted.
+int answers_of(const RoleWorld::Outcome& outcome, net::Rank rank);
+
+/// Whether that device was there when tasks were given out, and then was not.
+bool was_lost(const RoleWorld::Outcome& outcome, net::Rank rank);
 
 /// The result's entry for that tier.
 nlohmann::json tier(const nlohmann::json& result, const std::string& name);

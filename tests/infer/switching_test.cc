@@ -22,7 +22,7 @@ void expect_nothing_dropped(const DispatchWorld& run, std::size_t batches, const
   EXPECT_EQ(run.answers().size(), run.dispatch().asked()) << where;
   for (std::size_t batch = 0; batch < batches; ++batch) {
     EXPECT_TRUE(run.answers().contains({Answer::first, batch})) << where << ", batch " << batch;
-    const bool is_asked = run.scheduler().gives_second || run.dispatch().is_asked({Answer::second, batch});
+    const bool is_asked = run.scheduler().asks_for(Answer::second) || run.dispatch().is_asked({Answer::second, batch});
     EXPECT_EQ(run.answers().contains({Answer::second, batch}), is_asked) << where << ", batch " << batch;
   }
 }

@@ -44,7 +44,7 @@ TEST(Schedulers, FinishAsPredicted) {
       DispatchWorld run(200, devices, options(scheduler.name.data()));
       const Seconds predicted = scheduler.predict(costs(200, devices));
       EXPECT_NEAR(run.run() / predicted, 1, 0.03) << scheduler.name << ", world " << world;
-      EXPECT_EQ(run.answers().size(), scheduler.gives_second ? 400u : 200u);
+      EXPECT_EQ(run.answers().size(), scheduler.asks_for(Answer::second) ? 400u : 200u);
       EXPECT_EQ(run.dispatch().counts().repeated, 0u);
     }
   }
@@ -206,15 +206,15 @@ TEST(TierDispatch, CountsRepeatedAndUnaskedAnswersForNothing) {
 
 TEST(TierDispatch, OnDemandOnlyWantedBatchesGetASecondAnswer) {
   TierDispatch::Options some = options("end-edge");
-  some.second_on_demand = true;
+  some.later_on_demand = true;
   TierDispatch dispatch(3, {{1, Tier::end, 1, 0}, {2, Tier::edge, 1, 0}}, some);
   EXPECT_EQ(dispatch.asked(), 3u);
   EXPECT_EQ(dispatch.next({0}).size(), 2u) << "as many as the end device gets at once";
   EXPECT_TRUE(dispatch.answer(1, {Answer::first, 0}, 1, 0, {1}));
   dispatch.switch_to(**find_scheduler("auto"));
   EXPECT_EQ(dispatch.asked(), 3u);
-  dispatch.want_second(1);
-  dispatch.want_second(1);
+  dispatch.want({Answer::second, 1});
+  dispatch.want({Answer::second, 1});
   EXPECT_EQ(dispatch.asked(), 4u);
   dispatch.switch_to(**find_scheduler("end"));
   EXPECT_EQ(dispatch.asked(), 3u);

@@ -1,16 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/infer/exits_job.h"
-#include "tests/infer/watched_endpoint.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/infer/networks.h"
@@ -24,51 +20,6 @@ namespace mangrove::infer {
 namespace {
 
 using nlohmann::json;
-
-/// How many such answers the tier gave.
-std::ptrdiff_t answers_of(const RoleWorld::Outcome& outcome, const std::string& tier_name, const std::string& answer) {
-  const std::vector<Report> all = outcome.of_kind("tier_answers");
-  return std::ranges::count_if(all, [&](const Report& report) {
-    const json line = json::parse(report.json);
-    return line["tier"] == tier_name && line["answer"] == answer;
-  });
-}
-
-/// How many answers of that device counted.
-int answers_of(const RoleWorld::Outcome& outcome, net::Rank rank) {
-  return json::parse(outcome.result())["devices"][static_cast<std::size_t>(rank - 1)]["tasks"];
-}
-
-/// Whether that device was there when tasks were given out, and then was not.
-bool was_lost(const RoleWorld::Outcome& outcome, net::Rank rank) {
-  const json result = json::parse(outcome.result());
-  return std::ranges::any_of(result["devices"], [&](const json& device) {
-    return device["node"] == "rank-" + std::to_string(rank) && device["lost"].get<bool>();
-  });
-}
-
-/// The job with a device that changes its answers of that kind, but not those that times are measured with.
-/// changed: how many.
-RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, Answer answer,
-                                 const std::function<void(TierAnswer&)>& change, int& changed) {
-  const auto lie = [&](net::Rank, net::Tag tag, std::string& payload) {
-    FromNode message;
-    if (tag != kFromNodeTag || !message.ParseFromString(payload) || !message.has_tier_answer()) return;
-    TierAnswer& said = *message.mutable_tier_answer();
-    if (said.request() > 0 || said.answer() != static_cast<std::uint32_t>(answer)) return;
-    change(said);
-    ++changed;
-    payload = message.SerializeAsString();
-  };
-  return run_exits(job, [&](RoleWorld& world) {
-    world.replace(rank, [&](net::RoleContext& context) {
-      WatchedEndpoint endpoint(context.endpoint);
-      endpoint.on_send = lie;
-      net::RoleContext lying = with_endpoint(context, endpoint);
-      return run_evenly(without_networks(job), lying);
-    });
-  });
-}
 
 TEST(TierExitsFaults, ADeviceThatDiesAtEverySecondOfItsMessagesChangesNoAnswer) {
   const std::vector<float> thresholds = middle_thresholds();
@@ -149,8 +100,6 @@ TEST(TierExitsFaults, LostLateAndRepeatedMessagesChangeNothing) {
     }
   }
 }
-
-using Changes = std::vector<std::pair<std::string, std::function<void(TierAnswer&)>>>;
 
 TEST(TierExitsFaults, FirstAnswersThatDoNotFitAreIgnored) {
   constexpr auto kLargest = std::numeric_limits<std::uint32_t>::max();

@@ -240,8 +240,8 @@ TEST(TierExits, CheckTheJob) {
             "dimension 0 can");
   EXPECT_EQ(refused([](InferJob& job) { job.set_members(2, encode_onnx(small_graph())); }),
             "tiers: exits: cloud has another network than end; one lies over all tiers");
-  EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(1)->set_exits(1); }),
-            "tiers: exits: are for the tier end, not for edge, which computes the rest");
+  EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(2)->set_exits(2); }),
+            "tiers: exits: are for the tiers end and edge, not for cloud, which computes the rest");
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(2)->set_trusted(false); }),
             "tiers: exits: cloud is not trusted: values behind an exit can show the samples, and go up as they are");
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(1)->set_coarse(true); }),

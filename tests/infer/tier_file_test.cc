@@ -71,8 +71,11 @@ TEST(TierFile, RefusesWhatMakesNoSense) {
       {"end:\n  model: lenet\n  trusted: false\n",
        "tiers.yaml:1: tier 'end': it is not trusted, and has no key 'privacy'"},
       {"end:\n  model: lenet\n  trusted: false\n  privacy: conv1\n", "privacy: expected split@LAYER"},
-      {"model: branchy-lenet\nend:\nedge:\n  exits: 1\n",
-       "tiers.yaml:3: tier 'edge': key 'exits': it is of end devices"},
+      {"model: branchy-lenet\nend:\n  exits: 1\ncloud:\n  exits: 2\n",
+       "tiers.yaml:4: tier 'cloud': key 'exits': it is of end devices and edge servers; the cloud computes the rest"},
+      {"model: branchy-lenet\nend:\n  exits: 1\nedge:\n  exits: 2\ncloud:\nend - cloud:\n  delay: 1s\n",
+       "tiers.yaml:7: link 'end - cloud': with the key 'exits' of tier 'edge' the cloud goes on where edge servers "
+       "stop"},
       {"model: branchy-lenet\nend:\n  exits: 0\n", "key 'exits': '0' is not a whole number from 1"},
       {"dealy: 1s\nend:\n  model: lenet\n", "unknown key 'dealy'; did you mean 'delay'?"},
   };

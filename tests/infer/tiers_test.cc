@@ -115,7 +115,7 @@ TEST(Tiers, EverySchedulerAnswersEachImageOncePerTierAskedFor) {
     EXPECT_GT(result["predicted_seconds"], 0.0);
     EXPECT_EQ(tier(result, "end")["tasks"], kBatches);
     EXPECT_EQ(tier(result, "edge")["tasks"].get<std::size_t>() + tier(result, "cloud")["tasks"].get<std::size_t>(),
-              scheduler.gives_second ? kBatches : 0);
+              scheduler.asks_for(Answer::second) ? kBatches : 0);
     EXPECT_EQ(result["devices"].size(), 4u);
   }
 }

@@ -165,7 +165,7 @@ Seconds predict(const TierCosts& costs) {
 const Scheduler kAutoScheduler = {
     .name = "auto",
     .summary = "each second answer from whichever of edge and cloud has it first, by what is measured meanwhile",
-    .gives_second = true,
+    .answers = 2,
     .belongs = &belongs,
     .next = &next,
     .predict = &predict};

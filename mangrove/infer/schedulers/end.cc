@@ -20,7 +20,7 @@ Seconds predict(const TierCosts& costs) {
 
 const Scheduler kEndScheduler = {.name = "end",
                                  .summary = "end devices alone; no second answers",
-                                 .gives_second = false,
+                                 .answers = 1,
                                  .belongs = &belongs,
                                  .next = &next,
                                  .predict = &predict};

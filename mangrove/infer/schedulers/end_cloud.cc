@@ -20,7 +20,7 @@ Seconds predict(const TierCosts& costs) {
 
 const Scheduler kEndCloudScheduler = {.name = "end-cloud",
                                       .summary = "the cloud gives all second answers",
-                                      .gives_second = true,
+                                      .answers = 2,
                                       .belongs = &belongs,
                                       .next = &next,
                                       .predict = &predict};

@@ -54,7 +54,7 @@ Seconds predict(const TierCosts& costs) {
 const Scheduler kMappingScheduler = {
     .name = "mapping",
     .summary = "so many end devices for each edge server as it keeps up with; the cloud has the others'",
-    .gives_second = true,
+    .answers = 2,
     .belongs = &belongs,
     .next = &next,
     .predict = &predict};

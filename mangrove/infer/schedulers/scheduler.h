@@ -21,9 +21,11 @@ enum class Tier : std::uint8_t { end, edge, cloud };
 constexpr std::size_t kTiers = 3;
 constexpr std::array<std::string_view, kTiers> kTierNames = {"end", "edge", "cloud"};
 
-/// End devices give the first answer to an image; edge servers or the cloud one that replaces it.
-enum class Answer : std::uint8_t { first, second };
-constexpr std::size_t kAnswers = 2;
+/// End devices give the first answer to an image; edge servers or the cloud one that replaces it. Of a network with
+/// exits on three levels (tier_exits.h) the cloud gives a third one where the edge's is not the last.
+enum class Answer : std::uint8_t { first, second, third };
+constexpr std::size_t kAnswers = 3;
+constexpr std::array<std::string_view, kAnswers> kAnswerNames = {"first", "second", "third"};
 
 /// One answer to the images of one batch.
 struct TierTask {
@@ -45,7 +47,7 @@ struct DeviceLoad {
   Instant free;                 // when it will be done with these
 
   bool has_room() const { return usable && outstanding < window; }
-  bool can_do(const TierTask& task) const { return gives_first || task.answer == Answer::second; }
+  bool can_do(const TierTask& task) const { return gives_first || task.answer != Answer::first; }
   /// When the answer of one more task would be there.
   Instant finish(Instant now) const { return std::max(free, now + delay) + service; }
 };
@@ -79,6 +81,7 @@ struct TierCosts {
   };
   std::size_t batches = 0;
   std::array<Of, kTiers> tiers;
+  bool has_third_answers = false;  // or images may have; then all batches are taken to have some
   std::optional<double> accuracy_floor = {};
   std::optional<Seconds> deadline = {};  // from the start
 
@@ -96,13 +99,15 @@ struct Assignment {
 struct Scheduler {
   std::string_view name;
   std::string_view summary;
-  bool gives_second;  // whether it asks for second answers
+  std::size_t answers;  // the most that it asks for, of each image
   /// Whether the task is one for that tier.
   bool (*belongs)(const TierState& state, const TierTask& task, Tier tier);
   /// What to give out next; nothing: wait for an answer.
   std::optional<Assignment> (*next)(const TierState& state);
   /// Closed-form completion time, with delays hidden by tasks in flight.
   Seconds (*predict)(const TierCosts& costs);
+
+  bool asks_for(Answer answer) const { return static_cast<std::size_t>(answer) < answers; }
 };
 
 std::span<const Scheduler> schedulers();
