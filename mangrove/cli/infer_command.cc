@@ -29,9 +29,10 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_infer_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand(
-      "infer",
-      "classify a data set, or images, with a cluster: a network cut into stages, one board, an ensemble, or tiers");
+  auto* command = app.add_subcommand("infer",
+                                     "classify a data set, or images, with a cluster: a network cut into stages, one "
+                                     "board, an ensemble, tiers, or devices "
+                                     "with a view of the image each");
   auto state = std::make_shared<State>();
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
@@ -43,6 +44,8 @@ void add_infer_command(CLI::App& app, CommandContext& context) {
       "  mangrove infer --strategy single --model model.onnx --data mnist --local 3    # the fastest node alone\n"
       "  mangrove infer --strategy ensemble --models healthy.onnx,spots.onnx --data leaves --local 2\n"
       "  mangrove infer --tiers examples/tiers.yaml --data glyphs --scheduler end-edge --policy monitor\n"
+      "  mangrove infer --strategy views --model ddnn.onnx --data mnist --local 7      # six views, and a node above "
+      "them\n"
       "  mangrove infer --model model.onnx --data mnist --stages 3 --local 4   # one node in reserve\n"
       "  mangrove infer --model model.onnx --input photos/ --local 3           # a line for each image\n"
       "  camera | mangrove infer --model model.onnx --input - --deadline 200ms --coordinator 192.168.1.10:7070 --json\n"

@@ -22,6 +22,8 @@
 #include "mangrove/engine/optimize.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/views.h"
+#include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/schedule.h"
@@ -140,12 +142,22 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   return job;
 }
 
+/// When samples leave a network that lies over devices with a view each; none: only at its last exit.
+Status add_view_thresholds(const InferSettings& settings, const Graph& graph, infer::InferJob& job) {
+  MG_RETURN_IF_ERROR(split_views(graph));
+  MG_TRY(const auto thresholds, infer::choose_exit_thresholds(settings.exit_thresholds, graph));
+  if (thresholds) job.mutable_exit_thresholds()->Add(thresholds->begin(), thresholds->end());
+  return {};
+}
+
 /// The network, or those of an ensemble.
 Status add_networks(const InferSettings& settings, infer::InferJob& job) {
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   if (settings.strategy == "tiers") return make_error(Code::invalid_argument, "strategy 'tiers' needs --tiers FILE");
-  if (!settings.exit_thresholds.empty())
-    return make_error(Code::invalid_argument, "exit_thresholds: are for --tiers of one network with early exits");
+  const bool has_views = settings.strategy == "views";
+  if (!settings.exit_thresholds.empty() && !has_views)
+    return make_error(Code::invalid_argument,
+                      "exit_thresholds: are for --tiers of one network with early exits, and for strategy 'views'");
   const std::vector<std::string> members = parse_names(settings.models);
   const bool is_ensemble = settings.strategy == "ensemble" || settings.strategy == "averaging";
   if (is_ensemble == members.empty())
@@ -154,7 +166,8 @@ Status add_networks(const InferSettings& settings, infer::InferJob& job) {
                                                                : "' takes one network: --model, not --models"));
   for (const std::string& path : is_ensemble ? members : std::vector{settings.model}) {
     MG_TRY(const Graph graph, read_model(path, settings.input_shape));
-    const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
+    if (has_views) MG_RETURN_IF_ERROR(add_view_thresholds(settings, graph, job).context("model " + path));
+    const Graph whole = has_early_exits(graph) && !has_views ? without_early_exits(graph) : graph;
     MG_TRY(const Graph rewritten, rewritten_for_inference(whole, disabled).context("model " + path));
     is_ensemble ? job.add_members(encode_onnx(rewritten)) : job.set_model(encode_onnx(rewritten));
   }

@@ -218,8 +218,8 @@ Keys InferSettings::keys() {
   keys.add_seconds("finish_by", finish_by,
                    "of auto: second answers as accurate as can be by then; 0: as soon as can be");
   keys.add("exit_thresholds", exit_thresholds,
-           "of tiers with one network with early exits: one number from 0 to 1 for each exit but the last, with commas "
-           "between; default: those in its file");
+           "of views, and of tiers with one network with early exits: one number from 0 to 1 for each exit but the "
+           "last, with commas between; of views also none; default: those in its file");
   keys.add("micro_batch", micro_batch, "images that travel together", 1, 1'000'000);
   keys.add("window", window, "micro-batches in flight; 0: as many as the plan needs, and some more", 0, 1'000'000);
   keys.add("limit", limit, "classify the first so many images only; 0: all", 0, kMany);
@@ -227,7 +227,8 @@ Keys InferSettings::keys() {
   keys.add("disable_pass", disable_pass, disable_pass_help());
   keys.add("fresh", fresh,
            "measure the nodes, though they have profiles of this network in `profiles` of their data folder");
-  keys.add_seconds("answer_timeout", answer_timeout, "a micro-batch unanswered for longer is sent again");
+  keys.add_seconds("answer_timeout", answer_timeout,
+                   "a micro-batch unanswered for longer is sent again; of views: a node silent for longer is lost");
   keys.add("run_dir", run_dir, "folder for summary.json and metrics.jsonl; default: runs/infer-TIME");
   return keys;
 }

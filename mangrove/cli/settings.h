@@ -109,7 +109,7 @@ struct InferSettings {
   std::string scheduler = "auto", policy = "hedged";
   double accuracy_floor = 0;    // of second answers; 0: none
   Seconds finish_by = 0;        // 0: when it is done
-  std::string exit_thresholds;  // of a network over tiers; "": those in its file
+  std::string exit_thresholds;  // of a network over tiers or views; "": those in its file
   std::int64_t micro_batch = 50;
   std::int64_t window = 0;  // micro-batches in flight; 0: chosen
   std::int64_t limit = 0;   // samples of the test split; 0: all

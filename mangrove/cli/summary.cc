@@ -237,6 +237,31 @@ std::string tier_rows(const json& r) {
   return text;
 }
 
+/// Of a network over devices with a view each.
+std::string view_rows(const json& r) {
+  if (!r.contains("views")) return "";
+  std::string text;
+  for (const json& exit : r["exits"]) {
+    const json& accuracy = exit["accuracy"];
+    text += row(fmt::format("left at exit {}", exit.value("exit", 0)),
+                fmt::format("{} images ({}), {} right", exit.value("images", 0), percent(exit.value("share", 0.0)),
+                            accuracy.is_null() ? "-" : percent(accuracy.get<double>())));
+  }
+  text += row("sent up for an image", fmt::format("{:.4g} bytes of scores, {:.4g} of features; a sample: {}",
+                                                  r.value("score_bytes_per_image", 0.0),
+                                                  r.value("feature_bytes_per_image", 0.0), r.value("sample_bytes", 0)));
+  text += row("lost / answered twice", fmt::format("{} / {}", r.value("lost", 0), r.value("duplicated", 0)));
+  for (const json& view : r["views"])
+    text += row(fmt::format("view {} on {}", view.value("view", 0), view.value("node", "?")),
+                fmt::format("missing in {} of {} micro-batches{}", view.value("micro_batches_without", 0),
+                            r.value("micro_batches", 0), view.value("lost", false) ? ", lost" : ""));
+  for (const json& upper : r["upper"])
+    text +=
+        row("behind exit 1, " + (upper["node"].is_null() ? "the coordinator" : upper.value("node", "?")),
+            fmt::format("{} images in {} micro-batches", upper.value("images", 0), upper.value("micro_batches", 0)));
+  return text;
+}
+
 std::string infer_table(const json& r) {
   std::string text =
       fmt::format("Inference: {}, {} images of {}, {} at once\n", r.value("strategy", "?"), r.value("images", 0),
@@ -246,7 +271,7 @@ std::string infer_table(const json& r) {
               fmt::format("{:.4g} ({})", r.value("images_per_s", 0.0), format_seconds(r.value("seconds", 0.0))));
   if (r.contains("node")) text += row("on", r.value("node", "?"));
   if (r.contains("stages")) text += pipeline_rows(r);
-  return text + member_rows(r) + tier_rows(r) + tier_exit_rows(r) + event_rows(r);
+  return text + member_rows(r) + tier_rows(r) + tier_exit_rows(r) + view_rows(r) + event_rows(r);
 }
 
 std::string eval_table(const json& r) {

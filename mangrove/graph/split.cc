@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/nearest.h"
@@ -41,23 +42,32 @@ Status check_unshared(const Graph& graph, const std::string& node, const GraphHa
 
 }  // namespace
 
-GraphParts parts_before(const Graph& graph, const std::string& value) {
+GraphParts parts_between(const Graph& graph, std::span<const std::string> given, std::span<const std::string> wanted) {
   GraphParts parts = graph.parts();
-  std::set<std::string> needed = {value};
+  std::set<std::string> needed(wanted.begin(), wanted.end());
+  const std::set<std::string> made(given.begin(), given.end());
   std::vector<Node> kept;
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
-    if (std::ranges::none_of(node->outputs, [&](const std::string& output) { return needed.contains(output); }))
-      continue;
+    const auto is_needed = [&](const std::string& output) { return needed.contains(output) && !made.contains(output); };
+    if (std::ranges::none_of(node->outputs, is_needed)) continue;
     needed.insert(node->inputs.begin(), node->inputs.end());
     needed.erase("");  // an optional input left out
     kept.push_back(*node);
   }
   std::ranges::reverse(kept);
   parts.nodes = std::move(kept);
-  parts.outputs = {value};
-  std::erase_if(parts.inputs, [&](const auto& input) { return !needed.contains(input.first); });
+  parts.outputs.assign(wanted.begin(), wanted.end());
+  std::erase_if(parts.inputs,
+                [&](const auto& input) { return !needed.contains(input.first) || made.contains(input.first); });
+  std::vector<std::pair<std::string, ValueInfo>> inputs;
+  for (const std::string& value : given) inputs.emplace_back(value, graph.value(value));
+  parts.inputs.insert(parts.inputs.begin(), inputs.begin(), inputs.end());
   std::erase_if(parts.initializers, [&](const auto& initializer) { return !needed.contains(initializer.first); });
   return parts;
+}
+
+GraphParts parts_before(const Graph& graph, const std::string& value) {
+  return parts_between(graph, {}, std::span(&value, 1));
 }
 
 Result<GraphHalves> split_behind(const Graph& graph, const std::string& node) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "mangrove/base/result.h"
@@ -7,6 +8,9 @@
 
 namespace mangrove {
 
+/// The part of a graph that computes these values, which become its outputs, from those given and from other inputs of
+/// the graph. Given values become inputs, in this order, before the others. REQUIRES graph.has_value() of all.
+GraphParts parts_between(const Graph& graph, std::span<const std::string> given, std::span<const std::string> wanted);
 /// The part of a graph that computes this value, which becomes its only output. REQUIRES graph.has_value(value).
 GraphParts parts_before(const Graph& graph, const std::string& value);
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "mangrove/base/check.h"
+#include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
 
@@ -55,8 +56,16 @@ Result<std::unique_ptr<EarlyExit>> EarlyExit::create(const Graph& graph, std::ve
     return make_error(Code::invalid_argument, "exit_thresholds: " + std::to_string(thresholds.size()) +
                                                   " given, network '" + graph.name() + "' has " +
                                                   std::to_string(graph.outputs().size() - 1) + " early exit(s)");
+  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds), range.first));
   MG_TRY(early->segments_, make_exit_segments(graph, options, range));
+  return early;
+}
+
+Result<std::unique_ptr<EarlyExit>> EarlyExit::create_part(const Graph& part, std::vector<float> thresholds,
+                                                          const StageOptions& options, std::size_t first) {
+  std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds), first));
+  MG_TRY(early->segments_, make_exit_segments(part, options));
   return early;
 }
 

@@ -28,9 +28,14 @@ class EarlyExit {
  public:
   /// thresholds: one for each exit but the last; a network of one output has none, and is run whole. graph: its weights
   /// stay in memory, those of the range's segments alone. options.micro_batch: the most samples that classify() takes.
-  /// errors: invalid_argument (another number of thresholds); those of make_exit_segments.
+  /// errors: invalid_argument (another number of thresholds); those of learn::check_classifier and make_exit_segments.
   static Result<std::unique_ptr<EarlyExit>> create(const Graph& graph, std::vector<float> thresholds,
                                                    const StageOptions& options, const ExitRange& range = {});
+  /// The same of a graph that is a part of a network, with its exits from `first` on, and takes values of other parts:
+  /// classify() takes those of its inputs, one after the other. thresholds: of the whole network. errors: those of
+  /// make_exit_segments.
+  static Result<std::unique_ptr<EarlyExit>> create_part(const Graph& part, std::vector<float> thresholds,
+                                                        const StageOptions& options, std::size_t first);
 
   /// Of one sample. One that stays at the last exit of the range has that exit's class and entropy.
   struct Answer {

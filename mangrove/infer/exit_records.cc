@@ -53,6 +53,7 @@ Result<ExitRecords> record_exits(const Graph& graph, const StageOptions& options
                                  std::shared_ptr<const data::Dataset> dataset,
                                  std::shared_ptr<const data::Augmentation> augmentation, const Clock& clock,
                                  std::stop_token stop) {
+  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   MG_TRY(Segments segments, make_exit_segments(graph, options));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset));
   if (dataset->size() == 0) return make_error(Code::invalid_argument, "the data set has no samples");

@@ -7,7 +7,6 @@
 #include "mangrove/base/check.h"
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/cut.h"
-#include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
 
@@ -142,7 +141,6 @@ ExitSegment::Outcome ExitSegment::outcome(Execution& execution, std::int64_t cou
 
 Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options,
                                                                      const ExitRange& range) {
-  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   MG_TRY(const ExitSegments network, exit_segments(graph));
   std::vector<std::unique_ptr<ExitSegment>> segments;
   for (std::size_t exit = range.first; exit < std::min(range.end, network.ends.size()); ++exit) {

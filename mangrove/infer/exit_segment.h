@@ -88,8 +88,9 @@ struct ExitRange {
   std::size_t end = std::numeric_limits<std::size_t>::max();
 };
 
-/// Segments of a network on one device. errors: those of learn::check_classifier, exit_segments and
-/// ExitSegment::create; invalid_argument (none of the network's segments is in the range).
+/// Segments of a network on one device, which may take several inputs: then what the first gets are their values, one
+/// after the other. errors: those of exit_segments and ExitSegment::create; invalid_argument (none of the network's
+/// segments is in the range).
 Result<std::vector<std::unique_ptr<ExitSegment>>> make_exit_segments(const Graph& graph, const StageOptions& options,
                                                                      const ExitRange& range = {});
 

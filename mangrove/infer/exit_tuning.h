@@ -27,7 +27,8 @@ struct ExitRecords {
 };
 
 /// Runs all samples through all exits, in batches of options.micro_batch, and times the segments on batches of each
-/// size that they are compiled for. errors: those of check_fits, make_exit_segments, ExitSegment::run and Loader::next;
+/// size that they are compiled for. errors: those of check_classifier, check_fits, make_exit_segments, ExitSegment::run
+/// and Loader::next;
 /// invalid_argument (no samples); cancelled.
 Result<ExitRecords> record_exits(const Graph& graph, const StageOptions& options,
                                  std::shared_ptr<const data::Dataset> dataset,

@@ -62,6 +62,14 @@ void Reports::tier_answers(std::string json) {
   context_.report({"tier_answers", std::move(json), {}});
 }
 
+void Reports::view_lost(std::size_t view, net::Rank rank, const std::string& reason) {
+  event(dump(Json{{"event", "view_lost"}, {"view", view + 1}, {"node", node(rank)}, {"reason", reason}}));
+}
+
+void Reports::view_answers(std::string json) {
+  context_.report({"view_answers", std::move(json), {}});
+}
+
 void Reports::result(std::string json) {
   context_.report({"result", std::move(json), {}});
 }

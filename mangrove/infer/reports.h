@@ -32,6 +32,10 @@ class Reports {
   void answers(nlohmann::ordered_json answers);
   /// A line of the stream of answers (see tier_answers.h).
   void tier_answers(std::string json);
+  /// Of the strategy "views": from now on the network does without this view, from 0.
+  void view_lost(std::size_t view, net::Rank rank, const std::string& reason);
+  /// A line of the stream of answers (see view_answers.h).
+  void view_answers(std::string json);
   /// json: see result.h.
   void result(std::string json);
 

@@ -10,6 +10,7 @@
 #include "mangrove/infer/pipeline.h"
 #include "mangrove/infer/single.h"
 #include "mangrove/infer/tiers.h"
+#include "mangrove/infer/views.h"
 
 namespace mangrove::infer {
 namespace {
@@ -38,6 +39,12 @@ constexpr std::array kStrategies = {
              .summary = "a network on each of end devices, edge servers and cloud: a first answer, then a finer one",
              .on_loss = "as the fault policy says",
              .run = &run_tiers},
+    Strategy{.name = "views",
+             .summary = "a network over devices that each see a part of the image (Teerapittayanon, McDanel & Kung, "
+                        "DDNN, ICDCS 2017)",
+             .on_loss = "what a lost device would make of zeros stands in its place; the upper part is computed "
+                        "elsewhere",
+             .run = &run_views},
 };
 
 }  // namespace

@@ -220,6 +220,47 @@ TEST(LostViews, AreAsIfTheirPartsOfTheImagesWereZeros) {
   EXPECT_EQ(lost, confusion("dark", {"--lost-views", "1"}));
 }
 
+TEST(LostViews, InferRunsTheNetworkOverADeviceForEachView) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(save_onnx(zoo::build_model("ddnn-4", {}).value(), folder / "m.onnx").ok());
+  write_images(folder.path(), "train", 20);
+  write_images(folder.path(), "t10k", 200);
+  const auto job = [&](const std::string& command, std::vector<std::string> flags) {
+    std::vector<std::string> arguments{
+        command,     "--model",  folder / "m.onnx", "--data", "idx:" + folder.path().string(),
+        "--backend", "portable", "--json"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return run(arguments);
+  };
+  const auto infer = [&](const std::string& nodes, const std::string& thresholds) {
+    return job("infer", {"--strategy", "views", "--local", nodes, "--exit-thresholds", thresholds, "--run-dir",
+                         folder / ("run" + nodes + thresholds)});
+  };
+  const auto at_exit = [&](const json& result, std::size_t exit) { return result["exits"][exit]["images"]; };
+  for (const std::string thresholds : {"0.98", "none"}) {
+    const Finished finished = infer("5", thresholds);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const json result = json::parse(finished.out);
+    const json whole = json::parse(job("eval", {"--exit-thresholds", thresholds, "--batch", "50"}).out);
+    EXPECT_EQ(result["accuracy"], whole["accuracy"]) << thresholds;
+    if (thresholds != "none") {
+      EXPECT_EQ(at_exit(result, 0), at_exit(whole, 0));
+    }
+    EXPECT_EQ(result["views"].size(), 4u);
+    EXPECT_EQ(result["lost"], 0);
+  }
+  const Finished few = infer("3", "0.5");
+  EXPECT_EQ(few.status, 2);
+  EXPECT_NE(few.err.find("it needs at least 4 nodes, got 3"), std::string::npos) << few.err;
+}
+
+TEST_F(Exits, InferRefusesToLayANetworkWithoutViewsOverDevices) {
+  const Finished finished = run({"infer", "--strategy", "views", "--model", model(), "--data", data(), "--local", "2",
+                                 "--run-dir", folder_ / "run"});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_NE(finished.err.find("does not take its image apart into views"), std::string::npos) << finished.err;
+}
+
 TEST_F(Exits, EvalRefusesToLoseViewsThatAreNotThere) {
   const Finished finished = run({"eval", "--model", model(), "--data", data(), "--lost-views", "1"});
   EXPECT_EQ(finished.status, 2);

@@ -71,10 +71,10 @@ InferJob levels_job(const std::string& policy, const std::vector<float>& thresho
   return job;
 }
 
-AllLeft on_one_device(const std::vector<float>& thresholds, std::vector<std::vector<float>>* entropies) {
+AllLeft on_one_device(const Graph& graph, const std::vector<float>& thresholds,
+                      std::vector<std::vector<float>>* entropies) {
   const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
-  const auto network =
-      EarlyExit::create(exits_graph(), thresholds, {.micro_batch = kBatch4, .backend = "portable"}).value();
+  const auto network = EarlyExit::create(graph, thresholds, {.micro_batch = kBatch4, .backend = "portable"}).value();
   AllLeft all;
   for (std::int64_t begin = 0; begin < kSamples; begin += kBatch4) {
     const std::int64_t count = std::min(kBatch4, kSamples - begin);
@@ -96,11 +96,16 @@ AllLeft on_one_device(const std::vector<float>& thresholds, std::vector<std::vec
   return all;
 }
 
-std::vector<float> middle_thresholds() {
+AllLeft on_one_device(const std::vector<float>& thresholds) {
+  return on_one_device(exits_graph(), thresholds);
+}
+
+std::vector<float> middle_thresholds(const Graph& graph) {
+  const std::size_t early = graph.outputs().size() - 1;
   std::vector<std::vector<float>> entropies;
-  on_one_device({0, 0}, &entropies);
+  on_one_device(graph, std::vector<float>(early), &entropies);
   std::vector<float> thresholds;
-  for (std::size_t exit = 0; exit < 2; ++exit) {
+  for (std::size_t exit = 0; exit < early; ++exit) {
     std::vector<float> here;
     for (const auto& of : entropies) here.push_back(of[exit]);
     std::ranges::sort(here);

@@ -40,10 +40,12 @@ struct Left {
 using AllLeft = std::vector<Left>;
 
 /// On one device. entropies: unless null, [sample][exit], of those exits that it came to.
-AllLeft on_one_device(const std::vector<float>& thresholds, std::vector<std::vector<float>>* entropies = nullptr);
+AllLeft on_one_device(const Graph& graph, const std::vector<float>& thresholds,
+                      std::vector<std::vector<float>>* entropies = nullptr);
+AllLeft on_one_device(const std::vector<float>& thresholds);  // exits_graph()
 
 /// Those that about half of the samples that come to an exit leave at.
-std::vector<float> middle_thresholds();
+std::vector<float> middle_thresholds(const Graph& graph = exits_graph());
 
 /// In virtual time. other_data: what ranks have in place of the job's data.
 RoleWorld::Outcome run_exits(

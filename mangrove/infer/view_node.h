@@ -1,0 +1,13 @@
+#pragma once
+
+#include "mangrove/base/result.h"
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/net/role.h"
+
+namespace mangrove::infer {
+
+/// Ranks 1 .. P of the strategy "views" (see views.h).
+/// errors: unavailable (the leader is gone), cancelled, and what kept the node from taking part.
+Status run_view_node(const InferJob& job, net::RoleContext& context);
+
+}  // namespace mangrove::infer
