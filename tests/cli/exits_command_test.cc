@@ -220,36 +220,33 @@ TEST(LostViews, AreAsIfTheirPartsOfTheImagesWereZeros) {
   EXPECT_EQ(lost, confusion("dark", {"--lost-views", "1"}));
 }
 
-TEST(LostViews, InferRunsTheNetworkOverADeviceForEachView) {
-  const TemporaryFolder folder;
-  ASSERT_TRUE(save_onnx(zoo::build_model("ddnn-4", {}).value(), folder / "m.onnx").ok());
-  write_images(folder.path(), "train", 20);
-  write_images(folder.path(), "t10k", 200);
+TEST_F(Exits, InferRunsANetworkOfViewsOverADeviceForEach) {
+  const std::string untuned = folder_ / "views.onnx", tuned = folder_ / "tuned.onnx";
+  ASSERT_TRUE(save_onnx(zoo::build_model("ddnn-4", {}).value(), untuned).ok());
   const auto job = [&](const std::string& command, std::vector<std::string> flags) {
-    std::vector<std::string> arguments{
-        command,     "--model",  folder / "m.onnx", "--data", "idx:" + folder.path().string(),
-        "--backend", "portable", "--json"};
+    std::vector<std::string> arguments{command, "--data", data(), "--backend", "portable", "--json"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    return run(arguments);
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return json::parse(finished.out);
   };
-  const auto infer = [&](const std::string& nodes, const std::string& thresholds) {
-    return job("infer", {"--strategy", "views", "--local", nodes, "--exit-thresholds", thresholds, "--run-dir",
-                         folder / ("run" + nodes + thresholds)});
-  };
-  const auto at_exit = [&](const json& result, std::size_t exit) { return result["exits"][exit]["images"]; };
-  for (const std::string thresholds : {"0.98", "none"}) {
-    const Finished finished = infer("5", thresholds);
-    ASSERT_EQ(finished.status, 0) << finished.err;
-    const json result = json::parse(finished.out);
-    const json whole = json::parse(job("eval", {"--exit-thresholds", thresholds, "--batch", "50"}).out);
-    EXPECT_EQ(result["accuracy"], whole["accuracy"]) << thresholds;
-    if (thresholds != "none") {
-      EXPECT_EQ(at_exit(result, 0), at_exit(whole, 0));
-    }
-    EXPECT_EQ(result["views"].size(), 4u);
-    EXPECT_EQ(result["lost"], 0);
+  const Finished done = run({"tune-exits", untuned, "--data", data(), "--target", "traffic(300)", "-o", tuned});
+  ASSERT_EQ(done.status, 0) << done.err;
+  const std::vector<std::string> infer{"--strategy", "views", "--model", tuned, "--run-dir", folder_ / "run"};
+  std::vector<std::string> on_five = infer, on_three = infer;
+  on_five.insert(on_five.end(), {"--local", "5"});
+  on_three.insert(on_three.end(), {"--local", "3"});
+  const json result = job("infer", on_five), whole = job("eval", {"--model", tuned});
+  EXPECT_EQ(result["accuracy"], whole["accuracy"]);
+  EXPECT_EQ(result["views"].size(), 4u);
+  EXPECT_EQ(result["lost"], 0);
+  for (std::size_t exit = 0; exit < 2; ++exit) {
+    EXPECT_EQ(result["exits"][exit]["images"], whole["exits"][exit]["samples"]);
+    EXPECT_GT(result["exits"][exit]["images"], 0) << "else the test shows less than it says";
   }
-  const Finished few = infer("3", "0.5");
+  on_three.insert(on_three.begin(), "infer");
+  on_three.insert(on_three.end(), {"--data", data()});
+  const Finished few = run(on_three);
   EXPECT_EQ(few.status, 2);
   EXPECT_NE(few.err.find("it needs at least 4 nodes, got 3"), std::string::npos) << few.err;
 }
