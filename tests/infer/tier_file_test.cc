@@ -51,6 +51,18 @@ TEST(TierFile, TakesTheDirectWayToTheCloud) {
   EXPECT_EQ((*tiers)[2].rate, 0);
 }
 
+TEST(TierFile, TheWayToACloudThatGoesOnWhereEdgeServersStopIsFromThese) {
+  const auto tiers = load(
+      "model: branchy-resnet-14\nend:\n  exits: 1\nedge:\n  exits: 2\ncloud:\n"
+      "end - edge:\n  delay: 500ms\n  rate: 8mbit\nedge - cloud:\n  delay: 1s\n");
+  ASSERT_TRUE(tiers.ok()) << tiers.error().message;
+  EXPECT_EQ((*tiers)[0].exits, 1);
+  EXPECT_EQ((*tiers)[1].exits, 2);
+  EXPECT_EQ((*tiers)[1].delay, 0.5);
+  EXPECT_EQ((*tiers)[2].delay, 1);
+  EXPECT_EQ((*tiers)[2].rate, 0);
+}
+
 TEST(TierFile, RefusesWhatMakesNoSense) {
   const auto refused = [](const std::string& text) {
     const auto tiers = load(text);

@@ -10,6 +10,7 @@
 #include "tests/infer/dispatch_world.h"
 #include "tests/infer/exits_job.h"
 
+#include "mangrove/base/random.h"
 #include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/tier_checks.h"
 #include "mangrove/infer/tier_exits.h"
@@ -191,6 +192,42 @@ TEST(TierLevels, LostLateAndRepeatedMessagesChangeNothing) {
       }
     }
   }
+}
+
+TEST(TierLevels, FaultsFromManySeedsChangeNoAnswer) {
+  using Fate = net::InProcessWorld::Fate;
+  const std::vector<float> thresholds = middle_thresholds();
+  const AllLeft expected = on_one_device(thresholds);
+  int deaths = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    InferJob job = levels_job(seed % 2 == 0 ? "hedged" : "monitor", thresholds);
+    for (TierPart& part : *job.mutable_tiers()) part.set_devices(2);
+    Random random(seed);
+    const Death death{.rank = static_cast<net::Rank>(1 + random.below(6)),
+                      .at_send = static_cast<int>(5 + random.below(8))};
+    const RoleWorld::Outcome outcome = run_exits(job, [&](RoleWorld& world) {
+      world.die(death);
+      world.world().set_fate([&](net::Rank, net::Rank, net::Tag) {  // guarded by the world's lock
+        const std::uint64_t fate = random.below(30);
+        return fate == 0   ? Fate::is_lost
+               : fate == 1 ? Fate::arrives_twice
+               : fate == 2 ? Fate::is_overtaken
+                           : Fate::arrives;
+      });
+    });
+    EXPECT_EQ(last_answers(outcome, "seed " + std::to_string(seed)), expected) << seed;
+    deaths += was_lost(outcome, death.rank) ? 1 : 0;
+  }
+  EXPECT_GT(deaths, 5) << "else the test shows less than it says";
+}
+
+TEST(TierLevels, WithoutAPolicyThatLooksATierThatDiesIsNotReplaced) {
+  InferJob job = levels_job("reassign", {0, 0});
+  job.set_micro_batch(1);
+  const RoleWorld::Outcome outcome =
+      run_exits(job, [](RoleWorld& world) { world.die({.rank = kCloud, .at_send = 12}); });
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.code(), Code::unavailable);
 }
 
 TEST(TierLevels, EdgeAndCloudNeedNoData) {
