@@ -1,129 +1,21 @@
-#include "mangrove/graph/views.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "tests/infer/exits_job.h"
-#include "tests/infer/watched_endpoint.h"
+#include "tests/infer/views_job.h"
 
-#include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/exits.h"
-#include "mangrove/graph/onnx.h"
 #include "mangrove/infer/early_exit.h"
-#include "mangrove/infer/networks.h"
-#include "mangrove/infer/nodes.h"
-#include "mangrove/infer/strategy.h"
-#include "mangrove/infer/tags.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::infer {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kViews = 4;
-constexpr net::Rank kUpper = kViews + 1;
-// ddnn-4 of 28 x 28 pixels: views of 14 x 14, pooled twice to 3 x 3, of 4 channels
-constexpr Bytes kScores = 10 * 4, kFeatures = 4 * 3 * 3 * 4;
-
-Graph ddnn(const std::string& fusions = "average-concat") {
-  return zoo::build_model("ddnn-" + std::to_string(kViews) + "-" + fusions, {}).value();
-}
-
-InferJob views_job(const Graph& graph, const std::vector<float>& thresholds) {
-  InferJob job = small_job(kSamples, 0);
-  job.set_model(encode_onnx(graph));
-  job.set_strategy("views");
-  job.set_answer_timeout_s(2);
-  job.mutable_exit_thresholds()->Add(thresholds.begin(), thresholds.end());
-  return job;
-}
-
-RoleWorld::Outcome run_views(
-    const InferJob& job, int nodes, const std::function<void(RoleWorld&)>& prepare = [](RoleWorld&) {}) {
-  RoleWorld world(nodes + 1);
-  world.use_virtual_time(0.001);
-  world.cancel_at_end();
-  prepare(world);
-  return infer(job, world);
-}
-
-/// What the network says to each image on one device, without these views, from 1.
-class OnOneDevice {
- public:
-  OnOneDevice(Graph graph, std::vector<float> thresholds)
-      : graph_(std::move(graph)), thresholds_(std::move(thresholds)) {}
-  const AllLeft& without(const std::set<int>& lost) {
-    const auto [entry, is_new] = all_.try_emplace(lost);
-    std::string text;
-    for (const int view : lost) text += (text.empty() ? "" : ",") + std::to_string(view);
-    if (is_new) entry->second = on_one_device(without_views(graph_, text).value(), thresholds_);
-    return entry->second;
-  }
-
- private:
-  const Graph graph_;
-  const std::vector<float> thresholds_;
-  std::map<std::set<int>, AllLeft> all_;
-};
-
-struct Answered {
-  Left left;
-  std::set<int> lost;  // the views that the line says
-};
-
-/// By image. Each was answered once.
-std::vector<Answered> answers_of(const RoleWorld::Outcome& outcome, const std::string& where) {
-  EXPECT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
-  std::vector<Answered> all(kSamples);
-  if (!outcome.leader.ok()) return all;
-  std::vector<int> answers(kSamples);
-  for (const Report& report : outcome.of_kind("view_answers")) {
-    const json line = json::parse(report.json);
-    for (std::size_t i = 0; i < line["images"].size(); ++i) {
-      const auto image = line["images"][i].get<std::size_t>();
-      ++answers[image];
-      all[image] = {{line["exits"][i].get<std::size_t>() - 1, line["classes"][i].get<std::int32_t>()},
-                    line["lost_views"].get<std::set<int>>()};
-    }
-  }
-  EXPECT_EQ(answers, std::vector<int>(kSamples, 1)) << where;
-  const json result = json::parse(outcome.result());
-  EXPECT_EQ(result["lost"], 0) << where;
-  EXPECT_EQ(result["duplicated"], 0) << where;
-  return all;
-}
-
-/// Every image was answered once, and as the network answers it on one device without the views that were lost then.
-/// Returns the views that were lost for some.
-std::set<int> expect_right(const RoleWorld::Outcome& outcome, OnOneDevice& network, const std::string& where) {
-  std::set<int> lost;
-  std::map<int, std::set<std::size_t>> batches;  // without each view
-  const std::vector<Answered> all = answers_of(outcome, where);
-  for (std::size_t image = 0; image < all.size(); ++image) {
-    EXPECT_EQ(all[image].left, network.without(all[image].lost)[image]) << where << ", image " << image;
-    lost.insert(all[image].lost.begin(), all[image].lost.end());
-    for (const int view : all[image].lost) batches[view].insert(image / kBatch4);
-  }
-  if (!outcome.leader.ok()) return lost;
-  const json result = json::parse(outcome.result());
-  EXPECT_EQ(result["views"].size(), static_cast<std::size_t>(kViews)) << where;
-  for (const json& view : result["views"]) {
-    EXPECT_EQ(view["micro_batches_without"], batches[view["view"]].size()) << where << view;
-    if (view["lost"].get<bool>()) {
-      EXPECT_TRUE(outcome.has_event("\"view_lost\",\"view\":" + view["view"].dump())) << where;
-    }
-  }
-  return lost;
-}
 
 TEST(Views, AnswersAreThoseOfTheNetworkOnOneDevice) {
   for (const char* fusions : {"max-max", "average-average", "concat-concat", "average-concat", "max-concat"}) {
@@ -134,7 +26,7 @@ TEST(Views, AnswersAreThoseOfTheNetworkOnOneDevice) {
       for (const int nodes : {kViews, kViews + 1, kViews + 2}) {
         const std::string where =
             std::string(fusions) + ", " + exit_numbers_text(thresholds) + ", nodes " + std::to_string(nodes);
-        EXPECT_TRUE(expect_right(run_views(views_job(graph, thresholds), nodes), network, where).empty()) << where;
+        EXPECT_TRUE(expect_right(infer_views(views_job(graph, thresholds), nodes), network, where).empty()) << where;
       }
     }
   }
@@ -142,7 +34,7 @@ TEST(Views, AnswersAreThoseOfTheNetworkOnOneDevice) {
 
 TEST(Views, WithoutThresholdsAllSamplesGoUp) {
   const Graph graph = ddnn();
-  const json result = json::parse(run_views(views_job(graph, {}), kViews + 1).result());
+  const json result = json::parse(infer_views(views_job(graph, {}), kViews + 1).result());
   EXPECT_EQ(result["exits"][0]["images"], 0);
   EXPECT_EQ(result["exits"][1]["images"], kSamples);
 }
@@ -154,7 +46,7 @@ TEST(Views, BytesAreThoseThatMustGoUp) {
   const auto stayed = std::ranges::count(expected, 1u, &Left::exit);
   ASSERT_GT(stayed, 2);
   ASSERT_LT(stayed, kSamples - 2);
-  const json result = json::parse(run_views(views_job(graph, thresholds), kViews + 1).result());
+  const json result = json::parse(infer_views(views_job(graph, thresholds), kViews + 1).result());
   for (const json& view : result["views"]) {
     EXPECT_EQ(view["score_bytes"], kSamples * kScores);
     EXPECT_EQ(view["feature_bytes"], stayed * kFeatures);
@@ -177,7 +69,7 @@ TEST(Views, TellHowManyLeftAtEachExitAndHowManyOfThemRight) {
     ++images[left.exit];
     right[left.exit] += left.label == dataset->label(image++) ? 1 : 0;
   }
-  const json result = json::parse(run_views(views_job(graph, thresholds), kViews).result());
+  const json result = json::parse(infer_views(views_job(graph, thresholds), kViews).result());
   EXPECT_TRUE(result["upper"][0]["node"].is_null()) << "the coordinator";
   EXPECT_DOUBLE_EQ(result["accuracy"], (right[0] + right[1]) / kSamples);
   for (std::size_t exit = 0; exit < 2; ++exit) {
@@ -186,265 +78,9 @@ TEST(Views, TellHowManyLeftAtEachExitAndHowManyOfThemRight) {
   }
 }
 
-TEST(Views, ADeviceThatIsNotThereFromTheStartIsALostView) {
-  for (const char* fusions : {"average-concat", "max-max", "concat-average"}) {
-    const Graph graph = ddnn(fusions);
-    const std::vector<float> thresholds = middle_thresholds(graph);
-    OnOneDevice network(graph, thresholds);
-    const RoleWorld::Outcome outcome = run_views(views_job(graph, thresholds), kViews + 1, [](RoleWorld& world) {
-      world.replace(2, [](net::RoleContext&) { return Status(); });
-      world.die({.rank = 2, .at_send = 0});
-      world.kill(2);
-    });
-    EXPECT_EQ(expect_right(outcome, network, fusions), std::set<int>{2});
-    EXPECT_EQ(json::parse(outcome.result())["views"][1]["micro_batches_without"], kBatches);
-  }
-}
-
-TEST(Views, ADeviceThatDiesAtAnyOfItsMessagesIsALostViewFromThenOn) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  int partly = 0;  // the view was there for some
-  for (int k = 0;; ++k) {
-    const std::string where = "message " + std::to_string(k);
-    InferJob job = views_job(graph, thresholds);
-    job.set_window(1 + k % 4);
-    const RoleWorld::Outcome outcome = run_views(
-        job, kViews + k % 2, [&](RoleWorld& world) { world.die({.rank = 3, .at_send = k, .after = k % 3 == 0}); });
-    if (outcome.sent[3] <= k) break;
-    const std::set<int> lost = expect_right(outcome, network, where);
-    const json without = json::parse(outcome.result())["views"][2]["micro_batches_without"];
-    partly += without > 0 && without < kBatches ? 1 : 0;
-  }
-  EXPECT_GT(partly, 5);
-}
-
-TEST(Views, DevicesThatDieOneAfterTheOther) {
-  const Graph graph = ddnn("max-average");
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  std::set<int> lost;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Random random(seed);
-    const RoleWorld::Outcome outcome = run_views(views_job(graph, thresholds), kViews + 2, [&](RoleWorld& world) {
-      for (const net::Rank rank : {1, 2, 4, kUpper})
-        world.die({.rank = rank, .at_send = static_cast<int>(random.below(30)), .after = random.below(2) == 0});
-    });
-    const std::set<int> here = expect_right(outcome, network, "seed " + std::to_string(seed));
-    lost.insert(here.begin(), here.end());
-  }
-  EXPECT_EQ(lost, (std::set<int>{1, 2, 4}));
-}
-
-TEST(Views, ADeviceThatIsSilentIsALostView) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  for (const int at : {4, 6, 9}) {
-    const RoleWorld::Outcome outcome = run_views(views_job(graph, thresholds), kViews + 1, [&](RoleWorld& world) {
-      world.on_send([&world, at](net::Rank from, net::Rank, int number) {
-        if (from == 4 && number == at) world.freeze(4, 2.5);  // its process is still there
-      });
-    });
-    EXPECT_EQ(expect_right(outcome, network, std::to_string(at)), std::set<int>{4});
-    EXPECT_TRUE(outcome.has_event("it has not answered")) << at;
-  }
-}
-
-TEST(Views, WithoutAnyDeviceTheJobFails) {
-  const Graph graph = ddnn();
-  const RoleWorld::Outcome outcome = run_views(views_job(graph, {0.5f}), kViews + 1, [](RoleWorld& world) {
-    for (net::Rank rank = 1; rank <= kViews; ++rank) world.die({.rank = rank, .at_send = 4});
-  });
-  EXPECT_EQ(outcome.leader.code(), Code::unavailable);
-}
-
-TEST(Views, WhatAnUpperNodeHadWhenItDiedIsComputedElsewhere) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  for (const int nodes : {kViews + 1, kViews + 2}) {
-    int redone = 0;
-    for (int k = 0;; ++k) {
-      const std::string where = std::to_string(nodes) + " nodes, message " + std::to_string(k);
-      const RoleWorld::Outcome outcome = run_views(
-          views_job(graph, thresholds), nodes, [&](RoleWorld& world) { world.die({.rank = kUpper, .at_send = k}); });
-      if (outcome.sent[kUpper] <= k) break;
-      EXPECT_TRUE(expect_right(outcome, network, where).empty()) << where;
-      redone += outcome.has_event("redone") ? 1 : 0;
-    }
-    EXPECT_GT(redone, 1) << nodes;
-  }
-}
-
-TEST(Views, LostLateAndRepeatedMessagesLeaveEveryAnswerThatOfTheNetwork) {
-  using Fate = net::InProcessWorld::Fate;
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  for (const Fate fate : {Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken}) {
-    for (int first = 8; first < 120; first += 9) {
-      int messages = 0;  // guarded by the world's lock
-      const RoleWorld::Outcome outcome = run_views(views_job(graph, thresholds), kViews + 1, [&](RoleWorld& world) {
-        world.world().set_fate([&](net::Rank, net::Rank, net::Tag) {
-          ++messages;
-          const bool is_hit = fate == Fate::arrives_twice ? messages % first == 0 : messages == first;
-          return is_hit ? fate : Fate::arrives;
-        });
-      });
-      expect_right(outcome, network,
-                   "fate " + std::to_string(static_cast<int>(fate)) + ", message " + std::to_string(first));
-    }
-  }
-}
-
-/// The job with a node that changes what it says.
-RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, const std::function<bool(FromNode&)>& change,
-                                 int& changed) {
-  return run_views(job, kViews + 1, [&](RoleWorld& world) {
-    world.replace(rank, [&](net::RoleContext& context) {
-      WatchedEndpoint endpoint(context.endpoint);
-      endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
-        FromNode message;
-        if (tag != kFromNodeTag || !message.ParseFromString(payload) || !change(message)) return;
-        ++changed;
-        payload = message.SerializeAsString();
-      };
-      net::RoleContext lying = with_endpoint(context, endpoint);
-      return run_inference(without_networks(job), lying);
-    });
-  });
-}
-
-TEST(Views, ADeviceWhoseValuesDoNotFitIsSilent) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  const std::vector<std::function<bool(ViewValues&)>> changes = {
-      [](ViewValues& said) { return said.values().empty() ? false : (said.mutable_values()->pop_back(), true); },
-      [](ViewValues& said) { return said.mutable_values()->append(4, 'x'), true; },
-      [](ViewValues& said) { return said.truths().empty() ? false : (said.mutable_truths()->RemoveLast(), true); },
-      [](ViewValues& said) { return said.truths().empty() ? false : (said.set_truths(0, 10), true); },
-      [](ViewValues& said) { return said.truths().empty() ? (said.add_truths(0), true) : false; },
-      [](ViewValues& said) { return said.set_request(said.request() + 1000), true; },
-      [](ViewValues& said) { return said.set_request(0), true; }};
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    int changed = 0;
-    const auto change = [&](FromNode& message) {
-      return message.has_view_values() && changes[i](*message.mutable_view_values());
-    };
-    const RoleWorld::Outcome outcome = run_with_liar(views_job(graph, thresholds), 1, change, changed);
-    EXPECT_EQ(expect_right(outcome, network, "change " + std::to_string(i)), std::set<int>{1}) << i;
-    EXPECT_GT(changed, 0) << i;
-  }
-}
-
-TEST(Views, AnUpperNodeWhoseAnswersDoNotFitIsSilent) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  const std::vector<std::function<void(RestAnswer&)>> changes = {
-      [](RestAnswer& said) { said.mutable_exits()->RemoveLast(); },
-      [](RestAnswer& said) { said.add_classes(0); },
-      [](RestAnswer& said) { said.set_exits(0, 0); },
-      [](RestAnswer& said) { said.set_exits(0, 2); },
-      [](RestAnswer& said) { said.set_classes(0, -1); },
-      [](RestAnswer& said) { said.set_classes(0, 10); }};
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    int changed = 0;
-    const auto change = [&](FromNode& message) {
-      if (message.has_rest_answer()) changes[i](*message.mutable_rest_answer());
-      return message.has_rest_answer();
-    };
-    const RoleWorld::Outcome outcome = run_with_liar(views_job(graph, thresholds), kUpper, change, changed);
-    EXPECT_TRUE(expect_right(outcome, network, "change " + std::to_string(i)).empty()) << i;
-    EXPECT_GT(changed, 0) << i;
-    EXPECT_TRUE(json::parse(outcome.result())["upper"][0]["node"].is_null()) << i;
-  }
-}
-
-TEST(Views, GarbageFromANodeHarmsNobody) {
-  const Graph graph = ddnn();
-  const std::vector<float> thresholds = middle_thresholds(graph);
-  OnOneDevice network(graph, thresholds);
-  for (const net::Rank rank : {net::Rank{2}, kUpper}) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const RoleWorld::Outcome outcome = run_views(views_job(graph, thresholds), kViews + 1, [&](RoleWorld& world) {
-        world.replace(rank, [seed](net::RoleContext& context) {
-          Random random(seed);
-          for (int i = 0; i < 300; ++i) {
-            FromNode message;
-            if (random.below(2) == 0) {
-              message.mutable_view_values()->set_request(random.below(50));
-              message.mutable_view_values()->set_values(std::string(random.below(4) * 40, 'x'));
-              for (std::size_t k = random.below(5); k > 0; --k) message.mutable_view_values()->add_truths(3);
-            } else {
-              message.mutable_rest_answer()->set_request(random.below(50));
-              message.mutable_rest_answer()->add_classes(1);
-              message.mutable_rest_answer()->add_exits(static_cast<std::uint32_t>(random.below(3)));
-            }
-            context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
-          }
-          return make_error(Code::internal, "it has said enough");
-        });
-      });
-      expect_right(outcome, network, "rank " + std::to_string(rank) + ", seed " + std::to_string(seed));
-    }
-  }
-}
-
-TEST(Views, GarbageFromTheLeaderHarmsNoNode) {
-  const InferJob job = views_job(ddnn(), {0.5f});
-  RoleWorld world(kUpper + 1);
-  world.use_virtual_time(0.001);
-  int answers = 0;
-  for (net::Rank rank = 1; rank <= kUpper; ++rank)
-    world.replace(rank, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
-    Reports reports(context);
-    Nodes nodes(context, reports, Networks(job), 1);
-    nodes.take_without_data();
-    MG_TRY(const Hello data, nodes.gather());
-    Random random(3);
-    Command command;
-    const Command::Kind kinds[] = {Command::VIEW, Command::FEATURES, Command::REST};
-    for (int i = 0; i < 300; ++i) {
-      command.Clear();
-      command.set_kind(kinds[random.below(3)]);
-      command.set_micro_batch(random.below(6));
-      command.set_keep_from(random.below(8));
-      command.set_begin(static_cast<std::int64_t>(random.below(50)) - 10);
-      command.set_count(static_cast<std::int64_t>(random.below(9)) - 2);
-      for (std::size_t k = random.below(6); k > 0; --k) command.add_rows(static_cast<std::uint32_t>(random.below(5)));
-      command.set_values(std::string(random.below(5) * static_cast<std::size_t>(kViews * kFeatures), '\xff'));
-      nodes.send(random.below(2) == 0 ? 1 : kUpper, command);
-    }
-    command.Clear();
-    command.set_kind(Command::VIEW);
-    command.set_request(7);
-    command.set_micro_batch(9);
-    command.set_count(kBatch4);
-    nodes.send(1, command);
-    command.set_kind(Command::REST);
-    command.set_values(std::string(static_cast<std::size_t>(kBatch4 * kViews * kFeatures), '\0'));
-    nodes.send(kUpper, command);
-    while (answers < 2) {
-      MG_TRY(const auto said, nodes.next(context.clock.after(60)));
-      if (!said) continue;
-      answers += said->message.view_values().request() == 7 || said->message.rest_answer().request() == 7 ? 1 : 0;
-    }
-    nodes.end();
-    return {};
-  });
-  EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
-  EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
-  EXPECT_TRUE(outcome.others.back().ok()) << outcome.others.back().error().message;
-}
-
 TEST(Views, JobsThatCannotBeDoneAreRefused) {
   const auto error = [](const InferJob& job, int nodes) {
-    const RoleWorld::Outcome outcome = run_views(job, nodes);
+    const RoleWorld::Outcome outcome = infer_views(job, nodes);
     EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
     return outcome.leader.ok() ? "" : outcome.leader.error().message;
   };
