@@ -72,6 +72,8 @@ class WholeNetwork final : public TierNetwork {
     for (std::size_t row = 0; row < static_cast<std::size_t>(task.count()); ++row)
       MG_RETURN_IF_ERROR(read_sent(std::string_view(task.values()).substr(row * bytes, bytes), privacy_,
                                    input.subspan(row * each, each)));
+    // of an operator that looks at the whole batch nothing may depend on the task before
+    std::ranges::fill(input.subspan(static_cast<std::size_t>(task.count()) * each), 0.0f);
     return {};
   }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/infer/tier_checks.h"
+#include "mangrove/infer/tier_network.h"
 #include "mangrove/infer/tiers.h"
 #include "mangrove/net/payload.h"
 
@@ -248,6 +250,42 @@ TEST(TierPrivacy, NoiseAndFewLevelsChangeAnswersTheSameEachTime) {
     EXPECT_NE(hidden, plain) << privacy;
     EXPECT_EQ(second_answers(run(split_job(privacy)).outcome), hidden) << privacy;
   }
+}
+
+/// Of which each answer depends on the range of the whole batch.
+Graph ranging_graph() {
+  GraphParts parts;
+  parts.name = "ranging";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 2, 3}}}};
+  parts.outputs = {"logits"};
+  parts.nodes = {{"quantize", "DynamicQuantizeLinear", {}, {"input"}, {"y", "scale", "zero"}},
+                 {"dequantize", "DequantizeLinear", {}, {"y", "scale", "zero"}, {"x"}},
+                 {"flatten", "Flatten", {}, {"x"}, {"f"}},
+                 {"fc", "Gemm", {{"transB", std::int64_t{1}}}, {"f", "w"}, {"logits"}}};
+  parts.initializers = {{"w", random_tensor({10, 6}, 1, 1)}};
+  return Graph::create(std::move(parts)).value();
+}
+
+TEST(TierPrivacy, AnAnswerDoesNotDependOnTheTaskBefore) {
+  InferJob job = split_job("split@pool");
+  job.set_micro_batch(4);
+  const auto task = [](std::int64_t count, float size) {
+    Command command;
+    command.set_count(count);
+    for (std::int64_t i = 0; i < 6 * count; ++i)
+      net::append_floats(*command.mutable_values(), std::array{size * static_cast<float>(i % 5 - 2)});
+    return command;
+  };
+  const auto answers = [&](const std::vector<Command>& tasks) {
+    auto network = make_tier_network(ranging_graph(), job, 1, Answer::second, 1).value();
+    TierAnswer last;
+    for (const Command& each : tasks) last = network->answer(each, {.images = {}, .labels = {}, .count = 4}).value();
+    return std::vector<float>(last.confidences().begin(), last.confidences().end());
+  };
+  const std::vector<float> alone = answers({task(1, 1)});
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_NE(answers({task(2, 100)}).front(), alone.front()) << "else the test shows less than it says";
+  EXPECT_EQ(answers({task(4, 100), task(1, 1)}), alone);
 }
 
 TEST(TierPrivacy, ADeviceThatDiesLosesNoImage) {
