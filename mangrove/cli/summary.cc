@@ -191,7 +191,7 @@ std::string member_rows(const json& r) {
 
 /// Where images left a network that lies over tiers.
 std::string tier_exit_rows(const json& r) {
-  if (!r.contains("sent_up_bytes")) return "";
+  if (!r.contains("sent_up")) return "";
   std::string text;
   for (const json& exit : r["exits"]) {
     const json& accuracy = exit["accuracy"];

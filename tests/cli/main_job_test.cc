@@ -92,19 +92,25 @@ TEST_F(MainJob, AnswersOnEveryTier) {
 }
 
 TEST_F(MainJob, AnswersOnThreeLevels) {
-  const Finished run =
-      run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers-exits.yaml", "--data", "glyphs", "--limit",
-                   "200", "--scheduler", "end-edge", "--exit-thresholds", "0.5,0.5", "--json", "--run-dir", run_dir},
-                  kLong, {"HOME=" + folder.path().string()});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const json result = json::parse(run.out);
-  EXPECT_EQ(result["lost"], 0);
-  EXPECT_EQ(result["duplicated"], 0);
-  ASSERT_EQ(result["exits"].size(), 3u);
-  int images = 0;
-  for (const json& exit : result["exits"]) images += exit["images"].get<int>();
-  EXPECT_EQ(images, 200);
-  ASSERT_EQ(result["sent_up"].size(), 2u);
+  const struct {
+    const char* thresholds;
+    std::size_t exit;  // that all leave at
+  } cases[] = {{"1,1", 0}, {"0,1", 1}, {"0,0", 2}};
+  for (const auto& [thresholds, exit] : cases) {
+    const Finished run = run_program(
+        {program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers-exits.yaml", "--data", "glyphs", "--limit", "200",
+         "--scheduler", "end-edge", "--exit-thresholds", thresholds, "--json", "--run-dir", run_dir + thresholds},
+        kLong, {"HOME=" + folder.path().string()});
+    ASSERT_EQ(run.status, 0) << run.err;
+    const json result = json::parse(run.out);
+    EXPECT_EQ(result["lost"], 0);
+    EXPECT_EQ(result["duplicated"], 0);
+    ASSERT_EQ(result["exits"].size(), 3u);
+    EXPECT_EQ(result["exits"][exit]["images"], 200) << thresholds;
+    ASSERT_EQ(result["sent_up"].size(), 2u);
+    for (std::size_t link = 0; link < 2; ++link)
+      EXPECT_EQ(result["sent_up"][link]["bytes"] > 0, exit > link) << thresholds << ", link " << link;
+  }
 }
 
 TEST_F(MainJob, TrainsAPipelineOverNodes) {
