@@ -22,7 +22,7 @@ bool is_time(Seconds seconds) {
 }  // namespace
 
 TierDispatch::TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options)
-    : batches_(batches), options_(options) {
+    : batches_(batches), options_(options), open_first_(batches) {
   MG_CHECK(!devices.empty() && options.scheduler != nullptr && options.policy != nullptr);
   for (Device& device : devices) workers_.push_back({.device = device, .given = {}, .last_answer = {}});
   for (std::size_t batch = 0; batch < batches; ++batch) {
@@ -112,7 +112,7 @@ bool TierDispatch::answer(net::Rank rank, const TierTask& task, Seconds service,
   if (entry.phase == Phase::lost) --counts_.lost;  // it was only late
   if (entry.phase == Phase::skipped) --counts_.skipped;
   if (entry.phase == Phase::unasked) --unasked_;
-  if (!was_closed) ++closed_;
+  if (!was_closed) close(task);
   entry.phase = Phase::answered;
   count(task, worker->device.tier);
   ++counts_.answered;
@@ -190,7 +190,7 @@ void TierDispatch::release(const TierTask& task) {
   if (options_.policy->gives_up) {
     entry.phase = Phase::lost;
     ++counts_.lost;
-    ++closed_;
+    close(task);
     return;
   }
   if (!scheduler_->asks_for(task.answer)) {
@@ -215,6 +215,11 @@ void TierDispatch::count(const TierTask& task, std::optional<Tier> tier) {
 void TierDispatch::remove_waiting(const TierTask& task) {
   std::deque<TierTask>& waiting = waiting_[static_cast<std::size_t>(task.answer)];
   waiting.erase(std::ranges::find(waiting, task));
+}
+
+void TierDispatch::close(const TierTask& task) {
+  ++closed_;
+  if (task.answer == Answer::first) --open_first_;
 }
 
 /// A device that is silent is taken to be slower from then on.
@@ -255,7 +260,7 @@ void TierDispatch::skip_late(Instant now) {
     }
     tasks_.at(task).phase = Phase::skipped;
     ++counts_.skipped;
-    ++closed_;
+    close(task);
   }
   waiting = std::move(in_time);
 }
@@ -279,6 +284,8 @@ std::size_t TierDispatch::window(const Worker& worker) const {
 }
 
 TierState TierDispatch::state(Instant now) {
+  static const std::deque<TierTask> none;
+  const std::deque<TierTask>& first = open_later() < options_.most_later ? waiting_[0] : none;
   loads_.clear();
   for (const Worker& worker : workers_) {
     const std::vector<Instant> done = finishes(worker, now);
@@ -295,7 +302,7 @@ TierState TierDispatch::state(Instant now) {
   return {.now = now,
           .batches = batches_,
           .devices = loads_,
-          .waiting = {&waiting_[0], &waiting_[1], &waiting_[2]},
+          .waiting = {&first, &waiting_[1], &waiting_[2]},
           .accuracy = options_.accuracy,
           .given = second_given_,
           .goal = options_.goal};

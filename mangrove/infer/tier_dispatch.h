@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
@@ -30,6 +31,8 @@ class TierDispatch {
     std::array<double, kTiers> accuracy = {};
     TierGoal goal = {};
     bool later_on_demand = false;  // only batches of which want() was said get more than a first answer
+    // So many tasks for later answers may be open before first ones wait for them.
+    std::size_t most_later = std::numeric_limits<std::size_t>::max();
   };
   /// devices: at least one.
   TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options);
@@ -62,6 +65,8 @@ class TierDispatch {
   /// The failure detector says that the device is dead.
   void lose(net::Rank rank);
 
+  /// Whether the task was given up. An answer that comes all the same is one.
+  bool is_lost(const TierTask& task) const { return tasks_.at(task).phase == Phase::lost; }
   /// Every task that is asked for has its answer, or never gets one.
   bool done() const { return closed_ == asked(); }
   /// Tasks that have been given out, and all others that the scheduler asks for.
@@ -126,6 +131,9 @@ class TierDispatch {
   void release(const TierTask& task);
   void count(const TierTask& task, std::optional<Tier> tier);
   void remove_waiting(const TierTask& task);
+  void close(const TierTask& task);
+  /// Tasks for later answers than first ones that are asked for and not closed.
+  std::size_t open_later() const { return asked() - closed_ - open_first_; }
   void drop_copies(const TierTask& task);
   void drop_unsent(const TierTask& task);
   void release_overdue(Instant now);
@@ -142,7 +150,7 @@ class TierDispatch {
   std::array<std::size_t, kTiers> second_given_{};
   std::vector<DeviceLoad> loads_;
   std::vector<Order> drops_;  // to be told with the next orders
-  std::size_t closed_ = 0, unasked_ = 0;
+  std::size_t closed_ = 0, unasked_ = 0, open_first_ = 0;
   Counts counts_;
 };
 

@@ -9,6 +9,8 @@
 namespace mangrove::infer {
 namespace {
 
+constexpr Bytes kMostKept = 256'000'000;
+
 Error bad(const std::string& problem) {
   return make_error(Code::invalid_argument, "tiers: exits: " + problem);
 }
@@ -73,6 +75,11 @@ Status check_order(const InferJob& job, const Graph& network) {
 }
 
 }  // namespace
+
+std::size_t TierExits::most_kept(std::int64_t samples) const {
+  const Bytes of_task = samples * std::ranges::max(levels, {}, &Level::value_bytes).value_bytes;
+  return static_cast<std::size_t>(std::max<Bytes>(1, kMostKept / std::max<Bytes>(1, of_task)));
+}
 
 Tier tier_of(const TierPart& part) {
   const auto found = std::ranges::find(kTierNames, part.name());

@@ -38,6 +38,9 @@ struct TierExits {
   /// Whether a sample of which an answer gives that exit (as in TierAnswer) has not left with it.
   bool stays(Answer answer, std::size_t exit) const { return any() && !is_last(answer) && exit >= level(answer).end; }
 
+  /// Tasks of so many samples whose values rank 0 shall hold; end devices wait when there are more.
+  std::size_t most_kept(std::int64_t samples) const;
+
   static Answer before(Answer answer) { return static_cast<Answer>(static_cast<std::size_t>(answer) - 1); }
   static Answer behind(Answer answer) { return static_cast<Answer>(static_cast<std::size_t>(answer) + 1); }
 };
@@ -70,6 +73,10 @@ class Survivors {
   /// For that task: of the samples that it is about, in their order.
   void keep(const TierTask& task, std::string values);
   void drop(const TierTask& task) { values_.erase(task); }
+  template <class Predicate>
+  void drop_if(Predicate&& is_done) {
+    std::erase_if(values_, [&](const auto& entry) { return is_done(entry.first); });
+  }
   /// Has a task be about them. REQUIRES: they are kept for it.
   void give(Command& task) const;
   /// That have been kept so far for such answers.

@@ -148,7 +148,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net
 
 TierCosts costs_of(const InferJob& job, const TierHeads& heads, std::size_t batches,
                    const std::vector<TierDispatch::Device>& devices) {
-  TierCosts costs{.batches = batches, .tiers = {}, .has_third_answers = answers_of(job) > 2};
+  TierCosts costs{.batches = batches, .tiers = {}, .levels = has_tier_exits(job) ? answers_of(job) : 0};
   if (job.accuracy_floor() > 0) costs.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) costs.deadline = job.finish_by_s();
   for (int i = 0; i < job.tiers_size(); ++i) {

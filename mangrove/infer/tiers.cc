@@ -50,6 +50,7 @@ class TierRun {
       for (const auto& [rank, part] : tiers_)
         if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
       for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(follow(order));
+      survivors_.drop_if([&](const TierTask& task) { return dispatch_.is_lost(task); });
       if (dispatch_.done()) break;
       const Instant listened = context_.clock.now();
       MG_RETURN_IF_ERROR(send_private());
@@ -301,6 +302,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
          measure_tiers(job, context, nodes, heads, exits, data, tiers, timeout));
   TierDispatch::Options options{
       .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .later_on_demand = exits.any()};
+  if (exits.any()) options.most_later = exits.most_kept(job.micro_batch());
   for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
   if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());

@@ -25,7 +25,8 @@ namespace mangrove::infer {
 ///          the exits of edge servers either, where these have any, a third one.
 ///
 /// faults  as a fault policy says (fault_policy.h). A task counts once however often it is answered, so that every
-///         image is answered exactly once by the end devices and, where the scheduler asks for it, once by the others.
+///         image has exactly one first answer and, where the scheduler asks for it, one second; of one network with
+///         exits one more exactly if it stayed with the one before.
 Status run_tiers(const InferJob& job, net::RoleContext& context);
 
 }  // namespace mangrove::infer

@@ -56,8 +56,11 @@ class DispatchWorld {
     every_ = every;
   }
 
-  /// Each batch gets a third answer when it has its second.
-  void want_third_answers() { wants_third_ = true; }
+  /// Batches get so many answers, each when they have the one before (with TierDispatch::Options::later_on_demand).
+  void want_answers(std::size_t answers) { wanted_ = answers; }
+
+  /// Later answers than first ones that were wanted and not there, at most.
+  int most_open() const { return most_open_; }
 
   const TierDispatch& dispatch() const { return dispatch_; }
   /// In charge at the end.
@@ -114,7 +117,7 @@ class DispatchWorld {
     if (dispatch_.answer(rank, task, device.like.service, device.like.delay, {now_})) {
       EXPECT_TRUE(answers_.emplace(task, rank).second) << "answered twice";
       last_answer_ = now_;
-      if (wants_third_ && task.answer == Answer::second) dispatch_.want({Answer::third, task.batch});
+      go_on_behind(task);
       take_turns();
     }
     if (++device.done == device.like.dies_after) {
@@ -122,6 +125,14 @@ class DispatchWorld {
       at(now_ + kDetection, [this, rank] { dispatch_.lose(rank); });
     }
     begin(device);
+  }
+
+  void go_on_behind(const TierTask& task) {
+    if (wanted_ > 0 && task.answer != Answer::first) --open_;
+    const std::size_t next = static_cast<std::size_t>(task.answer) + 1;
+    if (next >= wanted_) return;
+    dispatch_.want({static_cast<Answer>(next), task.batch});
+    most_open_ = std::max(most_open_, ++open_);
   }
 
   void take_turns() {
@@ -133,7 +144,8 @@ class DispatchWorld {
 
   TierDispatch dispatch_;
   const Scheduler* scheduler_;
-  bool wants_third_ = false;
+  std::size_t wanted_ = 0;
+  int open_ = 0, most_open_ = 0;
   std::vector<const char*> turns_;
   int every_ = 1;
   std::vector<Device> devices_;

@@ -1,7 +1,9 @@
 // One network with early exits on three levels: end devices, edge server, cloud.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -150,11 +152,19 @@ TEST(TierLevels, OtherTiersDoTheTasksOfThoseThatAreLost) {
 
 TEST(TierLevels, BlindCopiesGoToDevicesOfTheSameTier) {
   const std::vector<float> thresholds = middle_thresholds();
-  for (int k = 0; k < 12; k += 3) {
+  const std::map<std::string, std::string> expected = {{"end", "first"}, {"edge", "second"}, {"cloud", "third"}};
+  int copied = 0;
+  for (int k = 3; k < 15; k += 3) {  // it was there when devices were given tiers
     const RoleWorld::Outcome outcome = run_exits(levels_job("reassign", thresholds),
                                                  [&](RoleWorld& world) { world.die({.rank = kEnd, .at_send = k}); });
     EXPECT_EQ(last_answers(outcome, std::to_string(k)), on_one_device(thresholds));
+    copied += json::parse(outcome.result())["copied"].get<int>();
+    for (const Report& report : outcome.of_kind("tier_answers")) {
+      const json line = json::parse(report.json);
+      EXPECT_EQ(line["answer"], expected.at(line["tier"])) << line;
+    }
   }
+  EXPECT_GT(copied, 0) << "else the test shows less than it says";
 }
 
 TEST(TierLevels, WithoutAPolicyOnlyWhatTheDeadHadIsLost) {
@@ -172,6 +182,20 @@ TEST(TierLevels, WithoutAPolicyOnlyWhatTheDeadHadIsLost) {
   }
 }
 
+std::uint64_t link_number(net::Rank from, net::Rank to) {
+  return static_cast<std::uint64_t>(from * 100 + to);
+}
+
+/// fate: of a message by its number on its link alone, so that the order in which threads send does not decide. Called
+/// under the world's lock.
+template <class FateOf>
+auto by_link(FateOf fate) {
+  return [fate, sent = std::map<std::pair<net::Rank, net::Rank>, std::uint64_t>()](net::Rank from, net::Rank to,
+                                                                                   net::Tag) mutable {
+    return fate(from, to, sent[{from, to}]++);
+  };
+}
+
 TEST(TierLevels, LostLateAndRepeatedMessagesChangeNothing) {
   using Fate = net::InProcessWorld::Fate;
   const std::vector<float> thresholds = middle_thresholds();
@@ -180,11 +204,11 @@ TEST(TierLevels, LostLateAndRepeatedMessagesChangeNothing) {
     InferJob job = levels_job(policy, thresholds);  // two devices of each tier: one may wait long for its network
     for (TierPart& part : *job.mutable_tiers()) part.set_devices(2);
     for (const Fate fate : {Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken}) {
-      for (const int every : {5, 7, 11}) {
-        int messages = 0;  // guarded by the world's lock
+      for (const std::uint64_t every : {5, 7, 11}) {
         const RoleWorld::Outcome outcome = run_exits(job, [&](RoleWorld& world) {
-          world.world().set_fate(
-              [&](net::Rank, net::Rank, net::Tag) { return messages++ % every == every - 1 ? fate : Fate::arrives; });
+          world.world().set_fate(by_link([&](net::Rank from, net::Rank to, std::uint64_t message) {
+            return (message + link_number(from, to)) % every == every - 1 ? fate : Fate::arrives;
+          }));
         });
         const std::string where = std::string(policy) + ", fate " + std::to_string(static_cast<int>(fate)) +
                                   ", every " + std::to_string(every);
@@ -207,13 +231,13 @@ TEST(TierLevels, FaultsFromManySeedsChangeNoAnswer) {
                       .at_send = static_cast<int>(5 + random.below(8))};
     const RoleWorld::Outcome outcome = run_exits(job, [&](RoleWorld& world) {
       world.die(death);
-      world.world().set_fate([&](net::Rank, net::Rank, net::Tag) {  // guarded by the world's lock
-        const std::uint64_t fate = random.below(30);
+      world.world().set_fate(by_link([&](net::Rank from, net::Rank to, std::uint64_t message) {
+        const std::uint64_t fate = random.fork(link_number(from, to)).fork(message).below(30);
         return fate == 0   ? Fate::is_lost
                : fate == 1 ? Fate::arrives_twice
                : fate == 2 ? Fate::is_overtaken
                            : Fate::arrives;
-      });
+      }));
     });
     EXPECT_EQ(last_answers(outcome, "seed " + std::to_string(seed)), expected) << seed;
     deaths += was_lost(outcome, death.rank) ? 1 : 0;
@@ -326,20 +350,65 @@ TEST(TierLevels, CheckTheJob) {
             std::string::npos);
 }
 
+using testing::DispatchWorld;
+using testing::Emulated;
+using testing::tiers;
+
+/// All batches need all levels.
+TierDispatch::Options on_levels(const char* scheduler, const char* policy = "monitor") {
+  TierDispatch::Options options = testing::options(scheduler, policy);
+  options.later_on_demand = true;
+  return options;
+}
+
 TEST(TierLevels, FinishAsPredicted) {
-  using testing::DispatchWorld;
-  using testing::tiers;
   for (const auto& devices : {tiers(8, 4, 1), tiers(4, 2, 1, 0.2, 2, 0.1), tiers(8, 4, 1, 1, 1, 8)}) {
-    TierCosts costs{.batches = 200, .tiers = {}, .has_third_answers = true};
-    for (const testing::Emulated& device : devices) {
-      TierCosts::Of& of = costs.tiers[static_cast<std::size_t>(device.tier)];
-      of = {of.devices + 1, device.service, device.delay};
+    for (const std::size_t batches : {1u, 8u, 40u, 200u}) {
+      for (const Scheduler& scheduler : schedulers()) {
+        const std::size_t levels = std::min<std::size_t>(scheduler.answers, 3);
+        if (levels == 1) continue;
+        TierCosts costs{.batches = batches, .tiers = {}, .levels = levels};
+        for (const Emulated& device : devices) {
+          TierCosts::Of& of = costs.tiers[static_cast<std::size_t>(device.tier)];
+          of = {of.devices + 1, device.service, device.delay};
+        }
+        DispatchWorld run(batches, devices, on_levels(scheduler.name.data()));
+        run.want_answers(levels);
+        EXPECT_NEAR(run.run() / scheduler.predict(costs), 1, batches < 200 ? 0.15 : 0.05)
+            << scheduler.name << ", " << batches << " batches";
+        EXPECT_EQ(run.answers().size(), levels * batches);
+      }
     }
-    DispatchWorld run(200, devices, testing::options("end-edge"));
-    run.want_third_answers();
-    EXPECT_NEAR(run.run() / kEndEdgeScheduler.predict(costs), 1, 0.03);
-    EXPECT_EQ(run.answers().size(), 600u);
   }
+}
+
+TEST(TierLevels, EndDevicesWaitWhereMuchIsKeptForOthers) {
+  const auto slow_edge = tiers(8, 1, 1, 0.1, 5, 0.1), slow_cloud = tiers(8, 4, 1, 0.1, 0.1, 5);
+  auto dead_edge = tiers(8, 4, 1, 1, 0.5, 0.5);
+  for (Emulated& device : dead_edge)
+    if (device.tier == Tier::edge) device.dies_after = 2;
+  for (const char* policy : {"monitor", "hedged"}) {
+    for (const auto& devices : {slow_edge, slow_cloud, dead_edge}) {
+      TierDispatch::Options options = on_levels("end-edge", policy);
+      DispatchWorld free(200, devices, options);
+      free.want_answers(3);
+      const Seconds needed = free.run();
+      options.most_later = 25;
+      DispatchWorld held(200, devices, options);
+      held.want_answers(3);
+      EXPECT_LT(held.run(), 1.05 * needed) << "they waited for others anyway";
+      EXPECT_EQ(held.answers().size(), 600u);
+      EXPECT_LE(held.most_open(), 25 + 2 * 8) << "and the tasks that end devices had by then";
+      EXPECT_GT(free.most_open(), 80);
+    }
+  }
+}
+
+TEST(TierLevels, KeepSoManyTasksThatTheirValuesFit) {
+  const Result<TierExits> exits = tier_exits(levels_job("monitor", {0.5f, 0.5f}));
+  ASSERT_TRUE(exits.ok()) << exits.error().message;
+  EXPECT_EQ(exits->most_kept(1000), 256'000'000u / (1000 * kBehindSecond));
+  EXPECT_EQ(exits->most_kept(10'000'000), 1u);
 }
 
 }  // namespace

@@ -157,7 +157,9 @@ Seconds predict(const TierCosts& costs) {
   if (costs.deadline) limits[static_cast<std::size_t>(best == Tier::edge ? Tier::cloud : Tier::edge)] = 0;
   Seconds upper = least_time(servers, limits, costs.batches);
   if (costs.deadline) upper = std::min(upper, *costs.deadline);
-  return std::max(completion(costs.of(Tier::end), costs.batches), upper);
+  if (costs.levels == 0) return std::max(completion(costs.of(Tier::end), costs.batches), upper);
+  const Seconds one = completion(costs.of(Tier::end), 1), least = std::ranges::min(servers, {}, &Server::first).first;
+  return one + least + std::max(completion(costs.of(Tier::end), costs.batches) - one, upper - least);
 }
 
 }  // namespace

@@ -12,12 +12,15 @@ std::optional<Assignment> next(const TierState& state) {
   return next_of(state, &belongs);
 }
 
-/// (3) max(T_end, c_edge + ceil(B / n_edge) t_edge), for B batches, and as much of the cloud where it gives third
-/// answers; all tiers work at the same time.
+/// (3) max(T_end, c_edge + ceil(B / n_edge) t_edge), for B batches; all tiers work at the same time. Of three levels
+/// completion_of_all(), where each tier has all batches.
 Seconds predict(const TierCosts& costs) {
-  const Seconds two = completion_of_both(costs, Tier::edge, costs.batches);
-  if (!costs.has_third_answers) return two;
-  return std::max(two, completion_of_both(costs, Tier::cloud, costs.batches));
+  if (costs.levels < 3) return completion_of_both(costs, Tier::edge, costs.batches);
+  std::array tasks = {std::pair(Tier::end, costs.batches), std::pair(Tier::edge, costs.batches),
+                      std::pair(Tier::cloud, costs.batches)};
+  for (std::size_t level = 1; level < tasks.size(); ++level)
+    if (costs.of(tasks[level].first).devices == 0) tasks[0].second += costs.batches;  // end devices have its part
+  return completion_of_all(costs, tasks);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Seconds predict(const TierCosts& costs) {
   for (std::size_t batch = 0; batch < costs.batches; ++batch) of_edge += is_for_edge(batch, costs) ? 1 : 0;
   if (of_edge == costs.batches) return completion_of_both(costs, Tier::edge, of_edge);
   return std::max(completion_of_both(costs, Tier::cloud, costs.batches - of_edge),
-                  completion(costs.of(Tier::edge), of_edge));
+                  completion_of_both(costs, Tier::edge, of_edge));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "mangrove/infer/schedulers/scheduler.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -50,10 +51,19 @@ std::optional<Assignment> next_of(const TierState& state, Belongs belongs) {
   return std::nullopt;
 }
 
+Seconds completion_of_all(const TierCosts& costs, std::span<const std::pair<Tier, std::size_t>> tasks) {
+  Seconds before = 0, longest = 0;
+  for (const auto& [tier, count] : tasks) {
+    const Seconds one = costs.levels > 0 ? completion(costs.of(tier), std::min<std::size_t>(count, 1)) : 0;
+    before += one;
+    longest = std::max(longest, completion(costs.of(tier), count) - one);
+  }
+  return before + longest;
+}
+
 Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks) {
-  const TierCosts::Of& end = costs.of(Tier::end);
-  if (costs.of(tier).devices == 0) return completion(end, costs.batches + tasks);
-  return std::max(completion(end, costs.batches), completion(costs.of(tier), tasks));
+  if (costs.of(tier).devices == 0) return completion(costs.of(Tier::end), costs.batches + tasks);
+  return completion_of_all(costs, std::array{std::pair(Tier::end, costs.batches), std::pair(tier, tasks)});
 }
 
 Seconds completion(const TierCosts::Of& tier, std::size_t tasks) {

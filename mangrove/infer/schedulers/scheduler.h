@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
@@ -81,7 +82,7 @@ struct TierCosts {
   };
   std::size_t batches = 0;
   std::array<Of, kTiers> tiers;
-  bool has_third_answers = false;  // or images may have; then all batches are taken to have some
+  std::size_t levels = 0;  // of one network with exits, all of which all batches are taken to need; 0: no such network
   std::optional<double> accuracy_floor = {};
   std::optional<Seconds> deadline = {};  // from the start
 
@@ -141,6 +142,10 @@ std::optional<Assignment> next_of(const TierState& state, Belongs belongs);
 bool may_run(const TierState& state, Belongs belongs, const TierTask& task, Tier tier);
 /// ceil(tasks / devices) tasks on each device of a tier, one after the other: c + ceil(tasks / n) t. 0 of no task.
 Seconds completion(const TierCosts::Of& tier, std::size_t tasks);
+/// Of so many tasks on each of these tiers. With a network each all work at the same time. Of one network with exits a
+/// task follows from that of the tier before: then it is the time of one task on each tier, and of the slowest tier's
+/// others.
+Seconds completion_of_all(const TierCosts& costs, std::span<const std::pair<Tier, std::size_t>> tasks);
 /// Of all first answers by the end devices, and so many second ones by that tier; by the end devices, where it has
 /// none.
 Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks);
