@@ -38,6 +38,7 @@ Result<Origins> origins_of(const Graph& graph, const std::vector<std::string>& v
       is_above = is_above || origins.several.contains(input);
     }
     for (const std::string& output : node.outputs) {
+      if (output.empty()) continue;  // left out, as inputs can be
       if (is_above || seen.size() > 1) {
         origins.several.insert(output);
       } else if (!seen.empty()) {
@@ -82,6 +83,9 @@ Result<ViewSplit> split_views(const Graph& graph) {
   if (!has_early_exits(graph)) return wrong(graph, "has no early exits");
   MG_TRY(const Origins origins, origins_of(graph, views));
   const std::span<const std::string> exits = graph.outputs();
+  for (const std::string& exit : exits)
+    if (const auto found = origins.view.find(exit); found != origins.view.end())
+      return wrong(graph, "has an exit '" + exit + "' that is made of view '" + views[found->second] + "' alone");
   const auto scores = needed_of_views(graph, origins, views.size(), exits.first(1));
   const auto features = needed_of_views(graph, origins, views.size(), exits.subspan(1));
   std::vector<ViewSplit::Device> devices;

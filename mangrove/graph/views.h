@@ -31,7 +31,7 @@ struct ViewSplit {
   Graph upper;                  // the other exits, from the features of all devices, likewise
 };
 /// What both `fusion` and `upper` need is a score and a feature. errors: invalid_argument (not several views; no early
-/// exits; an operator besides the views reads the image; a view that no exit needs: names it).
+/// exits; an operator besides the views reads the image; a view that no exit needs; an exit of one view: names it).
 Result<ViewSplit> split_views(const Graph& graph);
 
 }  // namespace mangrove

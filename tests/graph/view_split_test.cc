@@ -86,6 +86,25 @@ TEST(ViewSplit, NetworksThatCannotBeSplitAreRefused) {
   GraphParts unused = two_views();
   unused.nodes.push_back(make_node("third", "Slice", {"x", "0", "2", "2"}, {"t"}));
   has(error(unused), "has a view 'third' that no exit needs");
+  for (const Names& exits : {Names{"a1", "e2"}, Names{"e1", "a0"}}) {
+    GraphParts of_one = two_views();
+    of_one.outputs = exits;
+    has(error(of_one), "has an exit '" + exits[exits[0] == "a1" ? 0 : 1] + "' that is made of view 'upper' alone");
+  }
+}
+
+TEST(ViewSplit, WhatAnOperatorLeavesOutIsNoValue) {
+  GraphParts parts = two_views();
+  for (Node& node : parts.nodes) {
+    if (node.name == "a.relu") node = make_node("a.relu", "Dropout", {"a0"}, {"a1", ""});
+    if (node.name == "b.relu") node = make_node("b.relu", "Clip", {"b0", "", ""}, {"b1"});
+  }
+  std::ranges::swap(parts.nodes[3], parts.nodes[5]);  // the view whose operator leaves out an output comes first
+  std::ranges::swap(parts.nodes[2], parts.nodes[4]);
+  const auto split = split_views(Graph::create(std::move(parts)).value());
+  ASSERT_TRUE(split.ok()) << split.error().message;
+  EXPECT_EQ(operators_of(split->devices[1].graph), (Names{"lower", "b.flat", "b.relu"}));
+  EXPECT_EQ(inputs_of(split->fusion), (Names{"a1", "b1"}));
 }
 
 }  // namespace
