@@ -53,8 +53,10 @@ Result<Hello> Nodes::gather() {
     MG_RETURN_IF_ERROR(next(Instant::never()));
   }
   choose_reference();
-  if (!has_reference_) return make_error(Code::failed_precondition, "no node has the data set");
-  return reference_;
+  if (has_reference_) return reference_;
+  for (const auto& [rank, node] : nodes_)
+    if (node.failure) return *node.failure;
+  return make_error(Code::failed_precondition, "no node has the data set");
 }
 
 bool Nodes::has_gathered(Instant since) const {
@@ -214,7 +216,7 @@ void Nodes::admit(net::Rank rank) {
 void Nodes::leave_out(net::Rank rank, const Error& error) {
   nodes_.at(rank).state = State::out;
   nodes_.at(rank).said_hello = false;
-  last_failure_ = error;
+  nodes_.at(rank).failure = last_failure_ = error;
   reports_.node_left_out(rank, error.message);
 }
 

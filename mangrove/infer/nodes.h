@@ -27,12 +27,15 @@ class Nodes {
   /// after set_data(), any node at all (the others may still come in later, as spare ones); while parts of a network go
   /// to one, it is waited for. A node that cannot take part is left out, with an event; so is, without set_data() and
   /// take_without_data(), one whose data differs from that of most nodes. Returns what the data is like.
-  /// errors: as next(); unavailable (none has come in three timeouts); failed_precondition (nobody has the data).
+  /// errors: as next(); unavailable (none has come in three timeouts); where nobody has the data, that of a node that
+  /// was left out, or failed_precondition.
   Result<Hello> gather();
 
   /// Those that can work, by rank.
   net::RankSet usable() const;
   bool is_usable(net::Rank rank) const { return nodes_.at(rank).state == State::usable; }
+  /// Why a node was left out; nothing: it was not, or is gone.
+  const std::optional<Error>& failure(net::Rank rank) const { return nodes_.at(rank).failure; }
   /// The same, waiting until there is one. errors: as gather().
   Result<net::RankSet> wait_usable();
   const Hello& hello(net::Rank rank) const { return nodes_.at(rank).hello; }
@@ -65,6 +68,7 @@ class Nodes {
     State state = State::starting;
     Hello hello;
     bool said_hello = false;
+    std::optional<Error> failure = {};  // why it was left out
     Instant next_ping;
   };
   bool has_gathered(Instant since) const;

@@ -12,8 +12,16 @@ ViewAnswers::ViewAnswers(const InferJob& job, const Hello& data, std::size_t vie
       views_(views),
       exits_(exits) {}
 
-void ViewAnswers::set_truths(std::int64_t begin, std::span<const std::int32_t> truths) {
-  std::ranges::copy(truths, truths_.begin() + begin);
+std::set<std::size_t> ViewAnswers::set_truths(std::int64_t begin, const Truths& truths) {
+  std::map<std::vector<std::int32_t>, int> votes;
+  for (const auto& [view, said] : truths) ++votes[said];
+  const auto most =
+      std::ranges::max_element(truths, {}, [&](const auto& entry) { return votes.at(entry.second); })->second;
+  std::ranges::copy(most, truths_.begin() + begin);
+  std::set<std::size_t> others;
+  for (const auto& [view, said] : truths)
+    if (said != most) others.insert(view);
+  return others;
 }
 
 Json ViewAnswers::add(std::span<const std::int64_t> images, std::span<const EarlyExit::Answer> answers,

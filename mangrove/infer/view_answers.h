@@ -25,8 +25,11 @@ class ViewAnswers {
   /// data: what the nodes said that it is. Both must outlive this.
   ViewAnswers(const InferJob& job, const Hello& data, std::size_t views, std::size_t exits);
 
-  /// Of the images from `begin` on, before their answers are added.
-  void set_truths(std::int64_t begin, std::span<const std::int32_t> truths);
+  /// Labels of images, by the view whose device says so.
+  using Truths = std::map<std::size_t, std::vector<std::int32_t>>;
+  /// Of the images from `begin` on, before their answers are added: what most say counts, among equals what the first
+  /// says. Returns the views of which it is something else. REQUIRES: somebody says something.
+  std::set<std::size_t> set_truths(std::int64_t begin, const Truths& truths);
   /// lost: the views, from 0, that the network was without. Returns the line of the stream of answers.
   Json add(std::span<const std::int64_t> images, std::span<const EarlyExit::Answer> answers,
            const std::set<std::size_t>& lost);

@@ -18,8 +18,9 @@ std::optional<std::uint64_t> ViewRequests::find(net::Rank rank, std::uint64_t re
 }
 
 void ViewRequests::answer(net::Rank rank, std::uint64_t request, Instant now) {
-  nodes_[rank].asked.erase(request);
-  nodes_[rank].heard = now;
+  Node& node = nodes_[rank];
+  if (node.asked.begin()->first == request) node.heard = now;
+  node.asked.erase(request);
 }
 
 bool ViewRequests::is_silent(net::Rank rank, Instant now) const {

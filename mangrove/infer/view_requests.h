@@ -15,13 +15,15 @@ namespace mangrove::infer {
 /// threads: one at a time.
 class ViewRequests {
  public:
-  /// timeout: a node that is asked and answers nothing for longer is silent.
+  /// timeout: a node is silent that leaves a question unanswered for longer, while it has none that is older. Others
+  /// that it answers meanwhile do not count: nodes answer in order, or at once.
   explicit ViewRequests(Seconds timeout) : timeout_(timeout) {}
 
   /// Returns the question's number, above 0.
   std::uint64_t add(net::Rank rank, std::uint64_t batch, Instant now);
   /// The micro-batch of a question that this node has not answered yet.
   std::optional<std::uint64_t> find(net::Rank rank, std::uint64_t request) const;
+  /// REQUIRES: find() finds it.
   void answer(net::Rank rank, std::uint64_t request, Instant now);
 
   bool is_silent(net::Rank rank, Instant now) const;
@@ -39,7 +41,7 @@ class ViewRequests {
   };
   struct Node {
     std::map<std::uint64_t, Asked> asked;  // by number: the first is the oldest
-    Instant heard;                         // the last answer
+    Instant heard;                         // the last answer to what was the oldest
   };
   const Seconds timeout_;
   std::map<net::Rank, Node> nodes_;

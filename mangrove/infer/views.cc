@@ -54,6 +54,7 @@ class ViewRun {
     std::int64_t begin = 0, count = 0;
     std::vector<std::uint32_t> rows;  // that have no answer yet
     ByView scores;                    // of all samples
+    ViewAnswers::Truths truths;       // of all samples
     ByView features;                  // of these rows
     std::set<std::size_t> lost;       // the views that these rows were last decided without
     std::vector<float> joined;        // the features of all views, until there are answers
@@ -63,6 +64,7 @@ class ViewRun {
   net::Rank first_upper() const { return rank_of_view(views()); }
   bool is_silent(net::Rank rank) const { return requests_.is_silent(rank, context_.clock.now()); }
   std::string why_lost(std::size_t view) const;
+  bool needs_views() const;
   Status notice_losses();
   void notice_lost_uppers();
   void ask(net::Rank rank, std::uint64_t batch, Command command);
@@ -73,6 +75,7 @@ class ViewRun {
   Status compute_rest(std::uint64_t id);
   bool is_complete(const ByView& values) const;
   Result<std::vector<float>> joined(const Batch& batch, bool of_scores);
+  bool agree_on_truths(Batch& batch);
   Status decide(std::uint64_t id);
   void ask_features(std::uint64_t id);
   Status take(const Nodes::Said& said);
@@ -94,31 +97,40 @@ class ViewRun {
   std::uint64_t next_ = 0;             // micro-batch that has not begun
   std::deque<std::uint64_t> waiting_;  // micro-batches whose rest nobody computes yet
   ViewRequests requests_;
-  std::set<std::size_t> lost_;  // views
+  std::set<std::size_t> lost_, contradicted_;  // views
   std::set<net::Rank> lost_uppers_;
   Instant start_, last_answer_, last_report_;
 };
 
 Status ViewRun::run() {
   start_ = last_answer_ = context_.clock.now();
-  while (true) {
+  while (!answers_.done()) {
     MG_RETURN_IF_ERROR(notice_losses());
     notice_lost_uppers();
-    if (answers_.done()) return {};
     send_views();
     MG_RETURN_IF_ERROR(send_rest());
     const bool computes_itself = !waiting_.empty() && !has_upper();
+    if (answers_.done() || (computes_itself && lost_.size() == views())) continue;  // nobody has anything to say
     MG_TRY(const std::vector<Nodes::Said> all, nodes_.all(computes_itself ? Instant() : Instant::never()));
     for (const Nodes::Said& said : all) MG_RETURN_IF_ERROR(take(said));
   }
+  return {};
 }
 
 /// Empty: it is not.
 std::string ViewRun::why_lost(std::size_t view) const {
   const net::Rank rank = rank_of_view(view);
+  if (nodes_.failure(rank)) return nodes_.failure(rank)->message;
   if (!nodes_.is_usable(rank)) return "it is not there";
   if (!nodes_.has_data(rank)) return "its data set differs from that of the other devices";
+  if (contradicted_.contains(view)) return "its labels differ from those of most other devices";
   return is_silent(rank) ? "it has not answered for " + format_seconds(answer_timeout(job_)) : "";
+}
+
+/// Whether a micro-batch still has to be seen; else upper nodes, or the leader, can do what is left.
+bool ViewRun::needs_views() const {
+  const auto is_seen = [](const auto& entry) { return entry.second.stage == Batch::Stage::rest; };
+  return next_ < batches_ || !std::ranges::all_of(open_, is_seen);
 }
 
 Status ViewRun::notice_losses() {
@@ -131,7 +143,7 @@ Status ViewRun::notice_losses() {
     reports_.view_lost(view, rank_of_view(view), reason);
   }
   if (lost_.size() == before) return {};
-  if (lost_.size() == views())
+  if (lost_.size() == views() && needs_views())
     return make_error(Code::unavailable, "views: no device with a view of the image is left");
   std::vector<std::uint64_t> ids;
   for (const auto& [id, batch] : open_) {
@@ -246,9 +258,18 @@ Result<std::vector<float>> ViewRun::joined(const Batch& batch, bool of_scores) {
   return all;
 }
 
+/// False: some say other labels than most. What they see is of other images, so that they are lost.
+bool ViewRun::agree_on_truths(Batch& batch) {
+  std::erase_if(batch.truths, [&](const auto& entry) { return lost_.contains(entry.first); });
+  const std::set<std::size_t> others = answers_.set_truths(batch.begin, batch.truths);
+  contradicted_.insert(others.begin(), others.end());
+  return others.empty();
+}
+
 /// Which rows leave at the first exit, and what becomes of the others: anew where a view has been lost since.
 Status ViewRun::decide(std::uint64_t id) {
   Batch& batch = open_.at(id);
+  if (batch.stage == Batch::Stage::scores && !agree_on_truths(batch)) return {};
   requests_.forget_batch(id);
   batch.lost = lost_;
   MG_TRY(const std::vector<float> scores, joined(batch, true));
@@ -308,7 +329,7 @@ Status ViewRun::take_values(std::size_t view, std::uint64_t id, const ViewValues
   answers_.received(view, of_scores, std::ssize(said.values()));
   ByView& all = of_scores ? batch.scores : batch.features;
   all[view] = std::move(values);
-  if (of_scores) answers_.set_truths(batch.begin, std::vector(said.truths().begin(), said.truths().end()));
+  if (of_scores) batch.truths[view].assign(said.truths().begin(), said.truths().end());
   if (!is_complete(all)) return {};
   if (of_scores) return decide(id);
   MG_TRY(batch.joined, joined(batch, false));

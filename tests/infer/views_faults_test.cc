@@ -10,6 +10,7 @@
 #include "tests/infer/watched_endpoint.h"
 
 #include "mangrove/base/random.h"
+#include "mangrove/data/dataset.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/nodes.h"
 #include "mangrove/infer/strategy.h"
@@ -212,32 +213,132 @@ TEST(ViewsFaults, AnUpperNodeWhoseAnswersDoNotFitIsSilent) {
   }
 }
 
-TEST(ViewsFaults, GarbageFromANodeHarmsNobody) {
+TEST(ViewsFaults, ADeviceThatLeavesOneQuestionUnansweredIsSilent) {
   const Graph graph = ddnn();
   const std::vector<float> thresholds = middle_thresholds(graph);
   OnOneDevice network(graph, thresholds);
+  for (const int wrong : {1, 3, 6}) {
+    int changed = 0, answers = 0;
+    const auto change = [&](FromNode& message) {
+      if (!message.has_view_values() || ++answers != wrong) return false;
+      message.mutable_view_values()->set_request(0);
+      return true;
+    };
+    const RoleWorld::Outcome outcome = run_with_liar(views_job(graph, thresholds), 1, change, changed);
+    EXPECT_EQ(expect_right(outcome, network, std::to_string(wrong)), std::set<int>{1}) << wrong;
+    EXPECT_EQ(changed, 1);
+  }
+}
+
+TEST(ViewsFaults, ADeviceWhoseLabelsDifferSeesOtherImages) {
+  const Graph graph = ddnn();
+  const std::vector<float> thresholds = middle_thresholds(graph);
+  OnOneDevice network(graph, thresholds);
+  const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
+  for (const net::Rank rank : {1, 4}) {
+    int changed = 0;
+    const auto change = [&](FromNode& message) {
+      ViewValues& said = *message.mutable_view_values();
+      if (said.truths().empty()) return false;
+      said.set_truths(0, (said.truths(0) + 1) % 10);
+      return true;
+    };
+    const RoleWorld::Outcome outcome = run_with_liar(views_job(graph, thresholds), rank, change, changed);
+    const std::set<int> lost = {static_cast<int>(rank)};
+    EXPECT_EQ(expect_right(outcome, network, "rank " + std::to_string(rank)), lost);
+    EXPECT_TRUE(outcome.has_event("its labels differ from those of most other devices"));
+    double right = 0;
+    for (std::uint32_t image = 0; const Left& left : network.without(lost))
+      right += left.label == dataset->label(image++) ? 1 : 0;
+    EXPECT_DOUBLE_EQ(json::parse(outcome.result())["accuracy"], right / kSamples);
+  }
+}
+
+TEST(ViewsFaults, ADeviceThatFailsSaysWhy) {
+  const Graph graph = ddnn();
+  const std::vector<float> thresholds = middle_thresholds(graph);
+  OnOneDevice network(graph, thresholds);
+  int changed = 0;
+  const auto change = [](FromNode& message) {
+    message.mutable_hello()->set_code(static_cast<int>(Code::data_loss));
+    message.mutable_hello()->set_message("its camera is broken");
+    return true;
+  };
+  const RoleWorld::Outcome outcome = run_with_liar(views_job(graph, thresholds), 2, change, changed);
+  EXPECT_EQ(expect_right(outcome, network, "broken"), std::set<int>{2});
+  bool says_why = false;
+  for (const Report& report : outcome.of_kind("event")) {
+    const json event = json::parse(report.json);
+    const bool is_lost = event["event"] == "view_lost";
+    says_why =
+        says_why || (is_lost && event["reason"].get<std::string>().find("its camera is broken") != std::string::npos);
+  }
+  EXPECT_TRUE(says_why);
+}
+
+TEST(ViewsFaults, DevicesThatAreNotNeededAnyMoreMayDie) {
+  const Graph graph = ddnn();
+  const InferJob job = views_job(graph, {0});  // all samples go up
+  OnOneDevice network(graph, {0});
+  const int last_task = infer_views(job, kViews + 1).sent[0] - (kViews + 1) - 1;  // then come the ends of the job
+  for (const net::Rank last : {net::Rank{kViews}, kUpper}) {
+    const RoleWorld::Outcome outcome = infer_views(job, kViews + 1, [&](RoleWorld& world) {
+      world.on_send([&world, last, last_task](net::Rank from, net::Rank, int number) {
+        if (from != 0 || number != last_task) return;
+        for (net::Rank rank = 1; rank <= last; ++rank) world.kill(rank);
+      });
+    });
+    EXPECT_TRUE(expect_right(outcome, network, std::to_string(last) + " nodes").empty());
+    EXPECT_EQ(outcome.has_event("redone"), last == kUpper);
+  }
+}
+
+/// What no node says honestly. real: what it says now.
+FromNode garbage(const FromNode& real, Random& random) {
+  std::uint64_t request = real.has_view_values() ? real.view_values().request() : real.rest_answer().request();
+  if (random.below(2) == 0) request = 1000 + random.below(50);
+  FromNode message;
+  if (random.below(2) == 0) {
+    ViewValues& values = *message.mutable_view_values();
+    values.set_request(request);
+    values.set_values(std::string(random.below(4) * 40 + 1, 'x'));  // no number of floats
+    for (std::size_t k = random.below(5); k > 0; --k) values.add_truths(3);
+  } else {
+    RestAnswer& answer = *message.mutable_rest_answer();
+    answer.set_request(request);
+    answer.add_classes(1);
+    answer.add_exits(0);  // where nothing leaves that goes up
+  }
+  return message;
+}
+
+TEST(ViewsFaults, GarbageBetweenANodesAnswersHarmsNobody) {
+  const Graph graph = ddnn();
+  const std::vector<float> thresholds = middle_thresholds(graph);
+  OnOneDevice network(graph, thresholds);
+  const InferJob job = views_job(graph, thresholds);
   for (const net::Rank rank : {net::Rank{2}, kUpper}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const RoleWorld::Outcome outcome = infer_views(views_job(graph, thresholds), kViews + 1, [&](RoleWorld& world) {
-        world.replace(rank, [seed](net::RoleContext& context) {
+      int said = 0;
+      const RoleWorld::Outcome outcome = infer_views(job, kViews + 1, [&](RoleWorld& world) {
+        world.replace(rank, [&](net::RoleContext& context) {
           Random random(seed);
-          for (int i = 0; i < 300; ++i) {
-            FromNode message;
-            if (random.below(2) == 0) {
-              message.mutable_view_values()->set_request(random.below(50));
-              message.mutable_view_values()->set_values(std::string(random.below(4) * 40, 'x'));
-              for (std::size_t k = random.below(5); k > 0; --k) message.mutable_view_values()->add_truths(3);
-            } else {
-              message.mutable_rest_answer()->set_request(random.below(50));
-              message.mutable_rest_answer()->add_classes(1);
-              message.mutable_rest_answer()->add_exits(static_cast<std::uint32_t>(random.below(3)));
-            }
-            context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
-          }
-          return make_error(Code::internal, "it has said enough");
+          WatchedEndpoint endpoint(context.endpoint);
+          endpoint.on_send = [&](net::Rank to, net::Tag tag, std::string& payload) {
+            FromNode real;
+            if (tag != kFromNodeTag || !real.ParseFromString(payload) || real.has_hello()) return;
+            context.endpoint.send(to, tag, garbage(real, random).SerializeAsString());
+            context.endpoint.send(to, tag, std::string(1 + random.below(9), '\xff'));
+            ++said;
+          };
+          net::RoleContext talking = with_endpoint(context, endpoint);
+          return run_inference(without_networks(job), talking);
         });
       });
-      expect_right(outcome, network, "rank " + std::to_string(rank) + ", seed " + std::to_string(seed));
+      const std::string where = "rank " + std::to_string(rank) + ", seed " + std::to_string(seed);
+      EXPECT_TRUE(expect_right(outcome, network, where).empty()) << where;
+      EXPECT_FALSE(json::parse(outcome.result())["upper"][0]["node"].is_null()) << where;
+      EXPECT_GT(said, 3) << where;
     }
   }
 }

@@ -93,7 +93,12 @@ TEST(Views, JobsThatCannotBeDoneAreRefused) {
   has(error(views_job(ddnn(), {0.5f, 0.5f}), kViews), "exit_thresholds: expected 1 number");
   has(error(views_job(ddnn(), {1.5f}), kViews), "exit_thresholds: expected 1 number");
   InferJob other = views_job(zoo::build_model("ddnn-4", {.classes = 7}).value(), {0.5f});
-  has(error(other, kViews), "7 classes");
+  InferJob nonsense = views_job(ddnn(), {0.5f});
+  nonsense.set_backend("nonsense");
+  for (const int nodes : {kViews, kViews + 1}) {
+    has(error(other, nodes), "7 classes");
+    has(error(nonsense, nodes), "nonsense");
+  }
 }
 
 }  // namespace
