@@ -20,6 +20,7 @@
 #include "mangrove/infer/tier_heads.h"
 #include "mangrove/infer/view_network.h"
 #include "mangrove/learn/preparation.h"
+#include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
@@ -70,7 +71,7 @@ class ViewNode {
   std::deque<Command> tasks_;
 };
 
-/// Whether the network fits the data is for the leader to find, which says it of all. Rank 1 has the first view, and so
+/// Rank 1 has the first view, and so
 /// on; those beyond the views have the rest of the network.
 Status ViewNode::prepare() {
   const Result<std::string> file = fetch_.get(job_.model_sha256());
@@ -87,6 +88,8 @@ Status ViewNode::prepare() {
 Status ViewNode::prepare_device(const Graph& network, const ViewSplit::Device& part) {
   MG_TRY(dataset_, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
   samples_ = job_.limit() > 0 ? std::min<std::int64_t>(job_.limit(), dataset_->size()) : dataset_->size();
+  // The hello says what data it is; what does not fit the network is for the leader to say, and nobody to compute.
+  if (!learn::check_fits(network, *dataset_).ok()) return {};
   data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
   MG_TRY(loading.augmentation, learn::preparation_of(network, context_.data_folder));
   loader_.emplace(dataset_, loading);

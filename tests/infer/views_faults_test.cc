@@ -15,6 +15,7 @@
 #include "mangrove/infer/nodes.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/zoo/zoo.h"
 
 namespace mangrove::infer {
 namespace {
@@ -341,6 +342,30 @@ TEST(ViewsFaults, GarbageBetweenANodesAnswersHarmsNobody) {
       EXPECT_GT(said, 3) << where;
     }
   }
+}
+
+TEST(ViewsFaults, ADeviceWhoseImagesDoNotFitTheNetworkComputesNothing) {
+  InferJob job = views_job(zoo::build_model("ddnn-4", {.sample_shape = {1, 64, 64}}).value(), {0.5f});
+  RoleWorld world(2);
+  world.use_virtual_time(0.001);
+  world.replace(1, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
+  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+    Reports reports(context);
+    Nodes nodes(context, reports, Networks(job), 1);
+    MG_TRY(const Hello data, nodes.gather());
+    EXPECT_EQ(data.sample_shape(1), 28) << "glyphs";
+    Command command;
+    command.set_kind(Command::VIEW);
+    command.set_request(7);
+    command.set_count(kBatch4);
+    nodes.send(1, command);
+    MG_TRY(const auto said, nodes.next(context.clock.after(1)));
+    EXPECT_FALSE(said) << "it answers";
+    nodes.end();
+    return {};
+  });
+  EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
 }
 
 TEST(ViewsFaults, GarbageFromTheLeaderHarmsNoNode) {
