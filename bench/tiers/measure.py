@@ -17,6 +17,10 @@ NETWORKS = {"end": ("resnet-8", 15), "edge": ("resnet-20", 10), "cloud": ("wrn-1
 TRAINING = ["--batch", 128, "--augment", "cifar", "--schedule", "cosine", "--local", 2, "--strategy", "all_reduce"]
 
 SECOND = ("end-cloud", "end-edge", "mapping")  # schedulers with a second answer to each image
+# Behind which layers the networks of tiers that are not trusted are split: the first, and the first that leaves less to do there than
+# the values cost that come in its place.
+CUTS = {"edge": ("conv1", "stage1.block1.relu"), "cloud": ("conv1", "stage2.block1.add")}
+LEVELS = 16  # that the values behind them are rounded to
 STUDY_CLOUD_MS = 31.0  # milliseconds an image of the study's cloud tier, 1 s away
 STUDY_PRIVACY = {"edge": 57, "cloud": 44}  # percent that its privacy module costs
 STUDY_HEDGED = 6  # percent that its fault tolerance costs where nothing fails
@@ -105,17 +109,28 @@ def measure_privacy(args):
     with World(args.program) as world:
         for tier, scheduler in (("edge", "end-edge"), ("cloud", "end-cloud")):
             for delay in (0.5,) if args.quick else (0.5, 1.0, 1.5, 2.0):
-                runs = {True: [], False: []}
+                runs = {layer: [] for layer in (None, *CUTS[tier])}
                 for _ in range(5 if delay == 0.5 and not args.quick else 1):
-                    for private in runs:
-                        runs[private].append(world.classify(found, total, "--scheduler", scheduler, delays={"edge": delay, "cloud": delay},
-                                                            private={tier: args.split} if private else None))
-                overheads = [100 * (ratio - 1) for ratio in fig.ratios(fig.column(runs[True], "seconds"), fig.column(runs[False], "seconds"))]
-                figures.append(fig.figure(f"privacy_overhead_{tier}_{delay:g}_s", overheads, "%", better="lower",
-                                          goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
-            right = {private: [100 * each["accuracy"] for each in runs[private][-1]["tiers"] if each["tier"] == tier] for private in runs}
-            figures.append(fig.figure(f"privacy_accuracy_{tier}", right[True], "%", peer="without the split", peer_values=right[False]))
+                    for layer in runs:
+                        runs[layer].append(world.classify(found, total, "--scheduler", scheduler, delays={"edge": delay, "cloud": delay},
+                                                          private={tier: f"split@{layer},levels={LEVELS}"} if layer else None))
+                for layer in CUTS[tier]:
+                    ratios = fig.ratios(fig.column(runs[layer], "seconds"), fig.column(runs[None], "seconds"))
+                    figures.append(fig.figure(f"privacy_overhead_{tier}_{layer}_{delay:g}_s", [100 * (ratio - 1) for ratio in ratios], "%", better="lower",
+                                              goal=3 if delay == 0.5 else None, peer="the study, 0.5 s", peer_values=[STUDY_PRIVACY[tier]]))
+            right = {layer: [100 * each["accuracy"] for each in runs[layer][-1]["tiers"] if each["tier"] == tier] for layer in runs}
+            figures += [fig.figure(f"privacy_accuracy_{tier}_{layer}", right[layer], "%", peer="without the split", peer_values=right[None])
+                        for layer in CUTS[tier]]
+            figures += leakage(args, tier, found[tier])
     return figures
+
+
+def leakage(args, tier, model):
+    """How like the images are what a decoder makes of what these cuts send (SSIM), beside a mean image."""
+    shown = fig.run_json([args.program, "privacy", "--model", model, "--cuts", ",".join(CUTS[tier]), "--levels", LEVELS, "--noise", "", "--json",
+                          "--quiet", "--steps", 20 if args.quick else 400, "--images", images(args, 1000)], 3600)
+    return [fig.figure(f"privacy_ssim_{tier}_{each['layer']}", [each["ssim"]], "", better="lower", peer="a mean image",
+                       peer_values=[shown["guess"]["ssim"]]) for each in shown["settings"] if each["levels"] == LEVELS]
 
 
 def lower_bound(calm, failing, after, tasks):
@@ -173,7 +188,6 @@ PARTS = {"networks": measure_networks, "completion": measure_completion, "privac
 def main():
     parser = fig.part_arguments(AREA, __doc__, PARTS)
     parser.add_argument("--models", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "mangrove" / "tiers", help="where trained networks are kept")
-    parser.add_argument("--split", default="split@conv1,levels=16", help="of devices that are not trusted, as a tier file has it")
     print(f"boards: an end device has {SHARE:g} of a core, an edge server {SHARES['edge']} times, the cloud {SHARES['cloud']} times as much")
     fig.publish_parts(AREA, parser.parse_args(), PARTS)
 
