@@ -17,8 +17,8 @@ NETWORKS = {"end": ("resnet-8", 15), "edge": ("resnet-20", 10), "cloud": ("wrn-1
 TRAINING = ["--batch", 128, "--augment", "cifar", "--schedule", "cosine", "--local", 2, "--strategy", "all_reduce"]
 
 SECOND = ("end-cloud", "end-edge", "mapping")  # schedulers with a second answer to each image
-# Behind which layers the networks of tiers that are not trusted are split: the first, and the first that leaves less to do there than
-# the values cost that come in its place.
+# Behind which layers the networks of tiers that are not trusted are split: the first one, and a block of which the tier is spared more
+# than it costs to take its values.
 CUTS = {"edge": ("conv1", "stage1.block1.relu"), "cloud": ("conv1", "stage2.block1.add")}
 LEVELS = 16  # that the values behind them are rounded to
 STUDY_CLOUD_MS = 31.0  # milliseconds an image of the study's cloud tier, 1 s away
