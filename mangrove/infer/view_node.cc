@@ -71,8 +71,7 @@ class ViewNode {
   std::deque<Command> tasks_;
 };
 
-/// Rank 1 has the first view, and so
-/// on; those beyond the views have the rest of the network.
+/// Rank 1 has the first view, and so on; those beyond the views have the rest of the network.
 Status ViewNode::prepare() {
   const Result<std::string> file = fetch_.get(job_.model_sha256());
   ended_ = !file.ok() && file.code() == Code::cancelled;
