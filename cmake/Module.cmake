@@ -1,14 +1,33 @@
 # mangrove_module: one static library per folder of mangrove/, with its layering and its warnings.
 #
 #   mangrove_module(graph
-#     SOURCES graph.cc operator.cc     # of this folder
+#     EXCEPT main.cc onednn            # files and folders of this folder that are not part of the library
 #     PROTOS onnx.proto                # compiled by protoc; generated headers are included as "mangrove/graph/onnx.pb.h"
 #     GRPC_PROTOS cluster.proto        # the same with gRPC services ("mangrove/cluster/cluster.grpc.pb.h")
 #     DEPENDS base tensor              # modules this one may include from
+#     TEST_DEPENDS zoo                 # further modules that its tests may include from
 #     OUTSIDE nlohmann_json::nlohmann_json)   # outside libraries, linked PRIVATE
+#     PRECOMPILE <fmt/format.h>        # headers from outside that most of its sources include, besides the standard library's
 #     OUTSIDE_PUBLIC ...               # only where a public header cannot do without
 #
-# tests/layering_test.cmake reads the DEPENDS of every module and compares them with its #include lines.
+# Every other *.cc in the module's folder and the folders in it is part of it. tests/layering.cmake compares the DEPENDS of every
+# module with its #include lines.
+
+# What most sources include from outside is parsed once a library or test program, not once a file. A source still includes
+# all that it uses: the clang build of scripts/check.sh goes without.
+set(MANGROVE_PRECOMPILED <algorithm> <array> <cmath> <cstdint> <deque> <functional> <limits> <map> <memory> <numeric> <optional>
+    <set> <span> <string> <string_view> <thread> <utility> <variant> <vector>)
+
+function(mangrove_precompile target)  # target, further headers
+  target_precompile_headers(${target} PRIVATE ${MANGROVE_PRECOMPILED} ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # false alarms on std::string (GCC bug 105329), once its headers are precompiled
+      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
+    endif()
+  endif()
+endfunction()
 
 set(MANGROVE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -51,12 +70,19 @@ function(mangrove_protos module grpc)
 endfunction()
 
 function(mangrove_module module)
-  cmake_parse_arguments(M "" "" "SOURCES;PROTOS;GRPC_PROTOS;DEPENDS;OUTSIDE;OUTSIDE_PUBLIC" ${ARGN})
+  cmake_parse_arguments(M "" "" "EXCEPT;PROTOS;GRPC_PROTOS;DEPENDS;TEST_DEPENDS;OUTSIDE;OUTSIDE_PUBLIC;PRECOMPILE" ${ARGN})
   set(target mangrove_${module})
-  add_library(${target} STATIC ${M_SOURCES})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
+  foreach(except ${M_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${except}(/|$)")
+  endforeach()
+  add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
   mangrove_sanitize(${target})
+  if(M_PRECOMPILE)
+    mangrove_precompile(${target} ${M_PRECOMPILE})
+  endif()
   foreach(dependency ${M_DEPENDS})
     target_link_libraries(${target} PUBLIC mangrove_${dependency})
   endforeach()
@@ -86,13 +112,12 @@ function(mangrove_module module)
     target_link_libraries(${target} PUBLIC ${target}_proto)
   endif()
   set_property(GLOBAL APPEND PROPERTY MANGROVE_MODULES ${module})
-  set_property(GLOBAL PROPERTY MANGROVE_DEPENDS_${module} ${M_DEPENDS})
+  set_property(GLOBAL PROPERTY MANGROVE_TEST_DEPENDS_${module} ${M_TEST_DEPENDS})
 endfunction()
 
-# One test program per folder of tests/: every *_test.cc in it is part of it, so none can be forgotten.
+# One test program per folder of tests/: every *.cc in it and in the folders in it is part of it, so none can be forgotten.
 function(mangrove_tests module)
-  cmake_parse_arguments(T "" "" "OUTSIDE;DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${module}/*.cc)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${module}/*.cc)
   if(NOT sources)
     return()
   endif()
@@ -100,15 +125,17 @@ function(mangrove_tests module)
   add_executable(${target} ${sources})
   # what tests themselves compute is little: a quarter less time to compile them
   target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} $<$<CONFIG:Release>:-O1>)
+  mangrove_precompile(${target} <gtest/gtest.h>)
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
   endif()
   target_compile_definitions(${target} PRIVATE MANGROVE_EXAMPLES="${CMAKE_SOURCE_DIR}/examples"
     MANGROVE_PROGRAM="$<$<TARGET_EXISTS:mangrove>:$<TARGET_FILE:mangrove>>")
-  foreach(dependency ${T_DEPENDS})
+  get_property(dependencies GLOBAL PROPERTY MANGROVE_TEST_DEPENDS_${module})
+  foreach(dependency ${dependencies})
     target_link_libraries(${target} PRIVATE mangrove_${dependency})
   endforeach()
-  target_link_libraries(${target} PRIVATE mangrove_${module} ${T_OUTSIDE} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE mangrove_${module} GTest::gtest GTest::gtest_main)
   if(NOT MANGROVE_SANITIZE)
     gtest_discover_tests(${target} TEST_PREFIX "${module}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
       PROPERTIES TIMEOUT 300 LABELS ${module})

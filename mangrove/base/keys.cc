@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {

@@ -5,8 +5,9 @@
 
 namespace mangrove::cli {
 
-/// Turns SIGINT, SIGTERM and SIGHUP (unless it is ignored, as by `nohup`) into a stop request. A second signal ends the process at once, with status 130.
-/// Make one at the start of main(), before any other thread, so that all threads leave these signals to it.
+/// Turns SIGINT, SIGTERM and SIGHUP (unless it is ignored, as by `nohup`) into a stop request. A second signal ends the
+/// process at once, with status 130. Make one at the start of main(), before any other thread, so that all threads
+/// leave these signals to it.
 class Interrupt {
  public:
   Interrupt();

@@ -5,25 +5,25 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "mangrove/base/nearest.h"
 #include "mangrove/base/process_memory.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
-#include "mangrove/cli/data_source.h"
-#include "mangrove/cli/frame_answers.h"
-#include "mangrove/cli/frame_input.h"
-#include "mangrove/cli/model_source.h"
-#include "mangrove/cli/report_keeper.h"
-#include "mangrove/cli/report_page.h"
-#include "mangrove/cli/rewriting.h"
+#include "mangrove/cli/reports/frame_answers.h"
+#include "mangrove/cli/reports/report_keeper.h"
+#include "mangrove/cli/reports/report_page.h"
+#include "mangrove/cli/sources/data_source.h"
+#include "mangrove/cli/sources/frame_input.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cli/tier_job.h"
-#include "mangrove/cli/transfer.h"
+#include "mangrove/cli/training_phases.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/engine/optimize.h"
+#include "mangrove/exits/early_exit.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/views.h"
-#include "mangrove/infer/early_exit.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/schedule.h"
@@ -145,7 +145,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
 /// When samples leave a network that lies over devices with a view each; none: only at its last exit.
 Status add_view_thresholds(const InferSettings& settings, const Graph& graph, infer::InferJob& job) {
   MG_RETURN_IF_ERROR(split_views(graph));
-  MG_TRY(const auto thresholds, infer::choose_exit_thresholds(settings.exit_thresholds, graph));
+  MG_TRY(const auto thresholds, exits::choose_exit_thresholds(settings.exit_thresholds, graph));
   if (thresholds) job.mutable_exit_thresholds()->Add(thresholds->begin(), thresholds->end());
   return {};
 }
@@ -201,7 +201,7 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   return job;
 }
 
-Result<json> play_job(const cluster::Job& job, const JobPlayer& player, JobContext& context,
+Result<json> play_job(const cluster::JobSpec& job, const JobRunner& player, JobContext& context,
                       const RunPhase& phase = {}) {
   ReportKeeper keeper(context, phase);
   const Status ended = player(job, [&](Report report) { keeper.take(std::move(report)); });
@@ -225,14 +225,14 @@ cluster::FrameSource frames_of(Pushed& pushed) {
 }
 
 /// pushed: null: the job asks for no frames.
-Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, const DataSettings& data,
+Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settings, const DataSettings& data,
                      JobContext& context, const RunPhase& phase = {}, Pushed* pushed = nullptr) {
   const fs::path folder = data::data_folder(data.data_dir);
   MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
   job.set_nodes_timeout_s(10);
-  const auto on_cluster = [&](const cluster::Job& whole, const Reporter& report) -> Status {
+  const auto on_cluster = [&](const cluster::JobSpec& whole, const Reporter& report) -> Status {
     if (pushed == nullptr) return client->run(whole, report, context.stop);
     std::stop_source stop;  // also where answers cannot be told any more
     const std::stop_callback stopped(context.stop, [&] { stop.request_stop(); });
@@ -251,18 +251,18 @@ Result<json> run_job(cluster::Job job, const ClusterSettings& cluster_settings, 
 
 }  // namespace
 
-Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobPlayer& player) {
+Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobRunner& player) {
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const std::string split, with_validation(data, settings.validation, folder));
   MG_TRY(train::TrainJob whole, make_job(settings, split, folder));
   const auto play = [&](const train::TrainJob& part, const RunPhase& phase) {
-    cluster::Job job;
+    cluster::JobSpec job;
     *job.mutable_train() = part;
     return player ? play_job(job, player, context, phase)
                   : run_job(std::move(job), settings.cluster, settings.data, context, phase);
   };
-  Result<json> ran = run_phases(settings, std::move(whole), context.folder, play);
+  Result<json> ran = run_training_phases(settings, std::move(whole), context.folder, play);
   if (!ran.ok()) {
     std::ignore = write_report(context.folder);  // why the run failed says more
     return ran.error();
@@ -279,7 +279,7 @@ namespace {
 
 Result<json> run_infer_on_input(const InferSettings& settings, JobContext& context) {
   MG_TRY(const std::unique_ptr<FrameInput> input, FrameInput::open(settings.input));
-  cluster::Job job;
+  cluster::JobSpec job;
   if (!settings.tiers.empty())
     return make_error(Code::invalid_argument, "input: tiers classify data sets: give --data, not --input");
   std::int64_t nodes = 0;
@@ -296,7 +296,7 @@ Result<json> run_infer_on_input(const InferSettings& settings, JobContext& conte
 Result<json> run_infer(const InferSettings& settings, JobContext& context) {
   if (!settings.input.empty()) return run_infer_on_input(settings, context);
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
-  cluster::Job job;
+  cluster::JobSpec job;
   ClusterSettings cluster = settings.cluster;
   MG_TRY(*job.mutable_infer(), make_job(settings, data, cluster.is_local() ? cluster.local : cluster.nodes));
   MG_TRY(json result, run_job(std::move(job), cluster, settings.data, context));

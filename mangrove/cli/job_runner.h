@@ -12,11 +12,11 @@
 namespace mangrove::cli {
 
 /// Plays a job to its end; what it reports goes to the function. errors: those of the job.
-using JobPlayer = std::function<Status(const cluster::Job& job, const Reporter& report)>;
+using JobRunner = std::function<Status(const cluster::JobSpec& job, const Reporter& report)>;
 
 /// Runs the job on its cluster, or where the player plays it; leaves model, metrics and checkpoints in the run folder;
 /// shows progress. The result is the job's JSON object (docs/json.md).
-Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context, const JobPlayer& player = {});
+Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context, const JobRunner& player = {});
 Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& context);
 /// A job that was sent before: what it still reports, and its result.
 Result<nlohmann::json> follow_job(cluster::Client& client, const std::string& id, JobContext& context);

@@ -1,11 +1,11 @@
 #include "mangrove/cli/settings.h"
 
-#include "mangrove/base/nearest.h"
-#include "mangrove/cli/model_source.h"
-#include "mangrove/cli/rewriting.h"
-#include "mangrove/infer/fault_policy.h"
-#include "mangrove/infer/schedulers/scheduler.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tiers/fault_policy.h"
+#include "mangrove/infer/tiers/schedulers/scheduler.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
 
@@ -107,14 +107,17 @@ Keys TrainSettings::keys() {
   keys.add("balance", balance,
            "of strategies whose workers wait for each other: equal: each gets as many samples; speed: in proportion to "
            "its measured speed, so that all are done at once");
-  keys.add("codec", codec,
-           "what workers send is encoded so, e.g. fp16, int8, top_k(0.01), two_step(0.001): updates, sums of all_reduce, "
-           "values of gossip; none: as it is; auto: each worker measures its link to the server and chooses (docs/codecs.md "
-           "lists all)");
+  keys.add(
+      "codec", codec,
+      "what workers send is encoded so, e.g. fp16, int8, top_k(0.01), two_step(0.001): updates, sums of all_reduce, "
+      "values of gossip; none: as it is; auto: each worker measures its link to the server and chooses (docs/codecs.md "
+      "lists all)");
   keys.add("codec_pull", codec_pull,
            "of parameter_server, federated: the same of the values that come from the server; e.g. fp16, two_step");
   keys.add("codec_warmup", codec_warmup,
-           "of parameter_server, federated: messages of each worker over which a codec with a fraction comes down to it from all elements", 0, kMany);
+           "of parameter_server, federated: messages of each worker over which a codec with a fraction comes down to "
+           "it from all elements",
+           0, kMany);
   keys.add("local_steps", local_steps,
            "of federated, gossip: steps that a worker makes by itself between two averages; of gpipe, one_f_one_b, "
            "pipedream: steps between two versions that the leader has of all stages",

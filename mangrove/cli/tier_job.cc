@@ -4,17 +4,17 @@
 #include <set>
 #include <vector>
 
-#include "mangrove/cli/model_source.h"
-#include "mangrove/cli/rewriting.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/exits/early_exit.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
-#include "mangrove/infer/early_exit.h"
-#include "mangrove/infer/privacy.h"
-#include "mangrove/infer/tier_checks.h"
-#include "mangrove/infer/tier_exits.h"
-#include "mangrove/infer/tier_file.h"
+#include "mangrove/infer/tiers/checks.h"
+#include "mangrove/infer/tiers/exits.h"
+#include "mangrove/infer/tiers/tier_file.h"
+#include "mangrove/privacy/split.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
@@ -53,7 +53,7 @@ Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, 
     return make_error(Code::invalid_argument,
                       "exit_thresholds: 'none' is not possible with the key 'exits': by thresholds end devices decide "
                       "which images go up");
-  MG_TRY(const auto thresholds, infer::choose_exit_thresholds(settings.exit_thresholds, graph));
+  MG_TRY(const auto thresholds, exits::choose_exit_thresholds(settings.exit_thresholds, graph));
   if (!thresholds)
     return make_error(
         Code::invalid_argument,
@@ -72,8 +72,8 @@ Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::s
     job.add_members(encode_onnx(whole));
     return {};
   }
-  MG_TRY(const infer::Privacy privacy, infer::parse_privacy(tier.privacy));
-  MG_TRY(const GraphHalves halves, infer::split_for_privacy(graph, privacy.layer).context("key 'privacy'"));
+  MG_TRY(const privacy::PrivacySetting privacy, privacy::parse_privacy(tier.privacy));
+  MG_TRY(const GraphHalves halves, privacy::split_for_privacy(graph, privacy.layer).context("key 'privacy'"));
   MG_TRY(const Graph front, rewritten_for_inference(halves.front, disabled));
   MG_TRY(const Graph back, rewritten_for_inference(halves.back, disabled));
   if (!privacy.trained.empty()) {

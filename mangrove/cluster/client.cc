@@ -202,7 +202,7 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const std::st
   }
 }
 
-Status Client::run(const Job& job, const Reporter& report, std::stop_token stop, FrameSource frames) {
+Status Client::run(const JobSpec& job, const Reporter& report, std::stop_token stop, FrameSource frames) {
   FromClient first;
   impl_->frames = std::move(frames);
   *first.mutable_job() = job;

@@ -42,7 +42,7 @@ class Client {
   /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten
   /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:
   /// what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
-  Status run(const Job& job, const Reporter& report, std::stop_token stop, FrameSource frames = {});
+  Status run(const JobSpec& job, const Reporter& report, std::stop_token stop, FrameSource frames = {});
   /// The same for a job that was sent before, by this client or another; of one that has ended, the result. errors:
   /// besides, not_found.
   Status follow(const std::string& job_id, const Reporter& report, std::stop_token stop);

@@ -23,9 +23,9 @@ ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream,
       outbox_([stream](const ToClient& message) { return stream->Write(message); },
               [context] { context->TryCancel(); }) {}
 
-Status ClientSession::serve(FromClient first, JobSlot& jobs) {
+Status ClientSession::serve(FromClient first, JobQueue& jobs) {
   const std::string followed = first.follow().job_id();
-  const Result<std::shared_ptr<LiveJob>> job = begin(std::move(first), jobs);
+  const Result<std::shared_ptr<Job>> job = begin(std::move(first), jobs);
   std::jthread listener([this, live = job.ok() ? *job : nullptr] { listen(live); });
   Status status;
   if (job.ok()) {
@@ -44,21 +44,21 @@ Status ClientSession::serve(FromClient first, JobSlot& jobs) {
   return status;
 }
 
-Result<std::shared_ptr<LiveJob>> ClientSession::begin(FromClient first, JobSlot& jobs) {
+Result<std::shared_ptr<Job>> ClientSession::begin(FromClient first, JobQueue& jobs) {
   const auto report = [this](Report news) { send(std::move(news)); };
   if (first.has_job()) return jobs.begin(std::move(*first.mutable_job()), this, report);
-  const std::shared_ptr<LiveJob> job = jobs.find(first.follow().job_id());
+  const std::shared_ptr<Job> job = jobs.find(first.follow().job_id());
   if (job == nullptr) return make_error(Code::not_found, "job '" + first.follow().job_id() + "' does not run here");
   job->follow(this, report);
   return job;
 }
 
-Status ClientSession::follow(LiveJob& job) {
+Status ClientSession::follow(Job& job) {
   ToClient accepted;
   accepted.mutable_accepted()->set_job_id(job.id());
   accepted.mutable_accepted()->set_kept(job.is_kept());
   outbox_.send(std::move(accepted));
-  std::optional<LiveJob::End> end;
+  std::optional<Job::End> end;
   while (!end && !(job.is_kept() && hung_up())) end = job.wait_end(kLookEvery);
   job.unfollow(this);
   if (!end) return {};
@@ -68,7 +68,7 @@ Status ClientSession::follow(LiveJob& job) {
 }
 
 /// A job that has ended before.
-Status ClientSession::send_past(const std::string& job_id, JobSlot& jobs) {
+Status ClientSession::send_past(const std::string& job_id, JobQueue& jobs) {
   if (jobs.store() == nullptr) {
     send_end(
         make_error(Code::not_found, "job '" + job_id + "' is not known here: the coordinator keeps no jobs (--state)"));
@@ -102,7 +102,7 @@ void ClientSession::send(Report report) {
 }
 
 /// Until the client hangs up: it has its result, it vanished, or the stream was cut.
-void ClientSession::listen(const std::shared_ptr<LiveJob>& job) {
+void ClientSession::listen(const std::shared_ptr<Job>& job) {
   FromClient message;
   while (stream_->Read(&message))
     if (message.has_stop() && job) job->request_stop();

@@ -7,7 +7,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/cluster/cluster.pb.h"
-#include "mangrove/cluster/job_slot.h"
+#include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/outbox.h"
 
 namespace mangrove::cluster {
@@ -21,17 +21,17 @@ class ClientSession {
   ClientSession(grpc::ServerContext* context, ClientStream* stream, const Clock& clock);
 
   /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that vanishes stops
-  /// its job, unless that is kept (see LiveJob). errors: unavailable: the coordinator ends, and the job goes on when it
+  /// its job, unless that is kept (see Job). errors: unavailable: the coordinator ends, and the job goes on when it
   /// is back.
-  Status serve(FromClient first, JobSlot& jobs);
+  Status serve(FromClient first, JobQueue& jobs);
 
  private:
-  Result<std::shared_ptr<LiveJob>> begin(FromClient first, JobSlot& jobs);
-  Status follow(LiveJob& job);
-  Status send_past(const std::string& job_id, JobSlot& jobs);
+  Result<std::shared_ptr<Job>> begin(FromClient first, JobQueue& jobs);
+  Status follow(Job& job);
+  Status send_past(const std::string& job_id, JobQueue& jobs);
   void send(Report report);
   void send_end(const Status& status);
-  void listen(const std::shared_ptr<LiveJob>& job);
+  void listen(const std::shared_ptr<Job>& job);
   bool hung_up();
   void await_hang_up();
 

@@ -50,7 +50,7 @@ class StreamLink final : public NodeLink {
 
 class ClusterService::Service final : public Cluster::Service {
  public:
-  Service(Membership& membership, JobSlot& jobs, const Clock& clock, const ClusterServiceOptions& options)
+  Service(Membership& membership, JobQueue& jobs, const Clock& clock, const ClusterServiceOptions& options)
       : membership_(membership), jobs_(jobs), clock_(clock), options_(options) {}
 
   grpc::Status Join(grpc::ServerContext* context, NodeStream* stream) override;
@@ -63,7 +63,7 @@ class ClusterService::Service final : public Cluster::Service {
                         ListJobsResponse* response) override;
   grpc::Status SwitchScheduler(grpc::ServerContext* context, const SwitchSchedulerRequest* request,
                                SwitchSchedulerResponse* response) override;
-  grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, Job* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, JobSpec* response) override;
 
   OpenCalls& calls() { return calls_; }
   void wait_for_clients(Deadline deadline);
@@ -75,7 +75,7 @@ class ClusterService::Service final : public Cluster::Service {
   void count_client(int change);
 
   Membership& membership_;
-  JobSlot& jobs_;
+  JobQueue& jobs_;
   const Clock& clock_;
   const ClusterServiceOptions options_;
   OpenCalls calls_;
@@ -124,7 +124,7 @@ Member ClusterService::Service::welcome(const NodeDescription& description, cons
 MemberState ClusterService::Service::follow(const Member& member, NodeStream* stream, StreamLink& link) {
   FromNode message;
   while (stream->Read(&message)) {
-    const std::shared_ptr<JobRun> job = jobs_.current();
+    const std::shared_ptr<JobAttempt> job = jobs_.current();
     if (message.has_leaving()) return MemberState::left;
     if (message.has_heartbeat()) {
       ToNode answer;
@@ -174,7 +174,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();
-  const std::shared_ptr<JobRun> job = jobs_.current();
+  const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
     return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
   while (stream->Read(&frame)) {
@@ -213,7 +213,7 @@ grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext*, const ListJ
 
 grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext*, const SwitchSchedulerRequest* request,
                                                       SwitchSchedulerResponse* response) {
-  const std::shared_ptr<JobRun> job = jobs_.current();
+  const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
   const Status switched = job->switch_scheduler(request->scheduler());
   if (!switched.ok()) return net::to_grpc(switched.error());
@@ -221,15 +221,15 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext*, cons
   return grpc::Status::OK;
 }
 
-grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobRequest* request, Job* response) {
-  const std::shared_ptr<JobRun> job = jobs_.current();
+grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobRequest* request, JobSpec* response) {
+  const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr || job->id() != request->job_id())
     return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
   *response = job->job_of_nodes();
   return grpc::Status::OK;
 }
 
-ClusterService::ClusterService(Membership& membership, JobSlot& jobs, const Clock& clock,
+ClusterService::ClusterService(Membership& membership, JobQueue& jobs, const Clock& clock,
                                const ClusterServiceOptions& options)
     : service_(std::make_unique<Service>(membership, jobs, clock, options)) {}
 

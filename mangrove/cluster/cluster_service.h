@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "mangrove/base/clock.h"
-#include "mangrove/cluster/job_slot.h"
+#include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
 
 namespace grpc {
@@ -18,11 +18,11 @@ struct ClusterServiceOptions {
   Seconds greeting_limit = 10;  // for the first message of a stream
 };
 
-/// The coordinator's side of cluster.proto: turns streams into calls of Membership and JobSlot.
+/// The coordinator's side of cluster.proto: turns streams into calls of Membership and JobQueue.
 /// threads: any thread may call any method.
 class ClusterService {
  public:
-  ClusterService(Membership& membership, JobSlot& jobs, const Clock& clock, const ClusterServiceOptions& options);
+  ClusterService(Membership& membership, JobQueue& jobs, const Clock& clock, const ClusterServiceOptions& options);
   ~ClusterService();  // the server must have shut down
 
   grpc::Service& service();

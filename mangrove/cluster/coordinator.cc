@@ -6,7 +6,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/cluster_service.h"
-#include "mangrove/cluster/job_slot.h"
+#include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_transport.h"
@@ -39,7 +39,7 @@ struct Coordinator::Impl {
   Membership membership;
   net::GrpcTransport transport;
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
-  JobSlot jobs;
+  JobQueue jobs;
   ClusterService service;
   std::unique_ptr<RpcServer> server;
   Mutex mutex;

@@ -60,7 +60,7 @@ struct CoordinatorLink::Impl {
   Mutex mutex;
   Condition changed;
   std::optional<FailureDetector> detector MG_GUARDED_BY(mutex);  // of the coordinator, from the welcome on
-  bool over MG_GUARDED_BY(mutex) = false;  // read() has returned false
+  bool over MG_GUARDED_BY(mutex) = false;                        // read() has returned false
   std::jthread heart;
 };
 
@@ -201,13 +201,13 @@ void CoordinatorLink::send_heartbeat() {
   impl_->send_heartbeat();
 }
 
-Result<Job> CoordinatorLink::fetch_job(const std::string& job_id, const std::stop_token& stop) {
+Result<JobSpec> CoordinatorLink::fetch_job(const std::string& job_id, const std::stop_token& stop) {
   grpc::ClientContext context;
   context.set_deadline(from_now(kFetchWithin));
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   GetJobRequest request;
   request.set_job_id(job_id);
-  Job job;
+  JobSpec job;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->GetJob(&context, request, &job)).context("fetching the job"));
   return job;
 }

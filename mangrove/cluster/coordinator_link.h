@@ -33,7 +33,7 @@ class CoordinatorLink {
   /// A heartbeat now.
   void send_heartbeat();
   /// errors: not_found (it has ended), cancelled (stop was requested), unavailable.
-  Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop);
+  Result<JobSpec> fetch_job(const std::string& job_id, const std::stop_token& stop);
   /// Says goodbye and takes the line down, within `grace`.
   void leave(Seconds grace);
 

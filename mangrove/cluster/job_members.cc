@@ -1,20 +1,20 @@
-// JobRun's view of its nodes: who is alive, what they use, and telling everybody.
+// JobAttempt's view of its nodes: who is alive, what they use, and telling everybody.
 #include <algorithm>
 
 #include "mangrove/base/log.h"
+#include "mangrove/cluster/job_attempt.h"
 #include "mangrove/cluster/job_report.h"
-#include "mangrove/cluster/job_run.h"
 #include "mangrove/cluster/wire_status.h"
 
 namespace mangrove::cluster {
 
-void JobRun::member_joined() {
+void JobAttempt::member_joined() {
   MutexLock lock(mutex_);
   news_ = true;
   changed_.notify_all();
 }
 
-void JobRun::members_known(MemberId member, const MembersKnown& known) {
+void JobAttempt::members_known(MemberId member, const MembersKnown& known) {
   MutexLock lock(mutex_);
   Worker* worker = find(member);
   if (worker == nullptr || known.job_id() != id_) return;
@@ -24,7 +24,7 @@ void JobRun::members_known(MemberId member, const MembersKnown& known) {
 }
 
 /// Nodes that have joined since the job began, and those that it did not need until it lost one.
-void JobRun::admit_newcomers() {
+void JobAttempt::admit_newcomers() {
   if (!job_.has_train()) return;  // a pipeline is planned for the nodes that there are
   MutexLock lock(mutex_);
   const auto wanted = static_cast<std::size_t>(job_.nodes());
@@ -39,7 +39,7 @@ void JobRun::admit_newcomers() {
 }
 
 /// A newcomer begins when all others know it: then nobody has to do with a rank that it has not heard of.
-void JobRun::start_newcomers() {
+void JobAttempt::start_newcomers() {
   net::Members all;
   std::map<net::Rank, std::string> where;
   {
@@ -60,14 +60,14 @@ void JobRun::start_newcomers() {
   for (; started_ + 1 < all.all.size(); ++started_) start_role(started_);
 }
 
-void JobRun::member_gone(MemberId member, MemberState state) {
+void JobAttempt::member_gone(MemberId member, MemberState state) {
   MutexLock lock(mutex_);
   Worker* worker = find(member);
   if (worker == nullptr || worker->gone) return;
   lose(*worker, state);
 }
 
-void JobRun::role_ended(MemberId member, const RoleEnded& ended) {
+void JobAttempt::role_ended(MemberId member, const RoleEnded& ended) {
   MutexLock lock(mutex_);
   Worker* worker = find(member);
   if (worker == nullptr || ended.job_id() != id_) return;
@@ -83,19 +83,19 @@ void JobRun::role_ended(MemberId member, const RoleEnded& ended) {
   add_event("role_failed", name, ended.message());
 }
 
-void JobRun::resources_used(MemberId member, const ResourceUse& use) {
+void JobAttempt::resources_used(MemberId member, const ResourceUse& use) {
   MutexLock lock(mutex_);
   usage_.sample(member, use, around_.clock.now());
 }
 
-void JobRun::lose(Worker& worker, MemberState state) {
+void JobAttempt::lose(Worker& worker, MemberState state) {
   worker.gone = true;
   ++version_;
   usage_.set_state(worker.member.id, member_state_name(state));
   add_event(std::string("node_") + member_state_name(state), worker.member.description.name(), "");
 }
 
-void JobRun::add_event(const std::string& event, const std::string& node, const std::string& message) {
+void JobAttempt::add_event(const std::string& event, const std::string& node, const std::string& message) {
   const std::string json = event_json(event, node, around_.clock.now() - began_, message);
   events_.push_back(json);
   unsent_events_.push_back(json);
@@ -104,7 +104,7 @@ void JobRun::add_event(const std::string& event, const std::string& node, const 
 
 /// Tells rank 0, the nodes and the client about changes, outside of the lock and always from the thread of run(). Rank
 /// 0 hears of newcomers when they begin.
-void JobRun::publish_members() {
+void JobAttempt::publish_members() {
   net::Members news;
   std::vector<std::string> events;
   {
@@ -130,7 +130,7 @@ void JobRun::publish_members() {
   for (std::string& event : events) listener_.report({.kind = "event", .json = std::move(event), .attachment = {}});
 }
 
-void JobRun::report_nodes() {
+void JobAttempt::report_nodes() {
   std::string json;
   {
     MutexLock lock(mutex_);
@@ -139,7 +139,7 @@ void JobRun::report_nodes() {
   listener_.report({.kind = "nodes", .json = std::move(json), .attachment = {}});
 }
 
-void JobRun::describe(ListNodesResponse& response) const {
+void JobAttempt::describe(ListNodesResponse& response) const {
   CurrentJob& job = *response.mutable_job();
   job.set_id(id_);
   job.set_kind(job_.has_train() ? "train" : "infer");
@@ -154,37 +154,37 @@ void JobRun::describe(ListNodesResponse& response) const {
   }
 }
 
-JobRun::Worker* JobRun::find(MemberId member) {
+JobAttempt::Worker* JobAttempt::find(MemberId member) {
   const auto found =
       std::find_if(workers_.begin(), workers_.end(), [&](const Worker& worker) { return worker.member.id == member; });
   return found == workers_.end() ? nullptr : &*found;
 }
 
-bool JobRun::has_lost_everyone() const {
+bool JobAttempt::has_lost_everyone() const {
   MutexLock lock(mutex_);
   return led_ && !workers_.empty() && alive_workers() == 0 && !first_role_error_ && !stop_requested_;
 }
 
-std::size_t JobRun::alive_workers() const {
+std::size_t JobAttempt::alive_workers() const {
   return static_cast<std::size_t>(
       std::count_if(workers_.begin(), workers_.end(), [](const Worker& worker) { return !worker.gone; }));
 }
 
-net::Members JobRun::members() const {
+net::Members JobAttempt::members() const {
   net::Members all{.version = version_, .all = {{0, "coordinator", true}}};
   for (std::size_t i = 0; i < workers_.size(); ++i)
     all.all.push_back({static_cast<net::Rank>(i) + 1, workers_[i].member.description.name(), !workers_[i].gone});
   return all;
 }
 
-std::map<net::Rank, std::string> JobRun::addresses() const {
+std::map<net::Rank, std::string> JobAttempt::addresses() const {
   std::map<net::Rank, std::string> found{{0, around_.own_address}};
   for (std::size_t i = 0; i < workers_.size(); ++i)
     found[static_cast<net::Rank>(i) + 1] = workers_[i].member.description.address();
   return found;
 }
 
-void JobRun::fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const {
+void JobAttempt::fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const {
   const std::map<net::Rank, std::string> where = addresses();
   for (const net::Member& member : members().all) {
     RankAddress& rank = *ranks.Add();

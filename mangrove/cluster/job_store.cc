@@ -24,7 +24,7 @@ const char* const kMembers =
     "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
     "PRIMARY KEY (job, rank))";
 
-std::string title_of(const Job& job) {
+std::string title_of(const JobSpec& job) {
   return job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
                          : "infer " + job.infer().data() + ", " + job.infer().strategy();
 }
@@ -63,7 +63,7 @@ Status JobStore::prepare() {
   });
 }
 
-Status JobStore::begin(const std::string& id, const Job& job) {
+Status JobStore::begin(const std::string& id, const JobSpec& job) {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(
       database_.run("INSERT INTO jobs (id, request, title, state, starts) VALUES (?, ?, ?, 'running', 1)",

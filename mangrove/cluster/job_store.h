@@ -25,7 +25,7 @@ class JobStore {
   static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
 
   /// A job begins.
-  Status begin(const std::string& id, const Job& job);
+  Status begin(const std::string& id, const JobSpec& job);
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".
   Status checkpoint(const std::string& id, const Report& report);
@@ -34,7 +34,7 @@ class JobStore {
 
   struct Interrupted {
     std::string id;
-    Job job;                // goes on from its last checkpoint
+    JobSpec job;            // goes on from its last checkpoint
     std::int64_t starts;    // with this one
     std::size_t nodes = 0;  // that it had last
   };

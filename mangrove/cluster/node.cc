@@ -32,7 +32,7 @@ struct Node::Impl final : RoleHost {
   ResourceUse measure();
   void shutdown();
 
-  Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop) override;
+  Result<JobSpec> fetch_job(const std::string& job_id, const std::stop_token& stop) override;
   void role_ended(RoleEnded ended) override;
   std::shared_ptr<CoordinatorLink> current_link();
 
@@ -152,7 +152,7 @@ ResourceUse Node::Impl::measure() {
   return use;
 }
 
-Result<Job> Node::Impl::fetch_job(const std::string& job_id, const std::stop_token& stop) {
+Result<JobSpec> Node::Impl::fetch_job(const std::string& job_id, const std::stop_token& stop) {
   const std::shared_ptr<CoordinatorLink> line = current_link();
   if (line == nullptr) return make_error(Code::unavailable, "no coordinator");
   return line->fetch_job(job_id, stop);

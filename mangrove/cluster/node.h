@@ -7,7 +7,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
-#include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/run_role.h"
 
 namespace mangrove::cluster {
 
@@ -19,7 +19,7 @@ struct NodeOptions {
   fs::path data_folder;
   Seconds join_timeout = 10;     // how long an unreachable coordinator is tried
   Seconds rejoin_timeout = 600;  // how long one that was lost is
-  PlayRole play = play_role;     // what a role does
+  RoleMain play = run_role;      // what a role does
 };
 
 /// One per device: joins a coordinator, reports resources, runs the roles that jobs give it. A node that was declared

@@ -67,7 +67,7 @@ void RoleRunner::start(const StartRole& start, const std::string& own_address, c
 
 void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   Status status;
-  if (Result<Job> job = host.fetch_job(role.job_id, stop); job.ok()) {
+  if (Result<JobSpec> job = host.fetch_job(role.job_id, stop); job.ok()) {
     net::RoleContext context{.endpoint = *role.endpoint,
                              .clock = around_.clock,
                              .data_folder = around_.data_folder,
@@ -75,7 +75,7 @@ void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
                              .stop = stop,
                              .report = [](Report) {},
                              .step_done = [&role](const net::StepTimes& step) { role.steps.add(step); }};
-    status = play_guarded(around_.play, *job, context);
+    status = run_role_guarded(around_.play, *job, context);
   } else {
     status = job.error();
   }

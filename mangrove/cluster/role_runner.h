@@ -11,19 +11,19 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.pb.h"
-#include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/run_role.h"
 #include "mangrove/cluster/step_log.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
 
 /// What every role on a node works with.
-struct RoleSurroundings {
+struct RoleEnvironment {
   net::GrpcTransport& transport;
   Clock& clock;
   fs::path data_folder;
   int threads = 1;  // for kernels
-  PlayRole play;
+  RoleMain play;
 };
 
 /// How a role gets its job and says that it has ended. Must outlive the role.
@@ -31,7 +31,7 @@ struct RoleSurroundings {
 class RoleHost {
  public:
   virtual ~RoleHost() = default;
-  virtual Result<Job> fetch_job(const std::string& job_id, const std::stop_token& stop) = 0;
+  virtual Result<JobSpec> fetch_job(const std::string& job_id, const std::stop_token& stop) = 0;
   virtual void role_ended(RoleEnded ended) = 0;
 };
 
@@ -40,7 +40,7 @@ class RoleHost {
 /// threads: any thread may call any method.
 class RoleRunner {
  public:
-  explicit RoleRunner(RoleSurroundings surroundings) : around_(std::move(surroundings)) {}
+  explicit RoleRunner(RoleEnvironment surroundings) : around_(std::move(surroundings)) {}
   ~RoleRunner() { end_all(); }
 
   /// Returns at once. `own_address` is the node's, `coordinator` where the node reaches rank 0. A role that cannot
@@ -70,7 +70,7 @@ class RoleRunner {
   using Flows = std::map<std::pair<std::string, net::Purpose>, net::Flow>;
   static void add_flows(Flows& flows, const net::Endpoint& endpoint);
 
-  const RoleSurroundings around_;
+  const RoleEnvironment around_;
   mutable Mutex mutex_;
   std::list<Role> roles_ MG_GUARDED_BY(mutex_);
   Flows past_ MG_GUARDED_BY(mutex_);  // of roles that are over

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/codec/codecs/rows.h"
 
 namespace mangrove::codec {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/operator.h"
 #include "mangrove/graph/passes/value_uses.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove::compress {
 namespace {

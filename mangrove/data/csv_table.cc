@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {

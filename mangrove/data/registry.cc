@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/data/cifar.h"
 #include "mangrove/data/clip_folder.h"
 #include "mangrove/data/csv_windows.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/engine/portable/portable_backend.h"
 #ifdef MANGROVE_WITH_ONEDNN
 #include "mangrove/engine/onednn/onednn_backend.h"

@@ -1,7 +1,7 @@
 #include "mangrove/engine/optimize.h"
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/graph/passes/passes.h"
 

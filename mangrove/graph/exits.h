@@ -14,10 +14,10 @@ namespace mangrove {
 /// networks, ICPR 2016.
 bool has_early_exits(const Graph& graph);
 
-/// Where the metadata of such a network say at which normalised entropies samples leave, see infer/early_exit.h. They
+/// Where the metadata of such a network say at which normalised entropies samples leave, see exits/early_exit.h. They
 /// belong to its weights: who changes these removes them.
 constexpr const char* kExitThresholdsKey = "mangrove.exit_thresholds";
-/// And which shares of all samples leave there, where these are to be kept while inputs drift: infer/exit_keeper.h.
+/// And which shares of all samples leave there, where these are to be kept while inputs drift: exits/keeper.h.
 constexpr const char* kExitSharesKey = "mangrove.exit_shares";
 
 /// Position among the outputs of the one that classifies: of a network with early exits the last, else the first.

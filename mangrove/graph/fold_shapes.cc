@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/graph/batch_in_shapes.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"

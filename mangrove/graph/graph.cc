@@ -4,8 +4,8 @@
 #include <set>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
 #include "mangrove/base/process_memory.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
 #include "mangrove/graph/operator.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/graph/onnx_tensor.h"
 
 namespace mangrove {

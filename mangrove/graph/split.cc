@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "mangrove/infer/activation_codec.h"
+#include "mangrove/infer/pipeline/activation_codec.h"
 
 namespace mangrove::infer {
 namespace {

@@ -3,7 +3,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/infer/stage_plan.h"
+#include "mangrove/infer/pipeline/stage_plan.h"
 
 namespace mangrove::infer {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "mangrove/graph/graph.h"
-#include "mangrove/infer/device_profile.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/nodes.h"
+#include "mangrove/infer/pipeline/device_profile.h"
 
 namespace mangrove::infer {
 

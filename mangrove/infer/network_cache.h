@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "mangrove/base/kept_files.h"
+#include "mangrove/base/file_cache.h"
 
 namespace mangrove::infer {
 
@@ -14,16 +14,16 @@ class NetworkCache {
  public:
   static constexpr Bytes kMost = 2'000'000'000;
 
-  /// See KeptFiles.
+  /// See FileCache.
   explicit NetworkCache(fs::path folder, Bytes most = kMost) : files_(std::move(folder), ".onnx", most) {}
 
   /// Nothing: it is not there. A file that is not what its name says is removed.
   std::optional<std::string> find(const std::string& sha256) const;
-  /// errors: those of KeptFiles::keep.
+  /// errors: those of FileCache::keep.
   Status keep(const std::string& sha256, std::string_view network) const { return files_.keep(sha256, network); }
 
  private:
-  const KeptFiles files_;
+  const FileCache files_;
 };
 
 }  // namespace mangrove::infer

@@ -6,9 +6,9 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/data/sha256.h"
-#include "mangrove/infer/privacy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/privacy/split.h"
 
 namespace mangrove::infer {
 namespace {
@@ -97,9 +97,9 @@ InferJob without_networks(InferJob job) {
   job.clear_noise_seed();
   job.clear_noises();
   for (TierPart& part : *job.mutable_tiers()) {
-    const Result<Privacy> privacy = parse_privacy(part.privacy());
+    const Result<privacy::PrivacySetting> privacy = privacy::parse_privacy(part.privacy());
     if (!privacy.ok()) continue;  // none
-    Privacy told = *privacy;
+    privacy::PrivacySetting told = *privacy;
     told.trained.clear();  // where the noise lies is nobody's business
     part.set_privacy(to_text(told));
   }

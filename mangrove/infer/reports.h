@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mangrove/infer/stage_plan.h"
+#include "mangrove/infer/pipeline/stage_plan.h"
 #include "mangrove/net/role.h"
 
 namespace mangrove::infer {

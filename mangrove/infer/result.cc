@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mangrove/infer/activation_codec.h"
-#include "mangrove/infer/frame_work.h"
 #include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/pipeline/frame_work.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::infer {

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "mangrove/infer/baseline.h"
-#include "mangrove/infer/dataset_work.h"
-#include "mangrove/infer/device_profile.h"
-#include "mangrove/infer/stream.h"
+#include "mangrove/infer/pipeline/baseline.h"
+#include "mangrove/infer/pipeline/dataset_work.h"
+#include "mangrove/infer/pipeline/device_profile.h"
+#include "mangrove/infer/pipeline/stream.h"
 
 namespace mangrove::infer {
 

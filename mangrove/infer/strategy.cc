@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
-#include "mangrove/infer/ensemble.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/infer/ensemble/ensemble.h"
 #include "mangrove/infer/job_settings.h"
-#include "mangrove/infer/pipeline.h"
-#include "mangrove/infer/single.h"
-#include "mangrove/infer/tiers.h"
-#include "mangrove/infer/views.h"
+#include "mangrove/infer/pipeline/pipeline.h"
+#include "mangrove/infer/pipeline/single.h"
+#include "mangrove/infer/tiers/tiers.h"
+#include "mangrove/infer/views/views.h"
 
 namespace mangrove::infer {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/learn/losses/rules.h"
 
 namespace mangrove::learn {

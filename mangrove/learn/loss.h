@@ -12,9 +12,9 @@ namespace mangrove::learn {
 
 /// Sums over the labelled rows of a batch.
 struct BatchStats {
-  double loss = 0;           // sum, not mean
-  std::int64_t correct = 0;  // top-1
-  std::int64_t count = 0;    // rows with a label
+  double loss = 0;                               // sum, not mean
+  std::int64_t correct = 0;                      // top-1
+  std::int64_t count = 0;                        // rows with a label
   std::vector<std::int64_t> early_correct = {};  // top-1 at each early exit; empty without
 
   BatchStats& operator+=(const BatchStats& other);
@@ -23,8 +23,8 @@ struct BatchStats {
 /// Which loss, and its constants.
 struct LossOptions {
   std::string name = "softmax_cross_entropy";
-  float label_smoothing = 0;  // share of each target that is spread evenly over all classes
-  float temperature = 1;      // distillation: of both softmaxes
+  float label_smoothing = 0;             // share of each target that is spread evenly over all classes
+  float temperature = 1;                 // distillation: of both softmaxes
   std::vector<float> exit_weights = {};  // of a network with early exits: what the loss at each exit, the last one too,
                                          // counts in the sum; empty: 1 each
 };

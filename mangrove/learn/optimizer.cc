@@ -5,7 +5,7 @@
 #include <string>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/learn/optimizers/rules.h"
 
 namespace mangrove::learn {

@@ -67,8 +67,8 @@ class Replica {
   /// scale * (sum of the losses over labelled rows). Training mode only. In a network with batch normalisation, rows
   /// that pad the batch repeat its samples, so that its statistics are of real samples only.
   /// dense: target rows [N, classes] in place of the labels; see Targets. Losses that need them must get them.
-  /// ready: called with each parameter (its position in Graph::parameters()) as soon as its gradient is done; others are
-  /// still computed then, states are done.
+  /// ready: called with each parameter (its position in Graph::parameters()) as soon as its gradient is done; others
+  /// are still computed then, states are done.
   BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {},
                                const std::function<void(std::size_t parameter)>& ready = {});
 

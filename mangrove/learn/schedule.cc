@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/learn/schedules/rules.h"
 
 namespace mangrove::learn {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "mangrove/base/log.h"
-#include "mangrove/net/job_table.h"
+#include "mangrove/net/local_endpoints.h"
 #include "mangrove/net/peer_links.h"
 #include "mangrove/net/peer_service.h"
 
@@ -44,7 +44,7 @@ Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& 
 }  // namespace
 
 struct GrpcTransport::Impl {
-  const std::shared_ptr<JobTable> jobs = std::make_shared<JobTable>();
+  const std::shared_ptr<LocalEndpoints> jobs = std::make_shared<LocalEndpoints>();
   PeerService service{jobs};
   PeerLinks links{[table = jobs] { table->expire(); }};
 

@@ -80,7 +80,8 @@ inline Status add_floats(std::string_view bytes, std::span<float> values) {
   std::array<float, kAtOnce> some;
   for (std::size_t first = 0; first < values.size(); first += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, values.size() - first);
-    MG_RETURN_IF_ERROR(read_floats(bytes.substr(first * sizeof(float), count * sizeof(float)), std::span(some).first(count)));
+    MG_RETURN_IF_ERROR(
+        read_floats(bytes.substr(first * sizeof(float), count * sizeof(float)), std::span(some).first(count)));
     for (std::size_t i = 0; i < count; ++i) values[first + i] += some[i];
   }
   return {};

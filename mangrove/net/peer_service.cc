@@ -78,7 +78,7 @@ bool well_formed(const Envelope& envelope) {
 /// Receives one stream of a link until the sender closes it or it breaks. Deletes itself when gRPC is done with it.
 class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
  public:
-  InboundStream(std::shared_ptr<JobTable> jobs, std::shared_ptr<InboundTable> table, std::string id,
+  InboundStream(std::shared_ptr<LocalEndpoints> jobs, std::shared_ptr<InboundTable> table, std::string id,
                 std::shared_ptr<InboundLink> link, grpc::CallbackServerContext* context)
       : jobs_(std::move(jobs)),
         table_(std::move(table)),
@@ -143,7 +143,7 @@ class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
     }
   }
 
-  const std::shared_ptr<JobTable> jobs_;
+  const std::shared_ptr<LocalEndpoints> jobs_;
   const std::shared_ptr<InboundTable> table_;
   const std::string id_;
   const std::shared_ptr<InboundLink> link_;
@@ -180,7 +180,7 @@ std::optional<std::string> link_id(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
-PeerService::PeerService(std::shared_ptr<JobTable> jobs)
+PeerService::PeerService(std::shared_ptr<LocalEndpoints> jobs)
     : jobs_(std::move(jobs)), inbound_(std::make_shared<InboundTable>()) {}
 
 PeerService::~PeerService() = default;

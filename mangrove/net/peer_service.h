@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "mangrove/net/job_table.h"
+#include "mangrove/net/local_endpoints.h"
 #include "mangrove/net/peer.grpc.pb.h"
 
 namespace mangrove::net {
@@ -13,7 +13,7 @@ struct InboundTable;
 /// threads: any thread may call any method.
 class PeerService final : public Peer::CallbackService {
  public:
-  explicit PeerService(std::shared_ptr<JobTable> jobs);
+  explicit PeerService(std::shared_ptr<LocalEndpoints> jobs);
   ~PeerService() override;
 
   grpc::ServerBidiReactor<Envelope, Receipt>* Exchange(grpc::CallbackServerContext* context) override;
@@ -21,7 +21,7 @@ class PeerService final : public Peer::CallbackService {
   void shutdown();
 
  private:
-  const std::shared_ptr<JobTable> jobs_;
+  const std::shared_ptr<LocalEndpoints> jobs_;
   const std::shared_ptr<InboundTable> inbound_;  // streams may end later
 };
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "mangrove/base/nearest.h"
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/config_file.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove::plan {
 namespace {

@@ -72,7 +72,7 @@ class PipelineSearch {
   std::vector<std::vector<Row>> rows_;  // of each slot
   Seconds period_ = 0;
   std::size_t least_ = 1;  // devices
-  Seconds needed_ = 0;  // the least of the periods that were too long
+  Seconds needed_ = 0;     // the least of the periods that were too long
 };
 
 }  // namespace mangrove::plan

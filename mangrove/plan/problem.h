@@ -49,7 +49,7 @@ struct Problem {
   std::vector<Device> devices;
   std::map<std::pair<std::size_t, std::size_t>, Way> ways = {};  // between two devices, the lower first
   Objective objective = Objective::throughput;
-  bool training = false;          // values cross a cut forth, gradients back; replicas agree on their parameters
+  bool training = false;  // values cross a cut forth, gradients back; replicas agree on their parameters
   TrainingSchedule schedule = {};
   std::size_t most_replicas = 0;  // devices of one stage; 0: any number
 

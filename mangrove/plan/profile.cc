@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/config_file.h"
 
 namespace mangrove::plan {
 namespace {

@@ -64,13 +64,13 @@ class StageCosts {
   Cuts cuts_;
   std::vector<Seconds> work_;
   std::vector<double> most_work_;
-  std::vector<std::vector<Seconds>> seconds_;  // [kind][cut], before the cut
+  std::vector<std::vector<Seconds>> seconds_;       // [kind][cut], before the cut
   std::vector<Bytes> parameters_, kept_, buffers_;  // before the cut
-  std::vector<Bytes> most_parameters_;         // before any cut up to this one
-  std::vector<bool> best_of_later_;            // where links do not matter
-  BytesPerSecond slowest_rate_ = 0;            // of all links and ways; infinite: none is limited
-  bool is_limited_ = false;                    // in memory, on some device
-  mutable std::vector<Bytes> peaks_;           // largest activations between two cuts; -1: not looked up yet
+  std::vector<Bytes> most_parameters_;              // before any cut up to this one
+  std::vector<bool> best_of_later_;                 // where links do not matter
+  BytesPerSecond slowest_rate_ = 0;                 // of all links and ways; infinite: none is limited
+  bool is_limited_ = false;                         // in memory, on some device
+  mutable std::vector<Bytes> peaks_;                // largest activations between two cuts; -1: not looked up yet
 };
 
 }  // namespace mangrove::plan

@@ -13,8 +13,8 @@ struct StageLoad {
   Bytes parameters = 0;
   Bytes activations = 0;  // inference: the largest of its layers'; training: their sum
   Bytes buffers = 0;
-  Bytes received = 0;     // at the cut before it
-  Bytes sent = 0;         // at the cut behind it
+  Bytes received = 0;  // at the cut before it
+  Bytes sent = 0;      // at the cut behind it
   std::size_t replicas = 1;
   std::size_t devices_from_here = 1;  // its own and those of the stages behind it
 };

@@ -62,7 +62,7 @@ class SimEndpoint final : public net::Endpoint {
   std::deque<std::pair<net::Rank, net::Message>> outbox_;
   std::size_t unhandled_ = 0;                // bytes that were received: their time passes when time may
   const net::RankSet* waits_for_ = nullptr;  // while it waits
-  simgrid::s4u::MutexPtr mutex_;  // taken by the one who waits only; see Timeline
+  simgrid::s4u::MutexPtr mutex_;             // taken by the one who waits only; see Timeline
   simgrid::s4u::ConditionVariablePtr changed_;
 };
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "mangrove/base/config_file.h"
 #include "mangrove/base/keys.h"
-#include "mangrove/base/nearest.h"
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/sim/modelled.h"
+#include "mangrove/sim/timing_only.h"
 #include "mangrove/sim/virtual_cluster.h"
 
 namespace mangrove::sim {
@@ -36,10 +36,11 @@ class KeptSignals {
 void set_up_simgrid() {
   const KeptSignals kept;
   xbt_log_control_set("root.thres:error");
-  static std::string arguments[] = {"mangrove",
-                             "--cfg=contexts/stack-size:2048",  // KiB; only what is touched takes memory
+  static std::string arguments[] = {
+    "mangrove",
+    "--cfg=contexts/stack-size:2048",  // KiB; only what is touched takes memory
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-                             "--cfg=contexts/factory:thread"  // sanitizers cannot follow switched stacks
+    "--cfg=contexts/factory:thread"  // sanitizers cannot follow switched stacks
 #endif
   };
   std::vector<char*> pointers;
@@ -47,15 +48,15 @@ void set_up_simgrid() {
   auto count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
   static s4u::Engine engine(&count, pointers.data());  // SimGrid's rule: one, until the process ends
-  s4u::Engine::set_config("network/model:CM02");  // rates are shared; what TCP costs is said in network.cc
+  s4u::Engine::set_config("network/model:CM02");       // rates are shared; what TCP costs is said in network.cc
   s4u::Engine::set_config("network/crosstraffic:0");
 }
 
 }  // namespace
 
-Status simulate(const cluster::Job& job, const World& world, SimulationOptions options) {
+Status simulate(const cluster::JobSpec& job, const World& world, SimulationOptions options) {
   if (s4u::Engine::has_instance()) return make_error(Code::failed_precondition, "a process can simulate only once");
-  cluster::Job played = job;
+  cluster::JobSpec played = job;
   if (options.is_modelled) {
     MG_TRY(played, model(job, options));
   }

@@ -8,7 +8,7 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/report.h"
-#include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/run_role.h"
 #include "mangrove/sim/fault.h"
 #include "mangrove/sim/world.h"
 
@@ -24,7 +24,7 @@ struct SimulationOptions {
   /// Everything that happens in the world, one JSON object each, without a line break: see docs/simulation.md.
   std::function<void(std::string_view)> log = [](std::string_view) {};
   bool is_modelled = false;  // only the time is simulated: see modelled.h
-  cluster::PlayRole play = cluster::play_role;
+  cluster::RoleMain play = cluster::run_role;
   std::function<std::size_t(const net::Message&)> size_of = [](const net::Message& m) { return m.payload.size(); };
 };
 
@@ -33,6 +33,6 @@ struct SimulationOptions {
 /// bit.
 /// errors: those of the job; deadline_exceeded (the limit); failed_precondition (this process has simulated before:
 /// SimGrid can do so once). threads: one, once in a process.
-Status simulate(const cluster::Job& job, const World& world, SimulationOptions options);
+Status simulate(const cluster::JobSpec& job, const World& world, SimulationOptions options);
 
 }  // namespace mangrove::sim

@@ -21,7 +21,7 @@ constexpr int kSamplesBeforeHalf = 200;
 
 }  // namespace
 
-VirtualCluster::VirtualCluster(const cluster::Job& job, const World& world, SimulationOptions options)
+VirtualCluster::VirtualCluster(const cluster::JobSpec& job, const World& world, SimulationOptions options)
     : job_(job),
       world_(world),
       options_(std::move(options)),
@@ -72,12 +72,12 @@ VirtualCluster::Kind& VirtualCluster::kind_of(const Device& device) {
 }
 
 /// Takes the next rank, which the members know already.
-VirtualCluster::Stay& VirtualCluster::enter(std::size_t device) {
+VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   const auto rank = static_cast<net::Rank>(stays_.size());
   auto endpoint = std::make_unique<SimEndpoint>(
       rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); },
       options_.size_of, [this, rank](std::size_t bytes) { handle(*stays_[static_cast<std::size_t>(rank)], bytes); });
-  stays_.push_back(std::make_unique<Stay>());
+  stays_.push_back(std::make_unique<Incarnation>());
   stays_.back()->device = device;
   stays_.back()->rank = rank;
   stays_.back()->endpoint = std::move(endpoint);
@@ -88,12 +88,12 @@ VirtualCluster::Stay& VirtualCluster::enter(std::size_t device) {
   return *stays_.back();
 }
 
-void VirtualCluster::play(Stay& stay) {
+void VirtualCluster::play(Incarnation& stay) {
   const std::string name = fmt::format("rank-{}", stay.rank);
   stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
     if (stay.rank == 0) return lead(stay);
     net::RoleContext context = context_of(stay);
-    const Status played = cluster::play_guarded(options_.play, kind_of(world_.devices[stay.device]).job, context);
+    const Status played = cluster::run_role_guarded(options_.play, kind_of(world_.devices[stay.device]).job, context);
     stay.endpoint->flush();
     stay.has_ended = true;
     log("role_ended",
@@ -102,23 +102,23 @@ void VirtualCluster::play(Stay& stay) {
   });
 }
 
-void VirtualCluster::lead(Stay& stay) {
+void VirtualCluster::lead(Incarnation& stay) {
   net::RoleContext context = context_of(stay);
   context.stop = options_.stop;
   context.report = [this](Report report) { on_report(std::move(report)); };
-  led_ = cluster::play_guarded(options_.play, kind_of(world_.devices[0]).job, context);
+  led_ = cluster::run_role_guarded(options_.play, kind_of(world_.devices[0]).job, context);
   stay.endpoint->flush();
   sample();
   stay.has_ended = is_over_ = true;
   log("job_ended", fmt::format(R"("status":"{}")", led_.ok() ? "ok" : code_name(led_.code())));
   for (std::size_t rank = 0; rank < stays_.size(); ++rank) {  // others run meanwhile, and may join
-    Stay& other = *stays_[rank];
+    Incarnation& other = *stays_[rank];
     other.endpoint->cancel();
     if (!other.has_ended && other.actor != nullptr) other.actor->resume();
   }
 }
 
-net::RoleContext VirtualCluster::context_of(Stay& stay) {
+net::RoleContext VirtualCluster::context_of(Incarnation& stay) {
   net::RoleContext context{.endpoint = *stay.endpoint,
                            .clock = clock_,
                            .data_folder = options_.data_folder,
@@ -132,7 +132,7 @@ net::RoleContext VirtualCluster::context_of(Stay& stay) {
   return context;
 }
 
-void VirtualCluster::compute(Stay& stay, double flops) {
+void VirtualCluster::compute(Incarnation& stay, double flops) {
   stay.endpoint->flush();
   if (!stay.is_alive || flops <= 0) return;
   const Instant began = clock_.now();
@@ -140,7 +140,7 @@ void VirtualCluster::compute(Stay& stay, double flops) {
   stay.computed += clock_.now() - began;
 }
 
-void VirtualCluster::handle(Stay& stay, std::size_t bytes) {
+void VirtualCluster::handle(Incarnation& stay, std::size_t bytes) {
   const Device& device = world_.devices[stay.device];
   if (!stay.is_alive || device.handling <= 0) return;
   const Instant began = clock_.now();
@@ -162,7 +162,7 @@ void VirtualCluster::post(net::Rank from, net::Rank to, net::Message message) {
 }
 
 void VirtualCluster::arrive(net::Rank to, net::Message message) {
-  Stay& receiver = *stays_[static_cast<std::size_t>(to)];
+  Incarnation& receiver = *stays_[static_cast<std::size_t>(to)];
   if (!receiver.is_alive || !stays_[static_cast<std::size_t>(message.from)]->is_alive) return;
   log("message", fmt::format(R"("from":{},"to":{},"purpose":"{}","bytes":{})", message.from, to,
                              net::purpose_name(net::purpose_of(message.tag)), options_.size_of(message)));
@@ -177,7 +177,7 @@ void VirtualCluster::begin(const FaultPtr& what) {
   if (fault.kind == FaultKind::partition) network_.part(group);
   for (const std::size_t device : fault.devices) {
     Condition& condition = conditions_[device];
-    Stay& stay = stay_of(device);
+    Incarnation& stay = stay_of(device);
     log(fault_name(fault.kind),
         fmt::format(R"("node":"{}","for_s":{:.9f})", world_.devices[device].name, fault.duration));
     switch (fault.kind) {
@@ -218,7 +218,7 @@ void VirtualCluster::end(const Fault& fault, const std::shared_ptr<const Network
   if (fault.kind == FaultKind::partition) network_.join(group);
   for (const std::size_t device : fault.devices) {
     Condition& condition = conditions_[device];
-    Stay& stay = stay_of(device);
+    Incarnation& stay = stay_of(device);
     log("over", fmt::format(R"("fault":"{}","node":"{}")", fault_name(fault.kind), world_.devices[device].name));
     switch (fault.kind) {
       case FaultKind::crash:
@@ -257,14 +257,14 @@ void VirtualCluster::come_back(std::size_t device) {
   change_members([&](net::Members& members) {
     members.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
   });
-  Stay& stay = enter(device);  // before others learn of it and send to it
+  Incarnation& stay = enter(device);  // before others learn of it and send to it
   tell_members();
   event("node_joined", stay, "");
   if (is_over_) stay.endpoint->cancel();  // meanwhile
   play(stay);
 }
 
-void VirtualCluster::lose(Stay& stay, const std::string& why) {
+void VirtualCluster::lose(Incarnation& stay, const std::string& why) {
   stay.is_alive = false;
   change_members([&](net::Members& members) { members.all[static_cast<std::size_t>(stay.rank)].alive = false; });
   usage_.set_state(static_cast<cluster::MemberId>(stay.rank), "lost");
@@ -324,7 +324,7 @@ void VirtualCluster::on_report(Report report) {
   options_.report(std::move(report));
 }
 
-void VirtualCluster::event(const std::string& name, const Stay& stay, const std::string& message) {
+void VirtualCluster::event(const std::string& name, const Incarnation& stay, const std::string& message) {
   const std::string& node = world_.devices[stay.device].name;
   on_report({"event", cluster::event_json(name, node, clock_.now().seconds, message), ""});
 }

@@ -20,14 +20,14 @@ namespace mangrove::sim {
 /// threads: SimGrid's actors, of which one runs at a time.
 class VirtualCluster {
  public:
-  VirtualCluster(const cluster::Job& job, const World& world, SimulationOptions options);
+  VirtualCluster(const cluster::JobSpec& job, const World& world, SimulationOptions options);
 
   /// Until the job has ended. errors: as simulate().
   Status run();
 
  private:
   /// A device's part in the job, from its joining until it is lost.
-  struct Stay {
+  struct Incarnation {
     std::size_t device = 0;
     net::Rank rank = 0;
     std::unique_ptr<SimEndpoint> endpoint;
@@ -49,16 +49,16 @@ class VirtualCluster {
 
   /// Devices with as much memory: they plan it alike, so one job and one bench do for all of them.
   struct Kind {
-    cluster::Job job;
+    cluster::JobSpec job;
     std::any bench;  // see net::RoleContext
   };
   Kind& kind_of(const Device& device);
-  Stay& enter(std::size_t device);
-  void play(Stay& stay);
-  void lead(Stay& stay);
-  net::RoleContext context_of(Stay& stay);
-  void compute(Stay& stay, double flops);
-  void handle(Stay& stay, std::size_t bytes);
+  Incarnation& enter(std::size_t device);
+  void play(Incarnation& stay);
+  void lead(Incarnation& stay);
+  net::RoleContext context_of(Incarnation& stay);
+  void compute(Incarnation& stay, double flops);
+  void handle(Incarnation& stay, std::size_t bytes);
   void post(net::Rank from, net::Rank to, net::Message message);
   void arrive(net::Rank to, net::Message message);
 
@@ -68,27 +68,27 @@ class VirtualCluster {
   void await_absence(std::size_t device);
   void go_silent(std::size_t device);
   void come_back(std::size_t device);
-  void lose(Stay& stay, const std::string& why);
+  void lose(Incarnation& stay, const std::string& why);
   void change_members(const std::function<void(net::Members&)>& change);
   void tell_members();
 
   void sample();
   void keep_sampling(Seconds interval);
   void on_report(Report report);
-  void event(const std::string& name, const Stay& stay, const std::string& message);
+  void event(const std::string& name, const Incarnation& stay, const std::string& message);
   void log(const std::string& name, const std::string& rest);
-  Stay& stay_of(std::size_t device) { return *stays_[static_cast<std::size_t>(conditions_[device].rank)]; }
+  Incarnation& stay_of(std::size_t device) { return *stays_[static_cast<std::size_t>(conditions_[device].rank)]; }
 
-  const cluster::Job& job_;
+  const cluster::JobSpec& job_;
   const World& world_;
   SimulationOptions options_;
   VirtualClock clock_;
   Timeline timeline_;
   Network network_;
-  std::map<Bytes, Kind> kinds_;               // by the memory of a device
-  std::vector<std::unique_ptr<Stay>> stays_;  // by rank
-  std::vector<Condition> conditions_;         // by device
-  std::vector<Absences> absences_;            // by device, from the first on
+  std::map<Bytes, Kind> kinds_;                      // by the memory of a device
+  std::vector<std::unique_ptr<Incarnation>> stays_;  // by rank
+  std::vector<Condition> conditions_;                // by device
+  std::vector<Absences> absences_;                   // by device, from the first on
   std::shared_ptr<const net::Members> members_ = std::make_shared<const net::Members>();
   cluster::UsageBook usage_;
   Instant sampled_;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "mangrove/base/config_file.h"
 #include "mangrove/base/keys.h"
-#include "mangrove/base/nearest.h"
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/suggestion.h"
 
 namespace mangrove::sim {
 namespace {

@@ -30,13 +30,13 @@ struct Device {
   Bytes memory = 0;            // that its process may come to; 0: not limited
   BytesPerSecond up = 12.5e6;  // of its link, with the headers of Ethernet, IP and TCP
   BytesPerSecond down = 12.5e6;
-  Line line;                 // of its link
+  Line line;                    // of its link
   BytesPerSecond handling = 0;  // of messages, in its process: packing, unpacking, adding up; 0: takes no time
-  double stragglers = 0;     // probability that it is one
-  double slowdown = 1;       // of a straggler: its computations take so many times as long
-  double churn = 0;          // probability that it leaves within an hour
-  Seconds away = 600;        // on average, until it is back
-  double from = 0, to = 24;  // hours of the day, of its region, at which it is there
+  double stragglers = 0;        // probability that it is one
+  double slowdown = 1;          // of a straggler: its computations take so many times as long
+  double churn = 0;             // probability that it leaves within an hour
+  Seconds away = 600;           // on average, until it is back
+  double from = 0, to = 24;     // hours of the day, of its region, at which it is there
 };
 
 struct Region {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/config_file.h"
 
 namespace mangrove::testbed {
 namespace {

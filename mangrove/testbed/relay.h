@@ -61,7 +61,8 @@ Result<Descriptor> open_tap(const std::string& name);
 class Relay {
  public:
   /// errors: resource_exhausted (no more descriptors).
-  static Result<std::unique_ptr<Relay>> create(Descriptor a, Descriptor b, const LineFaults& faults, std::uint64_t seed);
+  static Result<std::unique_ptr<Relay>> create(Descriptor a, Descriptor b, const LineFaults& faults,
+                                               std::uint64_t seed);
   ~Relay();
 
  private:

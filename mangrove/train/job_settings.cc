@@ -5,18 +5,18 @@
 #include <cmath>
 #include <map>
 
+#include "mangrove/base/call_syntax.h"
 #include "mangrove/data/sha256.h"
-#include "mangrove/train/argument.h"
-#include "mangrove/train/balance.h"
-#include "mangrove/train/consistency.h"
-#include "mangrove/train/data_split.h"
+#include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/all_reduce_topology.h"
+#include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/data_parallel/data_split.h"
+#include "mangrove/train/data_parallel/neighbours.h"
+#include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/frozen.h"
-#include "mangrove/train/neighbours.h"
-#include "mangrove/train/pipeline_settings.h"
-#include "mangrove/train/push.h"
-#include "mangrove/train/reduction.h"
-#include "mangrove/train/shard_fetcher.h"
-#include "mangrove/train/shared_samples.h"
+#include "mangrove/train/pipeline/settings.h"
+#include "mangrove/train/shards/fetcher.h"
 
 namespace mangrove::train {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kMostLocalSteps = 1'000'000;
 constexpr std::int64_t kMostInWindow = 1'000'000'000;
 
-// of a Pace
+// of a StepBasis
 const std::string kSamplesPerStep = "pace.samples_per_step";
 const std::string kBaseRate = "pace.base_learning_rate";
 
@@ -113,7 +113,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(check_frozen(job));
-  MG_TRY(const Recipe recipe, recipe_of(job));
+  MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   return check_pipeline(job, recipe);
 }
 
@@ -149,7 +149,8 @@ float outer_learning_rate(const TrainJob& job) {
   return job.outer_learning_rate() > 0 ? job.outer_learning_rate() : 1;
 }
 
-std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples) {
+std::string settings_text(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph,
+                          std::int64_t train_samples) {
   std::string text;
   const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
   add("strategy", job.strategy());
@@ -241,14 +242,14 @@ Status check_same_settings(const std::string& checkpoint, const std::string& job
   return make_error(Code::invalid_argument, "resume: the checkpoint is of another job: " + differences);
 }
 
-std::string with_pace(const std::string& settings, const Pace& pace) {
+std::string with_pace(const std::string& settings, const StepBasis& pace) {
   return settings + kSamplesPerStep + "=" + std::to_string(pace.samples_per_step) + "\n" + kBaseRate + "=" +
          exact(pace.base_learning_rate) + "\n";
 }
 
-Result<Pace> pace_of(const std::string& settings) {
+Result<StepBasis> pace_of(const std::string& settings) {
   const auto parsed = parse_settings(settings);
-  Pace pace;
+  StepBasis pace;
   MG_TRY(pace.samples_per_step, number_of<std::int64_t>(parsed, kSamplesPerStep));
   MG_TRY(pace.base_learning_rate, number_of<float>(parsed, kBaseRate));
   return pace;

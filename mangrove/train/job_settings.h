@@ -5,7 +5,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/graph/graph.h"
-#include "mangrove/train/recipe.h"
+#include "mangrove/train/hyperparameters.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -27,21 +27,22 @@ float client_fraction(const TrainJob& job);      // 1
 float outer_learning_rate(const TrainJob& job);  // 1
 
 /// All that must be the same for a run to go on exactly where another stopped, one "key=value" per line.
-std::string settings_text(const TrainJob& job, const Recipe& recipe, const Graph& graph, std::int64_t train_samples);
+std::string settings_text(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph,
+                          std::int64_t train_samples);
 
 /// errors: invalid_argument: names every key that differs, with both values.
 Status check_same_settings(const std::string& checkpoint, const std::string& job);
 
 /// What the schedule of the learning rate goes by. It is settled when a run begins, by the workers that there are then,
 /// and kept when the run is resumed with others.
-struct Pace {
+struct StepBasis {
   std::int64_t samples_per_step = 0;
   float base_learning_rate = 0;
 };
 /// The settings with the pace behind them, as a checkpoint keeps them; and the pace from there.
 /// check_same_settings does not compare paces. errors: data_loss (no pace).
-std::string with_pace(const std::string& settings, const Pace& pace);
-Result<Pace> pace_of(const std::string& settings);
+std::string with_pace(const std::string& settings, const StepBasis& pace);
+Result<StepBasis> pace_of(const std::string& settings);
 
 /// The job's learning rate; where it is 0, the optimizer's own: 0.05 for each worker of SGD in all its forms, at most
 /// for 6 of them, since a step of P workers averages P batches and can go as far (source: Goyal et al., Accurate, large

@@ -52,7 +52,7 @@ Json to_json(const Advice& advice) {
   return json;
 }
 
-Json to_json(const Exchanged& exchanged) {
+Json to_json(const TransferStats& exchanged) {
   const auto bytes = static_cast<double>(std::max<std::int64_t>(1, exchanged.bytes));
   return {{"messages", exchanged.messages},
           {"bytes", exchanged.bytes},

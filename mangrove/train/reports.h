@@ -10,8 +10,8 @@
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/advice.h"
-#include "mangrove/train/exchanged.h"
 #include "mangrove/train/messages.pb.h"
+#include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 
@@ -76,13 +76,13 @@ class Reports {
     std::size_t stage = 0;
     std::string node;
     std::vector<std::string> operators;
-    std::size_t parameters = 0;                // elements
-    Seconds forward = 0, backward = 0;         // of a micro-batch; backward: with its part of the update
-    Seconds busy = 0;  // of the device with a micro-batch; below a core, messages and samples too
+    std::size_t parameters = 0;         // elements
+    Seconds forward = 0, backward = 0;  // of a micro-batch; backward: with its part of the update
+    Seconds busy = 0;                   // of the device with a micro-batch; below a core, messages and samples too
     std::optional<Seconds> predicted_busy = {};  // as the network was cut; nothing: not by measured times
-    double idle = 0, predicted_idle = 0;       // share of the time; predicted: by the schedule and these times
-    std::int64_t in_flight = 0;                // the most micro-batches between forward and backward pass
-    std::vector<std::int64_t> staleness = {};  // updates that were late by 0, 1, 2 ... others
+    double idle = 0, predicted_idle = 0;         // share of the time; predicted: by the schedule and these times
+    std::int64_t in_flight = 0;                  // the most micro-batches between forward and backward pass
+    std::vector<std::int64_t> staleness = {};    // updates that were late by 0, 1, 2 ... others
   };
   /// As they have worked so far, since they were last cut.
   void stages(std::vector<Stage> stages) { stages_ = std::move(stages); }
@@ -101,10 +101,10 @@ class Reports {
     double loss = 0, train_accuracy = 0;  // of the last epoch
     double test_loss = 0;
     std::vector<double> exit_accuracy;  // on the test samples, as of a validation
-    learn::BestModel best;  // of the validations; epoch 0: there were none
+    learn::BestModel best;              // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
-    std::optional<Advice> advice;  // of several boards
-    Exchanged pushed, pulled, among_peers;  // in training: to the server and from it, and between workers
+    std::optional<Advice> advice;               // of several boards
+    TransferStats pushed, pulled, among_peers;  // in training: to the server and from it, and between workers
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
 

@@ -6,10 +6,10 @@
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/prepared.h"
 #include "mangrove/data/subset.h"
-#include "mangrove/train/balance.h"
-#include "mangrove/train/data_split.h"
+#include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/data_parallel/data_split.h"
+#include "mangrove/train/dataset_summary.h"
 #include "mangrove/train/frozen.h"
-#include "mangrove/train/hello.h"
 #include "mangrove/train/job_settings.h"
 
 namespace mangrove::train {

@@ -11,7 +11,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
-#include "mangrove/train/shard_fetcher.h"
+#include "mangrove/train/shards/fetcher.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {

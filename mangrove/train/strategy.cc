@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/nearest.h"
-#include "mangrove/train/all_reduce.h"
-#include "mangrove/train/data_split.h"
-#include "mangrove/train/federated.h"
-#include "mangrove/train/gossip.h"
-#include "mangrove/train/gpipe.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/train/data_parallel/all_reduce.h"
+#include "mangrove/train/data_parallel/data_split.h"
+#include "mangrove/train/data_parallel/federated.h"
+#include "mangrove/train/data_parallel/gossip.h"
+#include "mangrove/train/data_parallel/parameter_server.h"
 #include "mangrove/train/job_settings.h"
-#include "mangrove/train/one_f_one_b.h"
-#include "mangrove/train/parameter_server.h"
-#include "mangrove/train/pipedream.h"
-#include "mangrove/train/shard_fetcher.h"
-#include "mangrove/train/shard_leader.h"
+#include "mangrove/train/pipeline/gpipe.h"
+#include "mangrove/train/pipeline/one_f_one_b.h"
+#include "mangrove/train/pipeline/pipedream.h"
+#include "mangrove/train/shards/fetcher.h"
+#include "mangrove/train/shards/leader.h"
 
 namespace mangrove::train {
 namespace {

@@ -6,7 +6,7 @@
 #include "mangrove/net/role.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/messages.pb.h"
-#include "mangrove/train/shard_fetcher.h"
+#include "mangrove/train/shards/fetcher.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/zoo/families.h"
 
 namespace mangrove::zoo {
@@ -84,7 +84,8 @@ constexpr Builder kBuilders[] = {
       "ResNet for CIFAR with exits behind its first block and its first stage", "Teerapittayanon et al., ICPR 2016"},
      Sample::image,
      &build_branchy_resnet},
-    {{"ddnn", "ddnn-V-SCORES-FEATURES, V views, fusions each one of max, average, concat (ddnn-6: ddnn-6-average-concat)",
+    {{"ddnn",
+      "ddnn-V-SCORES-FEATURES, V views, fusions each one of max, average, concat (ddnn-6: ddnn-6-average-concat)",
       "devices that each see a part of the image, an exit of their fused scores, a larger network behind",
       "Teerapittayanon et al., ICDCS 2017"},
      Sample::image,

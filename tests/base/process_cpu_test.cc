@@ -47,7 +47,8 @@ TEST(CpuLimit, KnowsVersionOne) {
 }
 
 TEST(CpuTime, PassesWhileAThreadComputesAndNotWhileItSleeps) {
-  const Seconds process = process_cpu_time(), thread = thread_cpu_time();  // in this order: all that the thread does counts
+  const Seconds process = process_cpu_time(),
+                thread = thread_cpu_time();  // in this order: all that the thread does counts
   double sum = 0;
   while (thread_cpu_time() - thread < 0.01) sum += 1;
   EXPECT_GE(process_cpu_time() - process, 0.01);

@@ -16,7 +16,7 @@ constexpr int kMessageStride = kSanitized ? 7 : 1;
 }  // namespace mangrove
 
 /// At the start of a test, or of SetUp.
-#define MG_SKIP_IF_SANITIZED(why)                             \
-  do {                                                        \
+#define MG_SKIP_IF_SANITIZED(why)                    \
+  do {                                               \
     if (mangrove::kSanitized) GTEST_SKIP() << (why); \
   } while (false)

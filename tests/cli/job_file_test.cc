@@ -2,7 +2,7 @@
 
 #include "tests/base/temporary_folder.h"
 
-#include "mangrove/base/section_file.h"
+#include "mangrove/base/config_file.h"
 #include "mangrove/cli/settings.h"
 
 namespace mangrove::cli {

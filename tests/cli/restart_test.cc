@@ -22,7 +22,7 @@ using testing::SeparateProcesses;
 using testing::TemporaryFolder;
 using testing::text_of;
 
-constexpr Seconds kLong = 200;  // a whole small job, on a machine with much else to do
+constexpr Seconds kLong = 200;    // a whole small job, on a machine with much else to do
 constexpr int kSamples = 20'000;  // a job still runs when a node has been lost and has come back, some seconds later
 
 struct Restart : SeparateProcesses {

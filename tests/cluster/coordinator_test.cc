@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fake_node.h"
-#include "test_cluster.h"
+#include "tests/cluster/fake_node.h"
+#include "tests/cluster/test_cluster.h"
 
 #include "mangrove/cluster/address.h"
 

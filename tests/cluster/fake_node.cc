@@ -1,4 +1,4 @@
-#include "fake_node.h"
+#include "tests/cluster/fake_node.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "scripted_role.h"
 #include "tests/base/temporary_folder.h"
+#include "tests/cluster/scripted_role.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -52,7 +52,7 @@ TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
 
 TEST(JobStore, WithoutACheckpointItBeginsAnew) {
   const TemporaryFolder folder;
-  Job job = scripted_job("echo");
+  JobSpec job = scripted_job("echo");
   job.mutable_train()->set_resume_from("of an earlier run");
   ASSERT_TRUE(opened(folder)->begin("job-1", job).ok());
   EXPECT_EQ((*opened(folder)->interrupted())->job.train().resume_from(), "of an earlier run");

@@ -3,8 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "fake_node.h"
-#include "test_cluster.h"
+#include "tests/cluster/fake_node.h"
+#include "tests/cluster/test_cluster.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -17,7 +17,7 @@ json result_of(RunningJob& job) {
   return results.empty() ? json() : json::parse(results.front().json);
 }
 
-TEST(Job, RunsOnAllNodesAndAccountsForThem) {
+TEST(JobSpec, RunsOnAllNodesAndAccountsForThem) {
   const TestCluster cluster(3);
   RunningJob job(cluster, scripted_job("echo"));
   const Status status = job.wait();
@@ -37,7 +37,7 @@ TEST(Job, RunsOnAllNodesAndAccountsForThem) {
   EXPECT_TRUE(job.has("nodes"));
 }
 
-TEST(Job, CountsOnlyItsOwnBytes) {
+TEST(JobSpec, CountsOnlyItsOwnBytes) {
   const TestCluster cluster(1);
   for (int i = 0; i < 3; ++i) {
     RunningJob job(cluster, scripted_job("echo"));
@@ -50,14 +50,14 @@ TEST(Job, CountsOnlyItsOwnBytes) {
   }
 }
 
-TEST(Job, TakesNoMoreNodesThanItAskedFor) {
+TEST(JobSpec, TakesNoMoreNodesThanItAskedFor) {
   const TestCluster cluster(3);
   RunningJob job(cluster, scripted_job("echo", 2));
   ASSERT_TRUE(job.wait().ok());
   EXPECT_EQ(result_of(job)["answers"], 2);
 }
 
-TEST(Job, NeedsANode) {
+TEST(JobSpec, NeedsANode) {
   const TestCluster cluster;
   RunningJob job(cluster, scripted_job("echo"));
   const Status status = job.wait();
@@ -66,7 +66,7 @@ TEST(Job, NeedsANode) {
   EXPECT_EQ(status.error().message, "no nodes have joined");
 }
 
-TEST(Job, SaysHowManyNodesItWaitedFor) {
+TEST(JobSpec, SaysHowManyNodesItWaitedFor) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("echo", 4, 0.2));
   const Status status = job.wait();
@@ -75,17 +75,17 @@ TEST(Job, SaysHowManyNodesItWaitedFor) {
   EXPECT_EQ(status.error().message, "4 nodes asked for, 2 joined within 200 ms");
 }
 
-TEST(Job, RefusesNumbersThatMakeNoSense) {
+TEST(JobSpec, RefusesNumbersThatMakeNoSense) {
   const TestCluster cluster(1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const Job& odd : {scripted_job("echo", -1), scripted_job("echo", 2, -1), scripted_job("echo", 2, nan),
-                         scripted_job("echo", 2, std::numeric_limits<double>::infinity())}) {
+  for (const JobSpec& odd : {scripted_job("echo", -1), scripted_job("echo", 2, -1), scripted_job("echo", 2, nan),
+                             scripted_job("echo", 2, std::numeric_limits<double>::infinity())}) {
     RunningJob job(cluster, odd);
     EXPECT_EQ(job.wait().code(), Code::invalid_argument) << odd.ShortDebugString();
   }
 }
 
-TEST(Job, WaitsForANodeThatComesLate) {
+TEST(JobSpec, WaitsForANodeThatComesLate) {
   TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("echo", 2, 20));
   cluster.add_node("late");
@@ -93,14 +93,14 @@ TEST(Job, WaitsForANodeThatComesLate) {
   EXPECT_EQ(result_of(job)["answers"], 2);
 }
 
-TEST(Job, CanBeStoppedWhileItWaitsForNodes) {
+TEST(JobSpec, CanBeStoppedWhileItWaitsForNodes) {
   const TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("echo", 2, 1000));
   job.request_stop();
   EXPECT_EQ(job.wait().code(), Code::cancelled);
 }
 
-TEST(Job, StopsInGoodOrderWithACheckpoint) {
+TEST(JobSpec, StopsInGoodOrderWithACheckpoint) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
@@ -111,7 +111,7 @@ TEST(Job, StopsInGoodOrderWithACheckpoint) {
   EXPECT_FALSE(job.has("result"));
 }
 
-TEST(Job, WithoutTiersHasNoScheduler) {
+TEST(JobSpec, WithoutTiersHasNoScheduler) {
   const TestCluster cluster(1);
   const auto client = cluster.client();
   EXPECT_EQ(client->switch_scheduler("end").code(), Code::failed_precondition) << "no job runs";
@@ -122,7 +122,7 @@ TEST(Job, WithoutTiersHasNoScheduler) {
   EXPECT_NE(refused.error().message.find("has no tiers"), std::string::npos) << refused.error().message;
 }
 
-TEST(Job, GoesOnWithoutALostNode) {
+TEST(JobSpec, GoesOnWithoutALostNode) {
   TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("await_loss"));
   ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
@@ -140,7 +140,7 @@ TEST(Job, GoesOnWithoutALostNode) {
   EXPECT_EQ(json::parse(job.reports("event")[0].json), result["events"][0]);
 }
 
-TEST(Job, GoesOnWithoutANodeThatFellSilent) {
+TEST(JobSpec, GoesOnWithoutANodeThatFellSilent) {
   TestCluster cluster(1, /*misses=*/5);
   FakeNode frozen(cluster.coordinator->address());
   frozen.hello("frozen");
@@ -156,7 +156,7 @@ TEST(Job, GoesOnWithoutANodeThatFellSilent) {
   EXPECT_EQ(result_of(job)["answers"], 1);
 }
 
-TEST(Job, TakesInANodeThatJoinsWhileItRuns) {
+TEST(JobSpec, TakesInANodeThatJoinsWhileItRuns) {
   TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("await_join"));
   ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
@@ -170,7 +170,7 @@ TEST(Job, TakesInANodeThatJoinsWhileItRuns) {
   EXPECT_EQ(result["nodes"][1]["name"], "late");
 }
 
-TEST(Job, TakesBackANodeThatWasGone) {
+TEST(JobSpec, TakesBackANodeThatWasGone) {
   TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("await_join"));
   ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
@@ -186,7 +186,7 @@ TEST(Job, TakesBackANodeThatWasGone) {
   EXPECT_EQ(result["nodes"][2]["state"], "alive");
 }
 
-TEST(Job, WithANumberOfNodesTakesASpareOneOnlyForOneThatIsLost) {
+TEST(JobSpec, WithANumberOfNodesTakesASpareOneOnlyForOneThatIsLost) {
   TestCluster cluster(3);
   RunningJob job(cluster, scripted_job("await_join", 2));
   ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
@@ -203,7 +203,7 @@ TEST(Job, WithANumberOfNodesTakesASpareOneOnlyForOneThatIsLost) {
 }
 
 // Else a message of the newcomer could come to a rank that has not heard of it.
-TEST(Job, ANewcomerBeginsWhenAllOthersKnowIt) {
+TEST(JobSpec, ANewcomerBeginsWhenAllOthersKnowIt) {
   TestCluster cluster(0, /*misses=*/1000);
   FakeNode first(cluster.coordinator->address());
   first.hello("first");
@@ -230,7 +230,7 @@ TEST(Job, ANewcomerBeginsWhenAllOthersKnowIt) {
   EXPECT_EQ(job.wait().code(), Code::cancelled);
 }
 
-TEST(Job, ANodeWhoseRoleFailsIsLeftOut) {
+TEST(JobSpec, ANodeWhoseRoleFailsIsLeftOut) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("bad_node_1"));
   ASSERT_TRUE(job.wait().ok());
@@ -241,7 +241,7 @@ TEST(Job, ANodeWhoseRoleFailsIsLeftOut) {
   EXPECT_EQ(result["events"][0]["message"], "data set 'x' is not here");
 }
 
-TEST(Job, WhenEveryRoleFailsItSaysWhyTheFirstDid) {
+TEST(JobSpec, WhenEveryRoleFailsItSaysWhyTheFirstDid) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("bad_data"));
   const Status status = job.wait();
@@ -251,7 +251,7 @@ TEST(Job, WhenEveryRoleFailsItSaysWhyTheFirstDid) {
   EXPECT_NE(status.error().message.find("data set 'x' is not here"), std::string::npos) << status.error().message;
 }
 
-TEST(Job, AStrategyThatThrowsEndsOnlyItsJob) {
+TEST(JobSpec, AStrategyThatThrowsEndsOnlyItsJob) {
   const TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("throws"));
   const Status status = job.wait();
@@ -260,7 +260,7 @@ TEST(Job, AStrategyThatThrowsEndsOnlyItsJob) {
   EXPECT_TRUE(next.wait().ok());
 }
 
-TEST(Job, ASecondOneIsRefusedWhileOneRuns) {
+TEST(JobSpec, ASecondOneIsRefusedWhileOneRuns) {
   const TestCluster cluster(1);
   RunningJob first(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return first.has("progress"); }));
@@ -275,7 +275,7 @@ TEST(Job, ASecondOneIsRefusedWhileOneRuns) {
   EXPECT_TRUE(third.wait().ok());
 }
 
-TEST(Job, AClientThatVanishesStopsIt) {
+TEST(JobSpec, AClientThatVanishesStopsIt) {
   const TestCluster cluster(1);
   FromClient first;
   *first.mutable_job() = scripted_job("endless");
@@ -287,7 +287,7 @@ TEST(Job, AClientThatVanishesStopsIt) {
   }));
 }
 
-TEST(Job, ShutdownOfTheCoordinatorGivesTheClientItsCheckpoint) {
+TEST(JobSpec, ShutdownOfTheCoordinatorGivesTheClientItsCheckpoint) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
@@ -296,7 +296,7 @@ TEST(Job, ShutdownOfTheCoordinatorGivesTheClientItsCheckpoint) {
   EXPECT_TRUE(job.has("checkpoint"));
 }
 
-TEST(Job, ACoordinatorThatIsGoneIsUnavailable) {
+TEST(JobSpec, ACoordinatorThatIsGoneIsUnavailable) {
   const TestCluster cluster(1);
   const auto client = cluster.client();
   cluster.coordinator->shutdown();
@@ -306,13 +306,13 @@ TEST(Job, ACoordinatorThatIsGoneIsUnavailable) {
   EXPECT_NE(status.error().message.find(cluster.coordinator->address()), std::string::npos);
 }
 
-TEST(Job, ALargeModelReachesEveryNode) {
+TEST(JobSpec, ALargeModelReachesEveryNode) {
   std::atomic<std::size_t> got = 0;
-  const TestCluster cluster(2, TestCluster::kMisses, [&](const Job& job, net::RoleContext& context) {
+  const TestCluster cluster(2, TestCluster::kMisses, [&](const JobSpec& job, net::RoleContext& context) {
     if (context.endpoint.rank() != 0) got += job.train().model().size();
     return scripted_role(job, context);
   });
-  Job large = scripted_job("echo");
+  JobSpec large = scripted_job("echo");
   large.mutable_train()->set_model(std::string(20'000'000, 'm'));
   RunningJob job(cluster, large);
   const Status status = job.wait();

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fake_node.h"
-#include "test_cluster.h"
 #include "tests/base/temporary_folder.h"
+#include "tests/cluster/fake_node.h"
+#include "tests/cluster/test_cluster.h"
 
 namespace mangrove::cluster {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "eventually.h"
+#include "tests/cluster/eventually.h"
 
 namespace mangrove::cluster {
 namespace {

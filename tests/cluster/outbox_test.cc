@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "eventually.h"
+#include "tests/cluster/eventually.h"
 
 namespace mangrove::cluster {
 namespace {

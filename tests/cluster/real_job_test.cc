@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "test_cluster.h"
+#include "tests/cluster/test_cluster.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/graph.h"
@@ -43,8 +43,8 @@ std::string model_file() {
 }
 
 TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
-  const TestCluster cluster(2, TestCluster::kMisses, play_role);
-  Job train;
+  const TestCluster cluster(2, TestCluster::kMisses, run_role);
+  JobSpec train;
   train.mutable_train()->set_model(model_file());
   train.mutable_train()->set_data("glyphs");
   train.mutable_train()->set_strategy("parameter_server");
@@ -62,7 +62,7 @@ TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
   EXPECT_EQ(json::parse(result.json)["nodes"].size(), 2u);
   EXPECT_TRUE(training.has("checkpoint"));
 
-  Job infer;
+  JobSpec infer;
   infer.mutable_infer()->set_model(result.attachment);
   infer.mutable_infer()->set_data("glyphs");
   infer.mutable_infer()->set_strategy("pipeline");
@@ -79,8 +79,8 @@ TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
 }
 
 TEST(RealJob, DataThatIsMissingOnEveryNodeIsNamed) {
-  const TestCluster cluster(1, TestCluster::kMisses, play_role);
-  Job job;
+  const TestCluster cluster(1, TestCluster::kMisses, run_role);
+  JobSpec job;
   job.mutable_train()->set_model(model_file());
   job.mutable_train()->set_data("mnist");  // the nodes of a test have no data folder
   job.mutable_train()->set_strategy("parameter_server");
@@ -96,8 +96,8 @@ TEST(RealJob, DataThatIsMissingOnEveryNodeIsNamed) {
 }
 
 TEST(RealJob, AJobOfNeitherKindIsRefused) {
-  const TestCluster cluster(1, TestCluster::kMisses, play_role);
-  RunningJob job(cluster, Job());
+  const TestCluster cluster(1, TestCluster::kMisses, run_role);
+  RunningJob job(cluster, JobSpec());
   EXPECT_EQ(job.wait().code(), Code::invalid_argument);
 }
 

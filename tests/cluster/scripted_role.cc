@@ -1,4 +1,4 @@
-#include "scripted_role.h"
+#include "tests/cluster/scripted_role.h"
 
 #include <stdexcept>
 
@@ -78,7 +78,7 @@ Status resumable(const std::string& resume_from, net::RoleContext& context) {
 
 }  // namespace
 
-Status scripted_role(const Job& job, net::RoleContext& context) {
+Status scripted_role(const JobSpec& job, net::RoleContext& context) {
   const std::string& script = job.train().strategy();
   const net::Rank rank = context.endpoint.rank();
   const auto workers = static_cast<std::size_t>(context.endpoint.size()) - 1;
@@ -101,8 +101,8 @@ Status scripted_role(const Job& job, net::RoleContext& context) {
   return echo(context);
 }
 
-Job scripted_job(const std::string& script, int nodes, Seconds nodes_timeout) {
-  Job job;
+JobSpec scripted_job(const std::string& script, int nodes, Seconds nodes_timeout) {
+  JobSpec job;
   job.mutable_train()->set_strategy(script);
   job.set_nodes(nodes);
   job.set_nodes_timeout_s(nodes_timeout);

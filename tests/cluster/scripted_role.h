@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mangrove/cluster/play_role.h"
+#include "mangrove/cluster/run_role.h"
 
 namespace mangrove::cluster {
 
@@ -15,9 +15,9 @@ namespace mangrove::cluster {
 ///   "resumable"  rank 0 reports a checkpoint, then as "endless"; resumed, it echoes
 ///   "resumable_alone"  the same, but until no worker is left
 ///   "throws"     rank 0 throws
-Status scripted_role(const Job& job, net::RoleContext& context);
+Status scripted_role(const JobSpec& job, net::RoleContext& context);
 
 /// A job of this kind.
-Job scripted_job(const std::string& script, int nodes = 0, Seconds nodes_timeout = 5);
+JobSpec scripted_job(const std::string& script, int nodes = 0, Seconds nodes_timeout = 5);
 
 }  // namespace mangrove::cluster

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "eventually.h"
-#include "scripted_role.h"
+#include "tests/cluster/eventually.h"
+#include "tests/cluster/scripted_role.h"
 
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/coordinator.h"
@@ -23,7 +23,7 @@ struct TestCluster {
   static constexpr Seconds kHeartbeat = 0.1;
   static constexpr int kMisses = 20;
 
-  explicit TestCluster(int count = 0, int misses = kMisses, PlayRole with = scripted_role, const fs::path& state = {})
+  explicit TestCluster(int count = 0, int misses = kMisses, RoleMain with = scripted_role, const fs::path& state = {})
       : play(std::move(with)) {
     options.listen = "127.0.0.1:0";
     options.heartbeat_interval = kHeartbeat;
@@ -70,7 +70,7 @@ struct TestCluster {
     return text;
   }
 
-  PlayRole play;
+  RoleMain play;
   CoordinatorOptions options;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<std::unique_ptr<Node>> nodes;
@@ -79,7 +79,7 @@ struct TestCluster {
 /// A job of a client of its own, in a thread.
 class RunningJob {
  public:
-  RunningJob(const TestCluster& cluster, const Job& job)
+  RunningJob(const TestCluster& cluster, const JobSpec& job)
       : client_(cluster.client()), thread_([this, job] {
           status_ = client_->run(
               job,

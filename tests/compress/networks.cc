@@ -1,4 +1,4 @@
-#include "networks.h"
+#include "tests/compress/networks.h"
 
 #include <algorithm>
 #include <cmath>

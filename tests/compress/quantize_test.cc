@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "networks.h"
+#include "tests/compress/networks.h"
 
 #include "mangrove/graph/onnx.h"
 

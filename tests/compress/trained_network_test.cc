@@ -3,7 +3,7 @@
 #include <memory>
 #include <numeric>
 
-#include "networks.h"
+#include "tests/compress/networks.h"
 
 #include "mangrove/data/subset.h"
 #include "mangrove/engine/optimize.h"

@@ -1,4 +1,4 @@
-#include "backend_comparison.h"
+#include "tests/engine/backend_comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "backend_comparison.h"
-#include "sample_graphs.h"
+#include "tests/engine/backend_comparison.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 namespace {

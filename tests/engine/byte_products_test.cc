@@ -8,7 +8,7 @@
 #include <functional>
 #include <optional>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
 

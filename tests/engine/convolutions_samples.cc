@@ -1,4 +1,4 @@
-#include "operator_samples.h"
+#include "tests/engine/operator_samples.h"
 
 namespace mangrove::samples {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
 #include "mangrove/engine/memory_plan.h"

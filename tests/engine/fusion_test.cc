@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
 

@@ -1,4 +1,4 @@
-#include "gradient_check.h"
+#include "tests/engine/gradient_check.h"
 
 #include <gtest/gtest.h>
 

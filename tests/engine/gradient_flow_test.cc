@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gradient_check.h"
-#include "sample_graphs.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/program.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "gradient_check.h"
-#include "operator_samples.h"
-#include "sample_graphs.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/operator_samples.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/graph/operator.h"
 

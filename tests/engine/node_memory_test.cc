@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/memory_plan.h"
 #include "mangrove/engine/program.h"

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "backend_comparison.h"
-#include "sample_graphs.h"
+#include "tests/engine/backend_comparison.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 namespace {
@@ -78,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"AddNumber", "Add", {}, {}, 0.5f}, Case{"SubNumber", "Sub", {}, {}, 0.5f},
                     Case{"MulNumber", "Mul", {}, {}, 0.5f}, Case{"DivNumber", "Div", {}, {}, 6.0f},
                     Case{"Square", "Pow", {}, {}, 2.0f}, Case{"Elu", "Elu"}, Case{"LeakyRelu", "LeakyRelu"},
-                    Case{"HardSwish", "HardSwish"}, Case{"Softplus", "Softplus"},
-                    Case{"Sqrt", "Sqrt"}, Case{"Reciprocal", "Reciprocal"}, Case{"Neg", "Neg"}),
+                    Case{"HardSwish", "HardSwish"}, Case{"Softplus", "Softplus"}, Case{"Sqrt", "Sqrt"},
+                    Case{"Reciprocal", "Reciprocal"}, Case{"Neg", "Neg"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "gradient_check.h"
-#include "operator_samples.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/operator_samples.h"
 
 namespace mangrove {
 namespace {

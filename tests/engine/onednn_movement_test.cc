@@ -2,8 +2,8 @@
 #ifdef MANGROVE_WITH_ONEDNN
 #include <gtest/gtest.h>
 
-#include "backend_comparison.h"
-#include "sample_graphs.h"
+#include "tests/engine/backend_comparison.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 namespace {

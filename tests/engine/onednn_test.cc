@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend_comparison.h"
+#include "tests/engine/backend_comparison.h"
 
 #include "mangrove/engine/onednn/onednn_backend.h"
 

@@ -1,4 +1,4 @@
-#include "onnx_node_cases.h"
+#include "tests/engine/onnx_node_cases.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <set>
 
-#include "onnx_node_cases.h"
+#include "tests/engine/onnx_node_cases.h"
 
 #include "mangrove/engine/backend.h"
 #include "mangrove/graph/operator.h"

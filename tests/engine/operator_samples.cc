@@ -1,6 +1,6 @@
-#include "operator_samples.h"
+#include "tests/engine/operator_samples.h"
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 

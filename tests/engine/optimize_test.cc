@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "operator_samples.h"
-#include "optimized_graphs.h"
+#include "tests/engine/operator_samples.h"
+#include "tests/engine/optimized_graphs.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/engine/execution.h"

@@ -1,4 +1,4 @@
-#include "optimized_graphs.h"
+#include "tests/engine/optimized_graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ GraphSketch& add_norm(GraphSketch& graph, const std::string& input, const std::s
             output, {{"epsilon", 1e-3f}});
 }
 
-Graph conv_norm(const std::map<std::string, Attribute>& attributes, const Shape& weights, std::int64_t channels, bool bias) {
+Graph conv_norm(const std::map<std::string, Attribute>& attributes, const Shape& weights, std::int64_t channels,
+                bool bias) {
   GraphSketch graph = sketch();
   graph.input("x", {kBatch, 4, 5, 5}).parameter("w", weights);
   std::vector<std::string> inputs{"x", "w"};

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/optimize.h"
 
@@ -22,7 +22,8 @@ void expect_same_results(const Graph& graph, const Graph& other);
 GraphSketch sketch();
 GraphSketch& add_norm(GraphSketch& graph, const std::string& input, const std::string& output, std::int64_t channels);
 /// Conv of [N, 4, 5, 5] with these weights, and BatchNormalization: "y".
-Graph conv_norm(const std::map<std::string, Attribute>& attributes, const Shape& weights, std::int64_t channels, bool bias);
+Graph conv_norm(const std::map<std::string, Attribute>& attributes, const Shape& weights, std::int64_t channels,
+                bool bias);
 /// "name": `input` as bytes of this scale, dequantized.
 GraphSketch& add_bytes(GraphSketch& graph, const std::string& input, const std::string& name, float scale);
 

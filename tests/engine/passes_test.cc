@@ -1,12 +1,12 @@
+#include "mangrove/graph/passes/passes.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <optional>
 
-#include "optimized_graphs.h"
-
-#include "mangrove/graph/passes/passes.h"
+#include "tests/engine/optimized_graphs.h"
 
 namespace mangrove {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <thread>
 
-#include "gradient_check.h"
-#include "reversed_backend.h"
-#include "sample_graphs.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/reversed_backend.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/program_builder.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "gradient_check.h"
-#include "sample_graphs.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/execution.h"
 

@@ -1,4 +1,4 @@
-#include "reversed_backend.h"
+#include "tests/engine/reversed_backend.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 #include <gtest/gtest.h>
 

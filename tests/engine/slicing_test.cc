@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend_comparison.h"
-#include "sample_graphs.h"
+#include "tests/engine/backend_comparison.h"
+#include "tests/engine/sample_graphs.h"
 
 #include "mangrove/engine/slice_groups.h"
 

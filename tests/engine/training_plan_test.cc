@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sample_graphs.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 namespace {

@@ -1,8 +1,8 @@
 // A node with several outputs of which training uses only some.
 #include <gtest/gtest.h>
 
-#include "gradient_check.h"
-#include "sample_graphs.h"
+#include "tests/engine/gradient_check.h"
+#include "tests/engine/sample_graphs.h"
 
 namespace mangrove {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "small_graphs.h"
+#include "tests/graph/small_graphs.h"
 
 #include "mangrove/graph/onnx_tensor.h"
 

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "small_graphs.h"
+#include "tests/graph/small_graphs.h"
 
 #include "mangrove/graph/fold_shapes.h"
 

@@ -1,20 +1,12 @@
 #pragma once
 
+#include "tests/graph/small_networks.h"
 #include "tests/train/role_world.h"
 
 #include "mangrove/graph/graph.h"
 #include "mangrove/infer/infer.pb.h"
 
 namespace mangrove::infer {
-
-/// f32, normal numbers times `scale`.
-Tensor random_tensor(Shape shape, double scale, std::uint64_t seed);
-
-constexpr std::size_t kSmallOperators = 7;
-/// A convolutional network of seven operators, a chain.
-Graph small_graph();
-/// One whose values skip operators: more than one value crosses its cuts.
-Graph skipping_graph();
 
 /// Classifies the first `samples` test glyphs with small_graph() in this many stages.
 InferJob small_job(std::int64_t samples, int stages);

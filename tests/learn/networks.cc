@@ -1,4 +1,4 @@
-#include "networks.h"
+#include "tests/learn/networks.h"
 
 #include "mangrove/base/random.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "networks.h"
+#include "tests/learn/networks.h"
 
 namespace mangrove::learn {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "networks.h"
+#include "tests/learn/networks.h"
 
 #include "mangrove/learn/metrics.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-#include "networks.h"
+#include "tests/learn/networks.h"
 
 namespace mangrove::learn {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "networks.h"
+#include "tests/learn/networks.h"
 
 #include "mangrove/learn/trainer.h"
 #include "mangrove/zoo/zoo.h"

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "grpc_process.h"
-#include "relay.h"
+#include "tests/net/grpc_process.h"
+#include "tests/net/relay.h"
 
 #include "mangrove/base/random.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <tuple>
 
-#include "world.h"
+#include "tests/net/world.h"
 
 #include "mangrove/base/random.h"
 

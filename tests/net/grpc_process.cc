@@ -1,4 +1,4 @@
-#include "grpc_process.h"
+#include "tests/net/grpc_process.h"
 
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>

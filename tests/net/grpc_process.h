@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "world.h"
+#include "tests/net/world.h"
 
 #include "mangrove/net/grpc_transport.h"
 

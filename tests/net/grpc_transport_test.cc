@@ -3,7 +3,7 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
-#include "grpc_process.h"
+#include "tests/net/grpc_process.h"
 
 #include "mangrove/net/grpc_status.h"
 #include "mangrove/net/peer.grpc.pb.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "world.h"
+#include "tests/net/world.h"
 
 namespace mangrove::net {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "world.h"
+#include "tests/net/world.h"
 
 namespace mangrove::net {
 namespace {

@@ -1,4 +1,4 @@
-#include "relay.h"
+#include "tests/net/relay.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
 #include <list>
 #include <thread>
 
-#include "tcp.h"
+#include "tests/net/tcp.h"
 
 namespace mangrove::net {
 

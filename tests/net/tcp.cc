@@ -1,4 +1,4 @@
-#include "tcp.h"
+#include "tests/net/tcp.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

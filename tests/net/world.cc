@@ -1,6 +1,6 @@
-#include "world.h"
+#include "tests/net/world.h"
 
-#include "grpc_process.h"
+#include "tests/net/grpc_process.h"
 
 #include "mangrove/net/in_process.h"
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr std::int64_t kSamples = 60;
 constexpr std::size_t kDevices = 4;
 constexpr std::uint64_t kSeeds = kSanitized ? 19 : 200;  // of each form of a strategy
-constexpr Seconds kWindow = 8;        // an undisturbed job takes about as long
+constexpr Seconds kWindow = 8;                           // an undisturbed job takes about as long
 
 /// As slow as lets some faults hit every part of a job.
 World slow_boards() {

@@ -31,7 +31,7 @@ inline World boards(std::size_t count) {
 inline nlohmann::json simulated(const train::TrainJob& train, const World& world, std::vector<Fault> faults = {},
                                 Seconds limit = 0, bool is_modelled = false) {
   const std::string text = in_child([&] {
-    cluster::Job job;
+    cluster::JobSpec job;
     *job.mutable_train() = train;
     nlohmann::json outcome = {{"status", "ok"}};
     std::string log;

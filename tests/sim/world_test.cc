@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "mangrove/sim/fault.h"
 #include "tests/base/temporary_folder.h"
+
+#include "mangrove/sim/fault.h"
 
 namespace mangrove::sim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/train/training_job.h"
 
-#include "mangrove/train/pipeline_settings.h"
+#include "mangrove/train/pipeline/settings.h"
 
 namespace mangrove::train {
 namespace {

@@ -65,12 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(SameSettings, NamesWhatDiffers) {
   TrainJob job = small_job(32);
   const Graph graph = small_graph();
-  const std::string before = settings_text(job, *recipe_of(job), graph, 32);
+  const std::string before = settings_text(job, *hyperparameters_of(job), graph, 32);
   EXPECT_TRUE(check_same_settings(before, before).ok());
   job.set_learning_rate(0.25f);
   job.set_seed(9);
   job.set_balance("speed");
-  const Status status = check_same_settings(before, settings_text(job, *recipe_of(job), graph, 32));
+  const Status status = check_same_settings(before, settings_text(job, *hyperparameters_of(job), graph, 32));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.error().message.find("learning_rate is '0.1' in the checkpoint and '0.25' in this job"),

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "mangrove/base/nearest.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/data/augment/transform.h"
 
 namespace mangrove::data {

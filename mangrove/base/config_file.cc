@@ -1,0 +1,108 @@
+#include "mangrove/base/config_file.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "mangrove/base/suggestion.h"
+
+namespace mangrove {
+namespace {
+
+int line_of(const YAML::Node& node) {
+  return node.Mark().line + 1;
+}
+
+Result<SectionFile::Setting> read_setting(const std::string& file, const YAML::Node& key, const YAML::Node& value) {
+  if (!value.IsScalar())
+    return make_error(Code::invalid_argument,
+                      fmt::format("{}:{}: key '{}' needs a single value", file, line_of(key), key.Scalar()));
+  return SectionFile::Setting{key.Scalar(), value.Scalar(), line_of(key)};
+}
+
+Status check_repeated(const std::string& file, const std::vector<SectionFile::Setting>& settings) {
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (settings[i].key == settings[j].key)
+        return make_error(Code::invalid_argument, fmt::format("{}:{}: key '{}' is given twice, first in line {}", file,
+                                                              settings[i].line, settings[i].key, settings[j].line));
+  return {};
+}
+
+}  // namespace
+
+Status SectionFile::add_section(const Kind& kind, Section section) {
+  const bool is_known = kind.sections.empty() ||
+                        std::find(kind.sections.begin(), kind.sections.end(), section.name) != kind.sections.end();
+  if (!is_known)
+    return make_error(Code::invalid_argument, fmt::format("{}: unknown section '{}'{}", where(section.line),
+                                                          section.name, suggestion(section.name, kind.sections)));
+  MG_RETURN_IF_ERROR(check_repeated(path_.string(), section.settings));
+  for (const Section& other : sections_)
+    if (other.name == section.name)
+      return make_error(Code::invalid_argument,
+                        fmt::format("{}: section '{}' is given twice", where(section.line), section.name));
+  sections_.push_back(std::move(section));
+  return {};
+}
+
+Result<SectionFile> SectionFile::load(const fs::path& path, const Kind& kind) {
+  MG_TRY(const std::string text, read_file(path));
+  return parse(text, path, kind);
+}
+
+Result<SectionFile> SectionFile::parse(const std::string& text, const fs::path& path, const Kind& kind) {
+  SectionFile file;
+  file.path_ = path;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap())
+      return make_error(Code::invalid_argument, fmt::format("{}: not a {}: expected sections such as '{}:'",
+                                                            path.string(), kind.name, kind.example));
+    for (const auto& entry : root) {
+      if (entry.second.IsScalar()) {
+        MG_TRY(Setting setting, read_setting(path.string(), entry.first, entry.second));
+        file.common_.push_back(std::move(setting));
+        continue;
+      }
+      Section section{entry.first.Scalar(), {}, line_of(entry.first)};
+      if (!entry.second.IsMap() && !entry.second.IsNull())
+        return make_error(Code::invalid_argument,
+                          fmt::format("{}: section '{}' needs keys", file.where(section.line), section.name));
+      for (const auto& inner : entry.second) {
+        MG_TRY(Setting setting, read_setting(path.string(), inner.first, inner.second));
+        section.settings.push_back(std::move(setting));
+      }
+      MG_RETURN_IF_ERROR(file.add_section(kind, std::move(section)));
+    }
+  } catch (const YAML::Exception& error) {
+    return make_error(Code::invalid_argument, fmt::format("{}:{}: {}", path.string(), error.mark.line + 1, error.msg));
+  }
+  MG_RETURN_IF_ERROR(check_repeated(path.string(), file.common_));
+  if (file.sections_.empty())
+    return make_error(Code::invalid_argument,
+                      path.string() + ": no section: expected " +
+                          (kind.sections.empty() ? "one such as '" + kind.example + ":'"
+                                                 : "one or more of " + join_words(kind.sections)));
+  return file;
+}
+
+Status SectionFile::apply(const Section& section, const Keys& keys) const {
+  for (const Setting& setting : common_)
+    if (keys.find(setting.key) != nullptr)
+      MG_RETURN_IF_ERROR(keys.set(setting.key, setting.value).context(where(setting.line)));
+  for (const Setting& setting : section.settings)
+    MG_RETURN_IF_ERROR(keys.set(setting.key, setting.value).context(where(setting.line)));
+  return {};
+}
+
+Status SectionFile::check_common(const std::vector<std::string>& known_keys) const {
+  for (const Setting& setting : common_)
+    if (std::find(known_keys.begin(), known_keys.end(), setting.key) == known_keys.end())
+      return make_error(Code::invalid_argument, fmt::format("{}: unknown key '{}'{}", where(setting.line), setting.key,
+                                                            suggestion(setting.key, known_keys)));
+  return {};
+}
+
+}  // namespace mangrove

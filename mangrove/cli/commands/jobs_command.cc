@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/reports/summary.h"
+#include "mangrove/cluster/client.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+struct State {
+  std::string coordinator = "127.0.0.1:7070";
+  std::string follow;
+  std::string run_dir;
+};
+
+Status list(const std::vector<cluster::JobStatus>& jobs, const OutputOptions& output) {
+  json rows = json::array();
+  std::string table = fmt::format("{:<20} {:<8} {:>6} {:>7} {:>8}  {:<19}  {}\n", "job", "state", "starts", "epoch",
+                                  "step", "began (UTC)", "what");
+  for (const cluster::JobStatus& job : jobs) {
+    rows.push_back({{"id", job.id()},
+                    {"title", job.title()},
+                    {"state", job.state()},
+                    {"starts", job.starts()},
+                    {"epoch", job.epoch()},
+                    {"step", job.step()},
+                    {"message", job.message()},
+                    {"began", job.began()},
+                    {"ended", job.ended()},
+                    {"nodes", job.nodes()}});
+    const std::string what = job.message().empty() ? job.title() : job.title() + ": " + job.message();
+    table += fmt::format("{:<20} {:<8} {:>6} {:>7} {:>8}  {:<19}  {}\n", job.id(), job.state(), job.starts(),
+                         job.epoch(), job.step(), job.began(), what);
+  }
+  return print_result(json{{"jobs", rows}}, table, output);
+}
+
+Status follow(const State& state, cluster::Client& client, const std::vector<cluster::JobStatus>& jobs,
+              CommandContext& context) {
+  const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const auto& one) { return one.id() == state.follow; });
+  if (job == jobs.end())
+    return make_error(Code::not_found, "follow: the coordinator at " + state.coordinator + " knows no job '" +
+                                           state.follow + "'; see: mangrove jobs --coordinator " + state.coordinator);
+  MG_TRY(RunFolder folder, RunFolder::create(state.run_dir, "job"));
+  folder.append_metrics();
+  ClusterSession session(context.output.quiet);
+  JobContext run{session, folder, context.output, context.stop};
+  MG_TRY(json result, follow_job(client, state.follow, run));
+  result["model"] = job->id();
+  result["data"] = job->title();
+  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  const std::string kind = job->title().starts_with("infer") ? "infer" : "train";
+  return print_result(result, summary_table({{kind, result}}) + "run folder: " + folder.path().string() + "\n",
+                      context.output);
+}
+
+Status run(const State& state, CommandContext& context) {
+  MG_TRY(const auto client, cluster::Client::connect(state.coordinator));
+  MG_TRY(const auto jobs, client->jobs());
+  return state.follow.empty() ? list(jobs, context.output) : follow(state, *client, jobs, context);
+}
+
+}  // namespace
+
+void add_jobs_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("jobs", "the jobs that a coordinator keeps (mangrove coordinator --state FOLDER)");
+  auto state = std::make_shared<State>();
+  command->add_option("--coordinator", state->coordinator, "HOST:PORT")->capture_default_str()->type_name("");
+  command->add_option("--follow", state->follow, "follow this job to its end, and fetch what it leaves")
+      ->type_name("JOB");
+  command
+      ->add_option("--run-dir", state->run_dir, "with --follow: folder for what the job leaves; default runs/job-TIME")
+      ->type_name("FOLDER");
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove jobs --coordinator 192.168.1.10:7070\n"
+      "  mangrove jobs --follow job-1f3a9c27-1 --run-dir runs/mine    # Ctrl-C stops the job\n"
+      "A job that is kept goes on when its client is gone, and after a restart of the coordinator.");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+}
+
+}  // namespace mangrove::cli

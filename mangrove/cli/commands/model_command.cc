@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/model_report.h"
+#include "mangrove/cli/reports/training_report.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+struct State {
+  std::string model;
+  ModelSettings settings;
+  std::int64_t batch = 1;
+  bool dot = false;
+  bool train = false;
+  Bytes memory = 0;
+  std::string output;
+  Keys shape_keys, batch_keys;  // of export; of show
+  Overrides overrides;
+};
+
+Status list(const OutputOptions& output) {
+  json models = json::array(), families = json::array();
+  std::string table;
+  for (const zoo::ModelFamily& family : zoo::model_families()) {
+    families.push_back({{"names", family.pattern}, {"summary", family.summary}, {"source", family.source}});
+    table += fmt::format("{} ({}); names: {}\n", family.summary, family.source, family.pattern);
+    for (const zoo::ModelEntry& entry : zoo::models()) {
+      if (zoo::find_family(entry.name)->stem != family.stem) continue;
+      models.push_back({{"name", entry.name},
+                        {"family", family.stem},
+                        {"sample_shape", entry.sample_shape.dims()},
+                        {"classes", entry.classes},
+                        {"parameters", entry.parameters},
+                        {"multiply_adds", entry.multiply_adds}});
+      table += fmt::format("  {:<20} {:>8.3f} M parameters  {:>9.2f} M multiply-adds for {}, {} classes\n", entry.name,
+                           static_cast<double>(entry.parameters) / 1e6, static_cast<double>(entry.multiply_adds) / 1e6,
+                           to_string(entry.sample_shape), entry.classes);
+    }
+  }
+  return print_result({{"models", models}, {"families", families}}, table, output);
+}
+
+Status show(const State& state, const OutputOptions& output) {
+  MG_TRY(const Graph graph, open_model(state.model, state.settings));
+  if (state.dot) return print_result(json{{"dot", to_dot(graph)}}, to_dot(graph), output);
+  json report = model_report(graph, state.batch);
+  std::string text = model_table(report);
+  if (state.train) {
+    MG_TRY(report["training"], training_report(graph, state.batch, state.memory));
+    text += training_text(report["training"]);
+  }
+  return print_result(report, text, output);
+}
+
+Status export_model(const State& state, const OutputOptions& output) {
+  if (state.output.empty()) return make_error(Code::invalid_argument, "no file: give --output FILE.onnx");
+  MG_TRY(const Graph graph, open_model(state.model, state.settings));
+  MG_RETURN_IF_ERROR(save_onnx(graph, state.output));
+  const json result = {{"model", graph.name()}, {"output", state.output}, {"parameters", graph.parameter_elements()}};
+  return print_result(result, fmt::format("{}: {}\n", state.output, graph.name()), output);
+}
+
+/// A sub-command that reads its flags into the state and then runs `action`.
+CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_ptr<State>& state, const char* name,
+                     const char* help, Status (*action)(const State&, const OutputOptions&)) {
+  auto* command = app.add_subcommand(name, help);
+  command->add_option("model", state->model, "a model of the zoo (see `mangrove model list`), or an ONNX file")
+      ->required()
+      ->type_name("");
+  command->callback([&context, state, action] {
+    context.action = [&context, state, action]() -> Status {
+      MG_RETURN_IF_ERROR(apply_overrides(state->overrides, state->batch_keys));
+      return action(*state, context.output);
+    };
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_model_command(CLI::App& app, CommandContext& context) {
+  auto state = std::make_shared<State>();
+  state->settings.declare(state->shape_keys);
+  state->settings.declare(state->batch_keys);
+  state->batch_keys.add("batch", state->batch, "samples that shapes, work and memory are counted for", 1, 1'000'000);
+  state->batch_keys.add_bytes("memory", state->memory,
+                              "with --train: memory of the process (256MB); 0: what the system allows");
+  auto* command = app.add_subcommand("model", "networks: which there are, what they consist of, writing one to a file");
+  command->require_subcommand(1);
+  auto* all = command->add_subcommand("list", "the networks that Mangrove can build");
+  add_output_flags(*all, context.output);
+  all->callback([&context] { context.action = [&context] { return list(context.output); }; });
+  auto* table = add_action(*command, context, state, "show",
+                           "a network's operators with shapes, parameters, work and memory", &show);
+  add_flags(*table, state->batch_keys, state->overrides);
+  table->add_flag("--train", state->train, "also how it would be trained at this batch within --memory");
+  table->add_flag("--dot", state->dot, "write the graph in Graphviz' language instead");
+  add_output_flags(*table, context.output);
+  auto* file = add_action(*command, context, state, "export",
+                          "write a network with its initial weights to an ONNX file", &export_model);
+  add_flags(*file, state->shape_keys, state->overrides);
+  file->add_option("--output", state->output, "the file to write")->type_name("");
+  add_output_flags(*file, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove model list\n"
+      "  mangrove model show resnet-20\n"
+      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10 --batch 32\n"
+      "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
+      "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg\n"
+      "  mangrove model export wrn-16-4 --output wrn.onnx");
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/config_file.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/reports/report_page.h"
+#include "mangrove/cli/reports/summary.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+struct State {
+  TrainSettings train;
+  EvalSettings eval;
+  InferSettings infer;
+  std::string file;
+  Overrides overrides;
+
+  Keys keys_of(const std::string& section) {
+    return section == "train" ? train.keys() : section == "eval" ? eval.keys() : infer.keys();
+  }
+};
+
+const std::vector<std::string>& known_sections() {
+  static const std::vector<std::string> names = {"train", "eval", "infer"};
+  return names;
+}
+
+/// Keys that mean something else in every section, or belong to `mangrove train` alone, are no flags of `run`.
+bool is_flag(const Key& key) {
+  return key.name != "strategy" && key.name != "resume";
+}
+
+/// With a `train` section, --model says what is trained; the others use what it leaves.
+Overrides overrides_for(const State& state, const std::string& section, bool trains) {
+  Overrides overrides = state.overrides;
+  if (trains && section != "train") std::erase_if(overrides, [](const auto& o) { return o.first == "model"; });
+  return overrides;
+}
+
+/// Settings of every section: defaults, then the file, then the flags. Checked before anything runs.
+Status read_settings(State& state, const SectionFile& file) {
+  std::vector<std::string> known;
+  const bool trains = std::any_of(file.sections().begin(), file.sections().end(),
+                                  [](const SectionFile::Section& section) { return section.name == "train"; });
+  for (const SectionFile::Section& section : file.sections()) {
+    const Keys keys = state.keys_of(section.name);
+    MG_RETURN_IF_ERROR(file.apply(section, keys));
+    MG_RETURN_IF_ERROR(apply_overrides(overrides_for(state, section.name, trains), keys));
+    for (const std::string& name : keys.names()) known.push_back(name);
+  }
+  MG_RETURN_IF_ERROR(file.check_common(known));
+  if (!state.train.resume.empty())
+    return make_error(Code::invalid_argument, state.file + ": 'resume' is for `mangrove train --resume RUN_DIR`");
+  for (const auto& [name, value] : state.overrides)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return make_error(Code::invalid_argument, "flag '" + name + "' fits no section of " + state.file);
+  return {};
+}
+
+Result<json> run_section(State& state, const std::string& section, JobContext& job) {
+  const std::string trained = (job.folder.path() / "model.onnx").string();  // what a train section before leaves
+  if (section == "train") {
+    MG_RETURN_IF_ERROR(job.folder.begin(to_yaml("train", state.train.keys())));
+    auto result = run_train(state.train, job);
+    if (!result.ok()) return job.folder.with_resume_hint(result.error());
+    return result;
+  }
+  if (section == "eval") {
+    if (state.eval.model.empty()) state.eval.model = trained;
+    return run_eval(state.eval, job.stop);
+  }
+  if (state.infer.model.empty() && state.infer.tiers.empty()) state.infer.model = trained;
+  return run_infer(state.infer, job);
+}
+
+Status run(State& state, CommandContext& context) {
+  MG_TRY(const SectionFile file, SectionFile::load(state.file, {"job file", known_sections(), "train"}));
+  MG_RETURN_IF_ERROR(read_settings(state, file));
+  const std::string run_dir = !state.train.run_dir.empty() ? state.train.run_dir : state.infer.run_dir;
+  MG_TRY(RunFolder folder, RunFolder::create(run_dir, "run"));
+  ClusterSession session(context.output.quiet);
+  JobContext job{session, folder, context.output, context.stop};
+  json results = json::object();
+  for (const SectionFile::Section& section : file.sections()) {
+    MG_TRY(results[section.name], run_section(state, section.name, job).context(section.name));
+    folder.append_metrics();
+  }
+  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(results, 2) + "\n"));
+  MG_RETURN_IF_ERROR(write_report(folder));
+  return print_result(results, summary_table(results) + "run folder: " + folder.path().string() + "\n", context.output);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("run", "run the jobs of a YAML file, in their order, on one cluster");
+  auto state = std::make_shared<State>();
+  command->add_option("file", state->file, "job file with sections train, eval, infer")->required();
+  for (const std::string& section : known_sections())
+    add_flags(*command, state->keys_of(section), state->overrides, is_flag);
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Flags set the keys of every section that has them.\n"
+      "Examples:\n"
+      "  mangrove run examples/lenet-mnist.yaml\n"
+      "  mangrove run examples/lenet-mnist.yaml --data glyphs --epochs 2 --json");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cluster/client.h"
+#include "mangrove/infer/tiers/schedulers/scheduler.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  std::string coordinator = "127.0.0.1:7070";
+  std::string scheduler;
+};
+
+Status run(const State& state, const OutputOptions& output) {
+  MG_RETURN_IF_ERROR(infer::find_scheduler(state.scheduler));
+  MG_TRY(const auto client, cluster::Client::connect(state.coordinator));
+  MG_TRY(const std::string job, client->switch_scheduler(state.scheduler));
+  return print_result(nlohmann::json{{"job", job}, {"scheduler", state.scheduler}},
+                      fmt::format("{}: scheduler {} from now on\n", job, state.scheduler), output);
+}
+
+}  // namespace
+
+void add_switch_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("switch", "have another scheduler take over in the job with tiers that runs");
+  auto state = std::make_shared<State>();
+  command->add_option("--coordinator", state->coordinator, "HOST:PORT")->capture_default_str()->type_name("");
+  command->add_option("--scheduler", state->scheduler, "end, end-cloud, end-edge, mapping, auto")
+      ->required()
+      ->type_name("NAME");
+  add_output_flags(*command, context.output);
+  command->footer(
+      "What is under way to devices is finished as it is. `mangrove infer` says where its cluster can be reached.\n"
+      "Examples:\n"
+      "  mangrove switch --scheduler end-edge\n"
+      "  mangrove switch --coordinator 192.168.1.10:7070 --scheduler auto");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/stop.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/testbed/control.h"
+#include "mangrove/testbed/testbed.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+struct State {
+  std::string file;
+  std::string data_dir, log_dir;
+  bool no_limits = false;
+  std::int64_t threads = 1;
+  std::string board;
+  Seconds cut_for = 10;
+  Overrides overrides;
+
+  Keys up_keys() {
+    Keys keys;
+    keys.add("no_limits", no_limits, "go on where the limits of boards cannot be set");
+    keys.add("threads", threads, "threads of each node", 1, 1024);
+    keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
+    keys.add("log_dir", log_dir, "folder for the processes' logs; default: they are not kept");
+    return keys;
+  }
+  Keys cut_keys() {
+    Keys keys;
+    keys.add_seconds("for", cut_for, "how long, e.g. 10s");
+    return keys;
+  }
+};
+
+/// "-" where there is no limit.
+std::string text_or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+std::string bytes_or_dash(const std::optional<Bytes>& bytes) {
+  return bytes ? format_bytes(*bytes) : "-";
+}
+
+std::string state_word(const testbed::BoardState& state) {
+  return !state.is_running ? "ended" : state.is_cut ? "cut" : "running";
+}
+
+json number_or_null(const auto& value) {
+  return value ? json(*value) : json();
+}
+
+json to_json(const testbed::Record& record) {
+  json boards = json::array();
+  for (const testbed::Record::Node& node : record.nodes) {
+    const testbed::BoardState state = testbed::observe(node);
+    boards.push_back({{"name", node.board.name},
+                      {"state", state_word(state)},
+                      {"pid", node.pid},
+                      {"cpu", number_or_null(state.cpu)},
+                      {"memory", number_or_null(state.memory_limit)},
+                      {"memory_used", number_or_null(state.memory_use)},
+                      {"rate", state.rate},
+                      {"netns", node.netns},
+                      {"cpu_group", node.cpu},
+                      {"memory_group", node.memory},
+                      {"delay_s", node.board.delay},
+                      {"jitter_s", node.board.jitter},
+                      {"loss", node.board.loss}});
+  }
+  return {{"coordinator", record.coordinator},
+          {"up", testbed::is_up(record)},
+          {"owner", record.owner},
+          {"boards", std::move(boards)}};
+}
+
+std::string to_table(const testbed::Record& record) {
+  std::string table = fmt::format(
+      "{}\n  {:<16} {:>8} {:>8} {:>9} {:>9} {:>10} {:>9} {:>7}\n",
+      testbed::is_up(record) ? fmt::format("testbed of process {}, coordinator {}", record.owner, record.coordinator)
+                             : fmt::format("remains of process {}, which has ended", record.owner),
+      "board", "state", "cpu", "memory", "used", "rate", "delay", "loss");
+  for (const testbed::Record::Node& node : record.nodes) {
+    const testbed::BoardState state = testbed::observe(node);
+    table += fmt::format("  {:<16} {:>8} {:>8} {:>9} {:>9} {:>10} {:>9} {:>7}\n", node.board.name, state_word(state),
+                         state.cpu ? fmt::format("{:.0f} %", *state.cpu * 100) : "-", bytes_or_dash(state.memory_limit),
+                         bytes_or_dash(state.memory_use), text_or_dash(state.rate),
+                         node.board.delay > 0 ? format_seconds(node.board.delay) : "-",
+                         node.board.loss > 0 ? fmt::format("{:.1f} %", node.board.loss * 100) : "-");
+  }
+  return table;
+}
+
+Status up(State& state, const std::stop_token& stop) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.up_keys()));
+  testbed::TestbedOptions options;
+  options.file = state.file;
+  options.limits_or_fail = !state.no_limits;
+  options.threads = static_cast<int>(state.threads);
+  options.data_folder = data::data_folder(state.data_dir);
+  if (!state.log_dir.empty()) MG_RETURN_IF_ERROR(make_writable_folder(state.log_dir));
+  options.log_folder = state.log_dir;
+  MG_TRY(const auto testbed, testbed::Testbed::start(options));
+  std::printf("%stestbed ready on %s\n", to_table(testbed->record()).c_str(), testbed->record().coordinator.c_str());
+  std::fflush(stdout);
+  wait_for_stop(stop);
+  return {};
+}
+
+Status down(const State& state) {
+  const auto records = testbed::find_testbeds(state.file);
+  for (const testbed::Record& record : records) MG_RETURN_IF_ERROR(testbed::take_down(record));
+  std::printf("%s\n", records.empty() ? "no testbed of this file is up" : "taken down");
+  return {};
+}
+
+Status status(const State& state, const OutputOptions& output) {
+  json all = json::array();
+  std::string table;
+  for (const testbed::Record& record : testbed::find_testbeds(state.file)) {
+    all.push_back(to_json(record));
+    table += to_table(record);
+  }
+  if (table.empty()) table = "no testbed of this file is up\n";
+  return print_result({{"testbeds", std::move(all)}}, table, output);
+}
+
+Status cut(State& state, const std::stop_token& stop) {
+  constexpr Seconds kLongest = 24 * 3600;
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.cut_keys()));
+  if (!(state.cut_for > 0 && state.cut_for <= kLongest))
+    return make_error(Code::invalid_argument,
+                      "--for: must be above 0 and at most a day, got " + format_seconds(state.cut_for));
+  std::vector<std::string> names;
+  for (const testbed::Record& record : testbed::find_testbeds(state.file)) {
+    if (!testbed::is_up(record)) continue;
+    for (const testbed::Record::Node& node : record.nodes) {
+      if (node.board.name == state.board) return testbed::cut_link(node, state.cut_for, stop);
+      names.push_back(node.board.name);
+    }
+  }
+  if (names.empty()) return make_error(Code::not_found, "no testbed of " + state.file + " is up");
+  return make_error(Code::invalid_argument, "no board '" + state.board + "'" + suggestion(state.board, names));
+}
+
+CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, const char* name, const char* help) {
+  auto* command = app.add_subcommand(name, help);
+  command->add_option("file", state->file, "board file")->required();
+  return command;
+}
+
+}  // namespace
+
+void add_testbed_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("testbed", "emulated boards on this machine (as root)");
+  command->require_subcommand(1);
+  auto state = std::make_shared<State>();
+  const auto act = [&context](CLI::App* subcommand, const std::function<Status()>& action) {
+    subcommand->callback([&context, action] { context.action = action; });
+  };
+  auto* up_command = add_subcommand(*command, state, "up", "start the boards and a coordinator; Ctrl-C ends them");
+  add_flags(*up_command, state->up_keys(), state->overrides);
+  act(up_command, [&context, state] { return up(*state, context.stop); });
+  act(add_subcommand(*command, state, "down", "take down what `up`, or a job with --testbed, has started"),
+      [state] { return down(*state); });
+  auto* status_command = add_subcommand(*command, state, "status", "the boards, with the limits that are really set");
+  add_output_flags(*status_command, context.output);
+  act(status_command, [&context, state] { return status(*state, context.output); });
+  auto* cut_command = add_subcommand(*command, state, "cut", "cut the link of a board for a while");
+  cut_command->add_option("board", state->board, "its name")->required();
+  add_flags(*cut_command, state->cut_keys(), state->overrides);
+  act(cut_command, [&context, state] { return cut(*state, context.stop); });
+  command->footer(
+      "Examples:\n"
+      "  mangrove testbed up examples/testbed/ten-pi3.yaml\n"
+      "  mangrove train --coordinator 198.18.0.1:PORT --data mnist      # the address that `up` prints\n"
+      "  mangrove testbed cut examples/testbed/ten-pi3.yaml pi-3 --for 10s\n"
+      "  mangrove testbed down examples/testbed/ten-pi3.yaml\n"
+      "  mangrove train --testbed examples/testbed/ten-pi3.yaml --data mnist   # up, train, down");
+}
+
+}  // namespace mangrove::cli

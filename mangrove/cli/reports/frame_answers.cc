@@ -1,0 +1,42 @@
+#include "mangrove/cli/reports/frame_answers.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/units.h"
+#include "mangrove/cli/command.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+/// "photos/a.jpg: cat 98.1 %, 12 ms"
+std::string answer_text(const json& answer) {
+  const std::string name = answer.value("name", "?");
+  if (answer.contains("error")) return fmt::format("{}: {}\n", name, answer.value("error", ""));
+  const std::string latency = format_seconds(answer.value("latency_s", 0.0));
+  if (answer.contains("missed")) return fmt::format("{}: missed its deadline, {}\n", name, latency);
+  const json confidence = answer.value("confidence", json());
+  return fmt::format("{}: {} {}, {}\n", name, answer.value("label", "?"),
+                     confidence.is_number() ? fmt::format("{:.1f} %", 100 * confidence.get<double>()) : "not a number",
+                     latency);
+}
+
+}  // namespace
+
+Result<std::int64_t> print_answers(const std::string& report, const OutputOptions& output) {
+  const json body = json::parse(report, nullptr, /*allow_exceptions=*/false);
+  std::int64_t count = 0;
+  for (const json& answer : body.is_object() ? body.value("answers", json::array()) : json::array()) {
+    std::fputs((output.json ? to_text(answer) + "\n" : answer_text(answer)).c_str(), stdout);
+    ++count;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return make_error(Code::resource_exhausted, "standard output: cannot write");
+  return count;
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/units.h"
+#include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::cli {
+
+/// Where the time of training steps went, seconds.
+struct PhaseSeconds {
+  Seconds load = 0, compute = 0, encode = 0, wire = 0, wait = 0;
+  Seconds sum() const { return load + compute + encode + wire + wait; }
+};
+
+/// What one node did over a run, from its samples in metrics.jsonl. Times are seconds since the run's first job began;
+/// a job that follows begins where the one before ended.
+struct NodeHistory {
+  std::string name;
+  Curve cpu;             // percent of one core, of the node's process
+  Curve cores;           // percent, mean of the cores that it may use, whoever uses them
+  Curve memory;          // MB
+  Curve sent, received;  // MB/s
+  Curve temperature;     // degrees Celsius; empty without a sensor
+
+  std::map<std::string, net::Flow> by_purpose;  // over the run
+
+  std::int64_t steps = 0;
+  PhaseSeconds total;  // of them
+  struct Interval {    // between two samples
+    double begin = 0, end = 0;
+    PhaseSeconds phases;
+  };
+  std::vector<Interval> intervals;
+  struct Step {
+    double end = 0;
+    PhaseSeconds phases;
+  };
+  std::vector<Step> last_steps;  // a few
+};
+
+/// By order of first appearance. Lines that are no samples, and values that are no numbers, are left out.
+std::vector<NodeHistory> node_histories(const std::vector<nlohmann::json>& metrics);
+
+}  // namespace mangrove::cli

@@ -1,0 +1,165 @@
+#include "mangrove/cli/reports/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kBarWidth = 24;  // of a stage that is always busy
+
+double samples_a_second(const plan::Problem& problem, const plan::Plan& plan) {
+  return static_cast<double>(problem.network.batch) / plan.period;
+}
+
+std::vector<std::string> device_names(const plan::Problem& problem, const plan::Stage& stage) {
+  std::vector<std::string> names;
+  for (const std::size_t device : stage.devices) names.push_back(problem.devices[device].name);
+  return names;
+}
+
+std::vector<std::string> unused_devices(const plan::Problem& problem, const plan::Plan& plan) {
+  std::vector<bool> is_used(problem.devices.size(), false);
+  for (const plan::Stage& stage : plan.stages)
+    for (const std::size_t device : stage.devices) is_used[device] = true;
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < is_used.size(); ++d)
+    if (!is_used[d]) names.push_back(problem.devices[d].name);
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+json plan_json(const plan::Problem& problem, const plan::Plan& plan) {
+  json stages = json::array();
+  for (const plan::Stage& stage : plan.stages) {
+    json layers = json::array();
+    for (const std::size_t layer : stage.layers) layers.push_back(problem.network.layers[layer].name);
+    stages.push_back({{"devices", device_names(problem, stage)},
+                      {"layers", std::move(layers)},
+                      {"busy_s", stage.busy},
+                      {"period_s", stage.period},
+                      {"utilisation", stage.utilisation},
+                      {"received_bytes", stage.received},
+                      {"sent_bytes", stage.sent},
+                      {"transfer_s", stage.transfer},
+                      {"memory", stage.memory}});
+  }
+  return {{"samples_per_s", samples_a_second(problem, plan)},
+          {"period_s", plan.period},
+          {"latency_s", plan.latency},
+          {"joules_per_sample", plan.joules / static_cast<double>(problem.network.batch)},
+          {"in_flight", plan.in_flight},
+          {"limited_by", plan.limiting},
+          {"proven_best", plan.caveat.empty()},
+          {"caveat", plan.caveat},
+          {"stages", std::move(stages)}};
+}
+
+std::string speed_text(const plan::Problem& problem, const plan::Plan& plan) {
+  return fmt::format("{:.4g} samples/s", samples_a_second(problem, plan));
+}
+
+/// What the objective is about.
+std::string score(const plan::Problem& problem, const plan::Plan& plan) {
+  if (problem.objective == plan::Objective::latency) return format_seconds(plan.latency);
+  if (problem.objective == plan::Objective::energy)
+    return fmt::format("{:.4g} J/sample", plan.joules / static_cast<double>(problem.network.batch));
+  return speed_text(problem, plan);
+}
+
+std::string layers_text(const plan::Problem& problem, const plan::Stage& stage) {
+  const auto name = [&](std::size_t layer) { return problem.network.layers[layer].name; };
+  if (stage.layers.size() == 1) return name(stage.layers.front());
+  return fmt::format("{} .. {} ({})", name(stage.layers.front()), name(stage.layers.back()), stage.layers.size());
+}
+
+std::string table(const plan::Problem& problem, const plan::Plan& plan) {
+  std::size_t devices_width = 7, layers_width = 6;
+  for (const plan::Stage& stage : plan.stages) {
+    devices_width = std::max(devices_width, listed(device_names(problem, stage)).size());
+    layers_width = std::max(layers_width, layers_text(problem, stage).size());
+  }
+  std::string text = fmt::format("  {:<5}  {:<{}}  {:<{}}  {:>9}  {:>9}  {:>9}  {:>8}\n", "stage", "devices",
+                                 devices_width, "layers", layers_width, "busy", "period", "sends", "memory");
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const plan::Stage& stage = plan.stages[s];
+    text += fmt::format("  {:<5}  {:<{}}  {:<{}}  {:>9}  {:>9}  {:>9}  {:>8}\n", s + 1,
+                        listed(device_names(problem, stage)), devices_width, layers_text(problem, stage), layers_width,
+                        format_seconds(stage.busy), format_seconds(stage.period),
+                        stage.sent > 0 ? format_bytes(stage.sent) : "-", format_bytes(stage.memory));
+  }
+  return text;
+}
+
+/// A bar for each stage, as long as its devices are busy, and between them what travels.
+std::string picture(const plan::Plan& plan) {
+  std::string text;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const plan::Stage& stage = plan.stages[s];
+    const auto filled = static_cast<std::size_t>(std::lround(kBarWidth * std::min(stage.utilisation, 1.0)));
+    const std::string replicas = stage.devices.size() > 1 ? fmt::format(" x {}", stage.devices.size()) : "";
+    text += fmt::format("  [{:.<{}}] {:3.0f} %  stage {}{}\n", std::string(filled, '#'),
+                        static_cast<std::size_t>(kBarWidth), 100 * stage.utilisation, s + 1, replicas);
+    if (s + 1 < plan.stages.size())
+      text += fmt::format("     | {} in {}\n", format_bytes(stage.sent), format_seconds(stage.transfer));
+  }
+  return text;
+}
+
+std::string change_text(const plan::Problem& problem, const plan::Plan& plan, const plan::Plan& other) {
+  double change = plan.period / other.period - 1;
+  if (problem.objective == plan::Objective::latency) change = other.latency / plan.latency - 1;
+  if (problem.objective == plan::Objective::energy) change = other.joules / plan.joules - 1;
+  return fmt::format("{} ({:+.1f} %) with {} device(s)", score(problem, other), 100 * change, other.devices());
+}
+
+}  // namespace
+
+json plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
+  const auto plan_or_null = [&](const std::optional<plan::Plan>& other) {
+    return other ? plan_json(problem, *other) : json();
+  };
+  json report = plan_json(problem, plan);
+  report["model"] = problem.network.name;
+  report["batch"] = problem.network.batch;
+  report["unused"] = unused_devices(problem, plan);
+  report["runner_up"] = plan_or_null(advice.runner_up);
+  report["why_it_lost"] = advice.why_it_lost;
+  report["faster_links"] = plan_or_null(advice.faster_links);
+  plan::Problem more = problem;  // with the device that is added, at the end
+  more.devices.push_back({.name = "another " + advice.one_more_kind});
+  report["one_more"] = advice.one_more ? plan_json(more, *advice.one_more) : json();
+  return report;
+}
+
+std::string plan_text(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
+  std::string text = fmt::format("Plan: {}, micro-batches of {}: {}, latency {}, {} in flight, limited by {}\n",
+                                 problem.network.name, problem.network.batch, speed_text(problem, plan),
+                                 format_seconds(plan.latency), plan.in_flight, plan.limiting);
+  if (plan.joules > 0)
+    text +=
+        fmt::format("  computing takes {:.4g} J/sample\n", plan.joules / static_cast<double>(problem.network.batch));
+  text += table(problem, plan) + picture(plan);
+  if (const auto unused = unused_devices(problem, plan); !unused.empty())
+    text += fmt::format("  not used: {}\n", listed(unused));
+  if (!plan.caveat.empty()) text += "  not proven to be the best: " + plan.caveat + "\n";
+  if (advice.runner_up)
+    text += fmt::format("Runner-up: {}\n  {}\n", change_text(problem, plan, *advice.runner_up), advice.why_it_lost);
+  else if (!advice.why_it_lost.empty())
+    text += "Runner-up: none; " + advice.why_it_lost + "\n";
+  if (advice.faster_links) text += "Links twice as fast: " + change_text(problem, plan, *advice.faster_links) + "\n";
+  return text + fmt::format("One more like {}: {}\n", advice.one_more_kind,
+                            advice.one_more ? change_text(problem, plan, *advice.one_more) : "too many to plan for");
+}
+
+}  // namespace mangrove::cli

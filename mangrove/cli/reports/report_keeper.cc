@@ -1,0 +1,81 @@
+#include "mangrove/cli/reports/report_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "mangrove/cli/command.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t whole(const json& body, const char* key) {
+  return body.value(key, std::int64_t{0});
+}
+
+/// A report on epochs of this job, as one on epochs of the run; others as they are.
+std::string placed_in_run(const Report& report, const RunPhase& phase) {
+  json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object() || !body.contains("epoch")) return report.json;
+  const std::int64_t before = phase.epochs_done;
+  body["phase"] = phase.name;
+  body["epoch"] = whole(body, "epoch") + before;
+  if (report.kind == "progress") {
+    const std::int64_t samples_per_epoch = whole(body, "total") / std::max<std::int64_t>(1, whole(body, "epochs"));
+    body["epochs"] = phase.epochs;
+    body["done"] = whole(body, "done") + before * samples_per_epoch;
+    body["total"] = phase.epochs * samples_per_epoch;
+  } else {
+    body["train_seconds"] = body.value("train_seconds", 0.0) + phase.seconds_done;
+    if (body.contains("best_epoch")) body["best_epoch"] = whole(body, "best_epoch") + before;
+  }
+  return to_text(body);
+}
+
+}  // namespace
+
+ReportKeeper::ReportKeeper(JobContext& context, RunPhase phase)
+    : context_(context), phase_(std::move(phase)), display_(!context.output.quiet) {}
+
+void ReportKeeper::take(Report report) {
+  if (!phase_.name.empty() && (report.kind == "progress" || report.kind == "epoch"))
+    report.json = placed_in_run(report, phase_);
+  display_.show(report);
+  if (!problem_.ok()) return;
+  const auto keep = [&](const std::string& name) {
+    if (!report.attachment.empty()) problem_ = context_.folder.write(phase_.file_prefix + name, report.attachment);
+  };
+  if (report.kind == "checkpoint") return keep("checkpoint.safetensors");
+  if (report.kind == "result") {
+    result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+    return keep("model.onnx");
+  }
+  if (report.kind == "epoch") keep("best.onnx");
+  take_other(report);
+}
+
+void ReportKeeper::take_other(const Report& report) {
+  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object()) return;
+  if (report.kind != "nodes") return add_metrics(report.kind, body);
+  for (const json& sample : body.value("samples", json::array())) add_metrics("sample", sample);
+}
+
+void ReportKeeper::add_metrics(const std::string& kind, const json& body) {
+  json line = {{"kind", kind}};
+  line.update(body);
+  const Status added = context_.folder.add_metrics(to_text(line));
+  if (problem_.ok()) problem_ = added;
+}
+
+Result<json> ReportKeeper::finish(const Status& ended) {
+  display_.finish();
+  if (!ended.ok()) return ended.error();
+  MG_RETURN_IF_ERROR(std::move(problem_));
+  if (!result_.is_object()) return make_error(Code::internal, "the job ended without a result");
+  result_["run_dir"] = context_.folder.path().string();
+  return result_;
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "mangrove/base/report.h"
+#include "mangrove/base/result.h"
+#include "mangrove/cli/job_context.h"
+#include "mangrove/cli/reports/progress.h"
+
+namespace mangrove::cli {
+
+/// Where a training job is in a run of several, one after the other.
+struct RunPhase {
+  std::string name = {};         // of its progress and its epochs: "head"; "": the job is the whole run
+  std::string file_prefix = {};  // of the files that it leaves: "head-"
+  std::int64_t epochs = 0;       // of the whole run
+  std::int64_t epochs_done = 0;  // before this job
+  Seconds seconds_done = 0;      // of training, before this job
+};
+
+/// Keeps what a job reports: on the screen, in the run folder, and the result for the caller. threads: one at a time.
+class ReportKeeper {
+ public:
+  /// context: outlives this.
+  explicit ReportKeeper(JobContext& context, RunPhase phase = {});
+
+  void take(Report report);
+  /// The result of the job, which has ended so. errors: that; the first file that could not be written.
+  Result<nlohmann::json> finish(const Status& ended);
+
+ private:
+  void take_other(const Report& report);
+  void add_metrics(const std::string& kind, const nlohmann::json& body);
+
+  JobContext& context_;
+  const RunPhase phase_;
+  ProgressDisplay display_;
+  Status problem_;  // the first file that could not be written
+  nlohmann::json result_;
+};
+
+}  // namespace mangrove::cli

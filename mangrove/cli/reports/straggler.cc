@@ -1,0 +1,29 @@
+#include "mangrove/cli/reports/straggler.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace mangrove::cli {
+namespace {
+
+constexpr double kWellAbove = 1.5;
+
+double median(std::vector<Seconds> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+std::optional<std::size_t> straggler(std::span<const Seconds> compute) {
+  if (compute.empty()) return {};
+  const auto slowest = std::max_element(compute.begin(), compute.end());
+  std::vector<Seconds> others;
+  for (auto node = compute.begin(); node != compute.end(); ++node)
+    if (node != slowest && *node > 0) others.push_back(*node);
+  if (others.empty() || *slowest <= kWellAbove * median(others)) return {};
+  return static_cast<std::size_t>(slowest - compute.begin());
+}
+
+}  // namespace mangrove::cli

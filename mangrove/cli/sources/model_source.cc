@@ -1,0 +1,102 @@
+#include "mangrove/cli/sources/model_source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "mangrove/base/file.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove::cli {
+namespace {
+
+/// The model as its paper has it; of a model that is not listed, its family's first.
+const zoo::ModelEntry* paper_entry(const std::string& model) {
+  const zoo::ModelFamily* family = zoo::find_family(model);
+  const zoo::ModelEntry* relative = nullptr;
+  for (const zoo::ModelEntry& entry : zoo::models()) {
+    if (entry.name == model) return &entry;
+    if (relative == nullptr && family != nullptr && zoo::find_family(entry.name) == family) relative = &entry;
+  }
+  return relative;
+}
+
+}  // namespace
+
+void ModelSettings::declare(Keys& keys) {
+  keys.add("sample_shape", sample_shape, "of one input, without the batch, e.g. 3,32,32; default: that of the paper");
+  keys.add("classes", classes, "outputs of the classifier; 0: as many as in the paper", 0, 1 << 14);
+  keys.add("seed", seed, "of the initial weights", 0, std::numeric_limits<std::int64_t>::max());
+  keys.add("input_shape", input_shape, kInputShapeHelp);
+}
+
+Result<Shape> parse_shape(const std::string& text) {
+  std::vector<std::int64_t> dims;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::int64_t dim = 0;
+    const auto [stop, code] = std::from_chars(at, end, dim);
+    if (code != std::errc() || dim < 1 || (stop != end && *stop != ',')) {
+      return make_error(Code::invalid_argument, "'" + text + "' is not a shape like 3,224,224");
+    }
+    dims.push_back(dim);
+    if (stop == end) return Shape(std::move(dims));
+    at = stop + 1;
+  }
+}
+
+Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text) {
+  std::map<std::string, Shape> shapes;
+  std::istringstream entries(text);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    const std::size_t equals = entry.rfind('=');
+    const std::string name = entry.substr(0, equals);
+    std::vector<std::int64_t> dims;
+    bool good = equals != std::string::npos && !name.empty() && equals + 1 < entry.size() && entry.back() != 'x';
+    std::istringstream sizes(good ? entry.substr(equals + 1) : "");
+    for (std::string size; good && std::getline(sizes, size, 'x');) {
+      std::int64_t dim = kBatch;
+      if (size != "N") {
+        const auto [stop, code] = std::from_chars(size.data(), size.data() + size.size(), dim);
+        good = code == std::errc() && stop == size.data() + size.size() && dim >= 1;
+      }
+      dims.push_back(dim);
+    }
+    good = good && std::ranges::count(dims, kBatch) <= 1;
+    if (!good)
+      return make_error(Code::invalid_argument,
+                        "input_shape: '" + entry + "' is not NAME=SHAPE like x=Nx3x224x224, with one N at most");
+    if (!shapes.emplace(name, Shape(std::move(dims))).second)
+      return make_error(Code::invalid_argument, "input_shape: '" + name + "' has two shapes");
+  }
+  return shapes;
+}
+
+Result<Graph> load_model(const std::string& path, const std::string& input_shape) {
+  LoadOptions options;
+  MG_TRY(options.input_shapes, parse_input_shapes(input_shape));
+  return load_onnx(path, options);
+}
+
+bool is_model_file(const std::string& model) {
+  return fs::path(model).extension() == ".onnx";
+}
+
+Result<Graph> open_model(const std::string& model, const ModelSettings& settings) {
+  if (is_model_file(model)) return load_model(model, settings.input_shape);
+  zoo::ModelOptions options;
+  if (const zoo::ModelEntry* entry = paper_entry(model); entry != nullptr) {
+    options.sample_shape = entry->sample_shape;
+    options.classes = entry->classes;
+  }
+  if (!settings.sample_shape.empty()) {
+    MG_TRY(options.sample_shape, parse_shape(settings.sample_shape).context("--sample-shape"));
+  }
+  if (settings.classes > 0) options.classes = settings.classes;
+  options.seed = static_cast<std::uint64_t>(settings.seed);
+  return zoo::build_model(model, options);
+}
+
+}  // namespace mangrove::cli

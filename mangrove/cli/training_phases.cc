@@ -1,0 +1,113 @@
+#include "mangrove/cli/training_phases.h"
+
+#include <utility>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/graph/split.h"
+#include "mangrove/zoo/new_head.h"
+#include "mangrove/zoo/zoo.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kNoFreeze = "none";
+constexpr const char* kBackbone = "backbone";
+
+/// The job goes on from this checkpoint.
+Status resume_from(const fs::path& checkpoint, train::TrainJob& job) {
+  MG_TRY(*job.mutable_resume_from(), read_file(checkpoint).context("resume"));
+  return {};
+}
+
+/// The job with the part of its network frozen that `freeze` names: all that is needed for a node's output.
+Result<train::TrainJob> with_frozen_part(const std::string& freeze, train::TrainJob job) {
+  const std::string node = freeze == kBackbone ? zoo::kHeadFeatures : freeze;
+  MG_TRY(const Graph network, parse_onnx(job.model()).context("model"));
+  MG_TRY(const GraphHalves halves, split_behind(network, node).context("freeze"));
+  job.set_frozen(encode_onnx(halves.front));
+  job.set_model(encode_onnx(halves.back));
+  return job;
+}
+
+/// Trains the head, unless the run that is resumed has done so. The result's file is written last: it says that the
+/// phase is over.
+Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunFolder& folder,
+                        const PhasePlayer& play) {
+  const fs::path result_path = folder.head_result_path();
+  std::error_code unreadable;
+  if (!settings.resume.empty() && fs::exists(result_path, unreadable)) {
+    MG_TRY(const std::string text, read_file(result_path).context("resume"));
+    json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (result.is_object() && result.contains("epochs") && result.contains("train_seconds")) return result;
+    return make_error(Code::data_loss, "resume: " + result_path.string() + ": no result of a training");
+  }
+  const RunPhase phase{.name = "head", .file_prefix = RunFolder::kHeadPrefix, .epochs = settings.epochs};
+  job.set_epochs(settings.head_epochs);
+  if (!settings.resume.empty()) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(RunFolder::kHeadPrefix), job));
+  MG_TRY(json result, play(job, phase));
+  for (const char* key : {"nodes", "events", "run_dir"}) result.erase(key);
+  MG_RETURN_IF_ERROR(write_file_atomically(result_path, to_text(result, 2) + "\n"));
+  return result;
+}
+
+/// Goes on from the network that the head phase has left.
+Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, train::TrainJob job, RunFolder& folder,
+                               const PhasePlayer& play) {
+  const std::int64_t epochs = settings.epochs - settings.head_epochs;
+  RunPhase phase{.name = "fine_tuning"};
+  phase.epochs_done = head["epochs"].get<std::int64_t>();
+  phase.epochs = phase.epochs_done + epochs;
+  phase.seconds_done = head["train_seconds"].get<double>();
+  MG_TRY(*job.mutable_model(), read_file(folder.path() / (RunFolder::kHeadPrefix + std::string("model.onnx"))));
+  job.set_epochs(epochs);
+  job.set_learning_rate(static_cast<float>(settings.fine_tune_rate));
+  std::error_code unreadable;
+  if (!settings.resume.empty() && fs::exists(folder.checkpoint_path(), unreadable))
+    MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(), job));
+  MG_TRY(json result, play(job, phase));
+  for (const char* key : {"epochs", "best_epoch"})
+    if (result.contains(key)) result[key] = result[key].get<std::int64_t>() + phase.epochs_done;
+  result["head"] = head;
+  return result;
+}
+
+}  // namespace
+
+Status check_transfer(const TrainSettings& settings) {
+  if (settings.freeze == kNoFreeze || !settings.init_from.empty()) return {};
+  return make_error(Code::invalid_argument, "freeze: '" + settings.freeze +
+                                                "' is for a network that has learnt something: give it with init_from");
+}
+
+Result<Graph> initial_network(const TrainSettings& settings, const data::Dataset& dataset) {
+  const std::string& name = settings.network();
+  const zoo::ModelOptions options{.sample_shape = dataset.sample_shape(),
+                                  .classes = dataset.classes(),
+                                  .seed = static_cast<std::uint64_t>(settings.seed)};
+  MG_TRY(const Graph network,
+         is_model_file(name) ? load_model(name, settings.input_shape) : zoo::build_model(name, options));
+  if (settings.init_from.empty()) return network;
+  return zoo::with_new_head(network, options.sample_shape, options.classes, options.seed).context("init_from");
+}
+
+Result<json> run_training_phases(const TrainSettings& settings, train::TrainJob job, RunFolder& folder,
+                                 const PhasePlayer& play) {
+  const bool resumes = !settings.resume.empty();
+  if (resumes) folder.append_metrics();
+  if (settings.freeze != kNoFreeze) {
+    MG_TRY(train::TrainJob frozen, with_frozen_part(settings.freeze, job));
+    if (settings.epochs > settings.head_epochs) {
+      MG_TRY(const json head, head_phase(settings, std::move(frozen), folder, play));
+      return fine_tuning_phase(settings, head, std::move(job), folder, play);
+    }
+    job = std::move(frozen);
+  }
+  if (resumes) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(), job));
+  return play(job, {});
+}
+
+}  // namespace mangrove::cli

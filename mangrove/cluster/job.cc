@@ -1,0 +1,121 @@
+#include "mangrove/cluster/job.h"
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/job_report.h"
+
+namespace mangrove::cluster {
+namespace {
+
+/// Of a run: nodes may still hold messages of the one before.
+std::string run_id(const std::string& id, const std::optional<JobStore::Interrupted>& from) {
+  return from ? id + "." + std::to_string(from->starts) : id;
+}
+
+}  // namespace
+
+Job::Job(std::string id, JobSpec job, const JobEnvironment& surroundings, JobStore* store,
+         const std::optional<JobStore::Interrupted>& from)
+    : id_(std::move(id)), store_(store), surroundings_(surroundings) {
+  run_ = make_run(std::move(job), from);
+}
+
+std::shared_ptr<JobAttempt> Job::make_run(JobSpec job, const std::optional<JobStore::Interrupted>& from) {
+  JobAttempt::Listener listener;
+  listener.report = [this](Report report) { on_report(std::move(report)); };
+  listener.members = [this](const net::Members& members) {
+    if (store_ != nullptr) keep(store_->set_members(id_, members), "members");
+  };
+  std::optional<std::size_t> nodes_before;
+  if (from) nodes_before = from->nodes;
+  return std::make_shared<JobAttempt>(run_id(id_, from), std::move(job), surroundings_, std::move(listener),
+                                      nodes_before);
+}
+
+std::shared_ptr<JobAttempt> Job::current_run() const {
+  MutexLock lock(mutex_);
+  return run_;
+}
+
+void Job::run() {
+  Status status = current_run()->run();
+  while (begins_again(status)) status = current_run()->run();
+  MutexLock lock(mutex_);
+  end_.status = status;
+  // a job that ended by itself meanwhile has nothing to go on with
+  end_.suspended = suspended_ && is_kept() && !status.ok() && status.code() == Code::cancelled;
+  if (!end_.suspended) keep_end(status);
+}
+
+/// As after a restart of the coordinator; the nodes may have gone before it in the same power cut.
+bool Job::begins_again(const Status& ended) {
+  if (!is_kept() || ended.ok() || !current_run()->has_lost_everyone()) return false;
+  Result<std::optional<JobStore::Interrupted>> from = store_->interrupted();
+  keep(from.ok() ? Status() : Status(from.error()), "restart");
+  if (!from.ok() || !*from) return false;
+  {
+    MutexLock lock(mutex_);
+    if (stopped_ || suspended_) return false;
+    run_ = make_run((*from)->job, *from);
+  }
+  on_report({.kind = "event", .json = R"({"event":"waiting_for_nodes"})", .attachment = {}});
+  return true;
+}
+
+void Job::request_stop() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  current_run()->request_stop();
+}
+
+void Job::keep_end(const Status& status) {
+  if (store_ != nullptr) keep(store_->end(id_, status, result_), "end");
+}
+
+void Job::suspend() {
+  {
+    MutexLock lock(mutex_);
+    suspended_ = true;
+  }
+  current_run()->request_stop();
+}
+
+void Job::end() {
+  MutexLock lock(mutex_);
+  over_ = true;
+  changed_.notify_all();
+}
+
+void Job::follow(const void* follower, Reporter reporter) {
+  MutexLock lock(mutex_);
+  if (result_) reporter(*result_);
+  followers_[follower] = std::move(reporter);
+}
+
+void Job::unfollow(const void* follower) {
+  MutexLock lock(mutex_);
+  followers_.erase(follower);
+}
+
+std::optional<Job::End> Job::wait_end(Seconds limit) {
+  MutexLock lock(mutex_);
+  const Clock& clock = surroundings_.clock;
+  const Deadline deadline = clock.after(limit);
+  while (!over_ && clock.now() < deadline) changed_.wait_for(mutex_, deadline - clock.now());
+  return over_ ? std::optional(end_) : std::nullopt;
+}
+
+void Job::on_report(Report report) {
+  if (report.kind == "checkpoint" && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
+  MutexLock lock(mutex_);
+  for (const auto& [follower, reporter] : followers_) reporter(report);
+  if (report.kind == "result") result_ = std::move(report);
+}
+
+/// A disk that takes no more is no reason to end a run that is well.
+void Job::keep(const Status& kept, const char* what) const {
+  if (!kept.ok()) log_error("job not kept", {{"job", id_}, {"what", what}, {"message", kept.error().message}});
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/cluster/job_attempt.h"
+#include "mangrove/cluster/job_store.h"
+
+namespace mangrove::cluster {
+
+/// A job on its way through the coordinator: its run, the clients that follow it, and the store that keeps what must
+/// outlive the process. threads: one calls run(); any thread may call the others.
+class Job {
+ public:
+  /// store: nullptr where nothing is kept. from: it goes on from there.
+  Job(std::string id, JobSpec job, const JobEnvironment& surroundings, JobStore* store,
+      const std::optional<JobStore::Interrupted>& from = {});
+
+  const std::string& id() const { return id_; }
+  /// It goes on without clients, and after a restart of the coordinator.
+  bool is_kept() const { return store_ != nullptr; }
+  std::shared_ptr<JobAttempt> current_run() const;
+
+  /// Runs it to its end. A job that is kept and has lost all its nodes waits for them, and goes on from its last
+  /// checkpoint. What is then to be told to clients is told by end().
+  void run();
+  /// Asked for by a client: it shall end in good order.
+  void request_stop();
+  /// The coordinator ends: so does the run, with a last checkpoint; a job that is kept goes on when it is back.
+  void suspend();
+  /// Clients hear of the end.
+  void end();
+
+  /// Reports go to `reporter` from now on, from several threads but one at a time, until unfollow() has returned.
+  void follow(const void* follower, Reporter reporter);
+  void unfollow(const void* follower);
+
+  struct End {
+    Status status;
+    bool suspended = false;  // not its end, but that of the coordinator
+  };
+  /// Waits for the end, at most so long.
+  std::optional<End> wait_end(Seconds limit);
+
+ private:
+  std::shared_ptr<JobAttempt> make_run(JobSpec job, const std::optional<JobStore::Interrupted>& from);
+  bool begins_again(const Status& ended);
+  void on_report(Report report);
+  void keep(const Status& kept, const char* what) const;
+  void keep_end(const Status& status);
+
+  const std::string id_;
+  JobStore* const store_;
+  const JobEnvironment surroundings_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<const void*, Reporter> followers_ MG_GUARDED_BY(mutex_);
+  std::optional<Report> result_ MG_GUARDED_BY(mutex_);
+  std::shared_ptr<JobAttempt> run_ MG_GUARDED_BY(mutex_);
+  bool stopped_ MG_GUARDED_BY(mutex_) = false;
+  bool suspended_ MG_GUARDED_BY(mutex_) = false;
+  bool over_ MG_GUARDED_BY(mutex_) = false;
+  End end_ MG_GUARDED_BY(mutex_);
+};
+
+}  // namespace mangrove::cluster

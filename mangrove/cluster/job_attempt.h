@@ -1,0 +1,137 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/report.h"
+#include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/run_role.h"
+#include "mangrove/cluster/usage.h"
+#include "mangrove/net/frame_queue.h"
+#include "mangrove/net/grpc_transport.h"
+
+namespace mangrove::cluster {
+
+/// What every job of a coordinator works with.
+struct JobEnvironment {
+  Membership& membership;
+  net::GrpcTransport& transport;
+  Clock& clock;
+  std::string own_address{};  // of rank 0
+  fs::path data_folder{};     // the same
+  RoleMain play;
+};
+
+/// One job from its request to its end: waits for nodes, gives them their roles, plays rank 0, follows the membership,
+/// and hands on reports. Nodes that join a training job while it runs get the next free ranks, as long as the job has
+/// fewer nodes than it asked for; a node that was lost and joins again is one of them.
+/// threads: one calls run(); any thread may call the others.
+class JobAttempt {
+ public:
+  /// What the run tells others. Called from several threads.
+  struct Listener {
+    Reporter report;
+    std::function<void(const net::Members&)> members;  // where they have changed
+  };
+  /// nodes_before: of a run that goes on after a restart of the coordinator, the nodes that it had; it waits a while
+  /// for as many, and then begins with those that there are, if it is only one.
+  JobAttempt(std::string id, JobSpec job, const JobEnvironment& surroundings, Listener listener,
+             std::optional<std::size_t> nodes_before = {});
+
+  const std::string& id() const { return id_; }
+  /// The job as nodes get it: without networks that they may have already.
+  const JobSpec& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
+
+  /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
+  /// errors: invalid_argument (a number of nodes or a timeout that makes no sense), failed_precondition (no nodes),
+  /// deadline_exceeded (too few nodes), those of the job.
+  Status run();
+  /// It ended because all its nodes were lost or have left, none because it could not do its part.
+  bool has_lost_everyone() const;
+  /// The job shall end in good order. It is cancelled if that takes longer than 20 s.
+  void request_stop();
+
+  /// From now on this scheduler divides the job's tasks among tiers.
+  /// errors: those of infer::check_switch; failed_precondition (it has ended).
+  Status switch_scheduler(const std::string& scheduler);
+
+  /// Where the client's frames go. Null: it asks for none.
+  net::FrameQueue* frames() { return job_.infer().frames() ? &frames_ : nullptr; }
+
+  // News of the nodes.
+  void member_joined();
+  void member_gone(MemberId member, MemberState state);
+  void role_ended(MemberId member, const RoleEnded& ended);
+  void members_known(MemberId member, const MembersKnown& known);
+  void resources_used(MemberId member, const ResourceUse& use);
+
+  /// What the job is, and which ranks the nodes have.
+  void describe(ListNodesResponse& response) const;
+
+ private:
+  struct Worker {  // ranks 1 .. workers_.size()
+    Member member;
+    bool gone = false;        // its node, or its role by an error
+    bool ended = false;       // its role
+    std::uint64_t known = 0;  // version of the members that its node has been told of
+  };
+
+  Status run_whole();
+  Result<std::vector<Member>> wait_for_nodes();
+  Result<bool> are_enough(std::size_t found) const;
+  void assign_ranks(std::vector<Member> members);
+  void start_role(std::size_t worker) MG_REQUIRES(mutex_);
+  Status lead();
+  void supervise(net::Endpoint& endpoint);
+  void end_roles();
+  Status finish(Status led);
+  void on_report(Report report);
+  void admit_newcomers();
+  void start_newcomers();
+  void publish_members();
+  void report_nodes();
+  void add_event(const std::string& event, const std::string& node, const std::string& message) MG_REQUIRES(mutex_);
+  void lose(Worker& worker, MemberState state) MG_REQUIRES(mutex_);
+  Worker* find(MemberId member) MG_REQUIRES(mutex_);
+  std::size_t alive_workers() const MG_REQUIRES(mutex_);
+  net::Members members() const MG_REQUIRES(mutex_);
+  std::map<net::Rank, std::string> addresses() const MG_REQUIRES(mutex_);
+  void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const MG_REQUIRES(mutex_);
+
+  const std::string id_;
+  const JobSpec job_;
+  std::optional<const JobSpec> job_of_nodes_;  // where it is another
+  const JobEnvironment around_;
+  const Listener listener_;
+  const std::optional<std::size_t> nodes_before_;
+  const Instant began_;
+  net::FrameQueue frames_;
+  std::stop_source stop_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Worker> workers_ MG_GUARDED_BY(mutex_);
+  std::uint64_t version_ MG_GUARDED_BY(mutex_) = 1;  // of the members
+  std::uint64_t published_ MG_GUARDED_BY(mutex_) = 1;
+  std::size_t started_ MG_GUARDED_BY(mutex_) = 0;         // workers whose roles were given to them: the first so many
+  std::uint64_t introduction_ MG_GUARDED_BY(mutex_) = 1;  // version of the members that has all newcomers
+  bool news_ MG_GUARDED_BY(mutex_) = false;               // for supervise()
+  UsageBook usage_ MG_GUARDED_BY(mutex_);
+  std::vector<std::string> events_ MG_GUARDED_BY(mutex_);
+  std::vector<std::string> unsent_events_ MG_GUARDED_BY(mutex_);
+  std::string progress_ MG_GUARDED_BY(mutex_);  // JSON, the last
+  std::optional<Report> result_ MG_GUARDED_BY(mutex_);
+  std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
+  std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
+  std::optional<std::string> scheduler_ MG_GUARDED_BY(mutex_);  // that was switched to, until rank 0 takes it
+  bool led_ MG_GUARDED_BY(mutex_) = false;                      // rank 0 has ended
+};
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,77 @@
+#include "mangrove/cluster/job_queue.h"
+
+#include "mangrove/base/log.h"
+
+namespace mangrove::cluster {
+
+JobQueue::JobQueue(JobEnvironment surroundings, std::string prefix, JobStore* store)
+    : prefix_(std::move(prefix)), store_(store), surroundings_(std::move(surroundings)) {}
+
+void JobQueue::open(std::string own_address) {
+  MutexLock lock(mutex_);
+  surroundings_.own_address = std::move(own_address);
+  open_ = true;
+  if (store_ == nullptr) return;
+  Result<std::optional<JobStore::Interrupted>> interrupted = store_->interrupted();
+  if (!interrupted.ok()) return log_error("job not gone on with", {{"message", interrupted.error().message}});
+  if (!*interrupted) return;
+  const JobStore::Interrupted& from = **interrupted;
+  log_info("job goes on", {{"job", from.id}, {"starts", from.starts}, {"nodes_before", from.nodes}});
+  launch(std::make_shared<Job>(from.id, from.job, surroundings_, store_, from));
+}
+
+Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const void* follower, Reporter reporter) {
+  MutexLock lock(mutex_);
+  if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");
+  if (current_ != nullptr)
+    return make_error(Code::failed_precondition,
+                      "busy with another job (" + current_->id() + "); try again when it has ended");
+  const std::string id = prefix_ + "-" + std::to_string(++jobs_);
+  JobStore* const store = job.infer().frames() ? nullptr : store_;  // without its client it has nothing to do
+  if (store != nullptr) MG_RETURN_IF_ERROR(store->begin(id, job));
+  const auto live = std::make_shared<Job>(id, std::move(job), surroundings_, store);
+  live->follow(follower, std::move(reporter));
+  launch(live);
+  return live;
+}
+
+/// REQUIRES: the last job has left the slot; its thread does not need the lock any more.
+void JobQueue::launch(std::shared_ptr<Job> job) {
+  current_ = std::move(job);
+  runner_ = std::jthread([this, live = current_] {
+    live->run();
+    {
+      // free before clients hear of the end: they may send the next one at once
+      MutexLock lock(mutex_);
+      current_.reset();
+      changed_.notify_all();
+    }
+    live->end();
+  });
+}
+
+std::shared_ptr<Job> JobQueue::find(const std::string& id) const {
+  MutexLock lock(mutex_);
+  return current_ != nullptr && current_->id() == id ? current_ : nullptr;
+}
+
+std::shared_ptr<JobAttempt> JobQueue::current() const {
+  MutexLock lock(mutex_);
+  return current_ == nullptr ? nullptr : current_->current_run();
+}
+
+void JobQueue::shutdown(Deadline deadline) {
+  std::shared_ptr<Job> running;
+  {
+    MutexLock lock(mutex_);
+    open_ = false;
+    running = current_;
+  }
+  if (running == nullptr) return;
+  running->suspend();
+  MutexLock lock(mutex_);
+  const Clock& clock = surroundings_.clock;
+  while (current_ != nullptr && clock.now() < deadline) changed_.wait_for(mutex_, deadline - clock.now());
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,117 @@
+#include "mangrove/infer/pipeline/baseline.h"
+
+#include <algorithm>
+
+namespace mangrove::infer {
+namespace {
+
+constexpr int kAttempts = 10;  // with every node, before the job fails
+constexpr std::int32_t kNone = -1;
+
+enum class Taken { ignored, accepted, complete };
+
+/// Those of the usable ranks that are in `first`, in that order, then the others.
+net::RankSet in_order_of(const net::RankSet& usable, const net::RankSet& first) {
+  net::RankSet ranks;
+  for (const net::RankSet* some : {&first, &usable})
+    for (const net::Rank rank : *some)
+      if (std::ranges::count(usable, rank) > 0 && std::ranges::count(ranks, rank) == 0) ranks.push_back(rank);
+  return ranks;
+}
+
+/// Gives the command to one node after the other until `take` says that its answers are complete. `take` sees every
+/// message of the node: (message, request) -> Taken; each one that it accepts extends the time limit. Returns who has
+/// done it.
+template <class Take>
+Result<net::Rank> ask_one_node(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+                               const net::RankSet& first, Take take) {
+  for (std::uint64_t attempt = 0; attempt < static_cast<std::uint64_t>(kAttempts * context.endpoint.size());
+       ++attempt) {
+    MG_TRY(const net::RankSet usable, nodes.wait_usable());
+    const net::Rank rank = in_order_of(usable, first)[attempt % usable.size()];
+    Command command;
+    command.set_kind(Command::SINGLE);
+    command.set_request(attempt + 1);
+    nodes.send(rank, command);
+    Deadline deadline = context.clock.after(timeout);
+    while (nodes.is_usable(rank) && context.clock.now() < deadline) {
+      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
+      const Taken taken = said && said->rank == rank ? take(said->message, attempt + 1) : Taken::ignored;
+      if (taken == Taken::complete) return rank;
+      if (taken == Taken::accepted) deadline = context.clock.after(timeout);
+    }
+    reports.redone("single", rank);
+  }
+  return make_error(Code::unavailable, "single: no node has done it; answer_timeout_s is " + format_seconds(timeout));
+}
+
+/// Collects the chunks of one node's run; the chunks of a new run begin anew.
+class Collector {
+ public:
+  Collector(const net::RoleContext& context, Reports& reports, const Hello& data)
+      : context_(context), reports_(reports), data_(data) {}
+
+  Taken take(const FromNode& message, std::uint64_t request) {
+    if (!message.has_single() || message.single().request() != request || !valid(message.single()))
+      return Taken::ignored;
+    const SingleChunk& chunk = message.single();
+    if (request != request_) begin(request);
+    for (int i = 0; i < chunk.predictions_size(); ++i) {
+      const auto sample = static_cast<std::size_t>(chunk.begin() + i);
+      if (result_.predictions[sample] == kNone) ++done_;
+      result_.predictions[sample] = chunk.predictions(i);
+      result_.truths[sample] = chunk.truths(i);
+    }
+    result_.seconds = std::max(result_.seconds, chunk.seconds());
+    const bool complete = done_ == data_.samples();
+    if (complete || context_.clock.now() - last_report_ >= 0.2) {
+      reports_.progress("single", done_, data_.samples(), result_.seconds);
+      last_report_ = context_.clock.now();
+    }
+    return complete ? Taken::complete : Taken::accepted;
+  }
+
+  Baseline result() { return std::move(result_); }
+
+ private:
+  void begin(std::uint64_t request) {
+    request_ = request;
+    done_ = 0;
+    result_.predictions.assign(static_cast<std::size_t>(data_.samples()), kNone);
+    result_.truths = result_.predictions;
+    result_.seconds = 0;
+  }
+
+  bool valid(const SingleChunk& chunk) const {
+    const auto is_class = [&](std::int32_t c) { return c >= 0 && c < data_.classes_size(); };
+    const std::int64_t count = chunk.predictions_size();
+    return chunk.begin() >= 0 && count <= data_.samples() && chunk.begin() <= data_.samples() - count &&
+           chunk.truths_size() == count && chunk.seconds() >= 0 &&
+           std::all_of(chunk.predictions().begin(), chunk.predictions().end(), is_class) &&
+           std::all_of(chunk.truths().begin(), chunk.truths().end(), is_class);
+  }
+
+  const net::RoleContext& context_;
+  Reports& reports_;
+  const Hello& data_;
+  std::uint64_t request_ = 0;
+  std::int64_t done_ = 0;
+  Baseline result_;
+  Instant last_report_;
+};
+
+}  // namespace
+
+Result<Baseline> run_baseline(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+                              const Hello& data, const net::RankSet& first) {
+  Collector collector(context, reports, data);
+  MG_TRY(const net::Rank rank,
+         ask_one_node(context, nodes, reports, timeout, first, [&](const FromNode& message, std::uint64_t request) {
+           return collector.take(message, request);
+         }));
+  Baseline baseline = collector.result();
+  baseline.rank = rank;
+  return baseline;
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,78 @@
+#include "mangrove/infer/pipeline/dataset_work.h"
+
+#include <algorithm>
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+
+}  // namespace
+
+DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports)
+    : samples_(data.samples()),
+      classes_(data.classes_size()),
+      deadline_(job.deadline_s()),
+      reports_(reports),
+      micro_batches_(data.samples(), job.micro_batch(), window),
+      first_sent_(micro_batches_.size()) {
+  answers_.predictions.assign(static_cast<std::size_t>(samples_), -1);
+  answers_.deliveries.assign(static_cast<std::size_t>(samples_), 0);
+}
+
+std::optional<Command> DatasetWork::next(Instant now) {
+  while (const auto part = micro_batches_.send_next(now)) {
+    std::optional<Instant>& first = first_sent_[part->id];
+    if (!first) first = now;
+    const Seconds remaining = *first + deadline_ - now;
+    if (deadline_ > 0 && remaining <= 0) {  // it was lost, and an answer would come too late
+      write(*part, nullptr, now);
+      continue;
+    }
+    Command command;
+    command.set_kind(Command::FEED);
+    command.set_micro_batch(part->id);
+    command.set_begin(part->begin);
+    command.set_count(part->count);
+    if (deadline_ > 0) command.set_remaining_s(remaining);
+    return command;
+  }
+  return std::nullopt;
+}
+
+bool DatasetWork::valid(const Predictions& predictions) const {
+  const auto is_class = [&](std::int32_t c) { return c >= 0 && c < classes_; };
+  if (!micro_batches_.exists(predictions.micro_batch())) return false;
+  if (predictions.missed()) return deadline_ > 0;
+  return predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
+         std::ranges::all_of(predictions.classes(), is_class);
+}
+
+StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now) {
+  if (!valid(predictions)) return Taken::ignored;
+  const MicroBatches::Part part = micro_batches_.part(predictions.micro_batch());
+  if (micro_batches_.is_answered(part.id)) return Taken::repeated;
+  write(part, &predictions, now);
+  return Taken::accepted;
+}
+
+/// predictions: null: there are none.
+void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predictions, Instant now) {
+  micro_batches_.answer(part.id);
+  const Seconds latency = now - first_sent_[part.id].value_or(now);
+  const bool is_missed = predictions == nullptr || predictions->missed() || (deadline_ > 0 && latency > deadline_);
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    const auto sample = static_cast<std::size_t>(part.begin + i);
+    if (!is_missed) answers_.predictions[sample] = predictions->classes(static_cast<int>(i));
+    ++answers_.deliveries[sample];
+  }
+  if (is_missed) answers_.missed += part.count;
+  if (!is_missed) answers_.latencies.push_back(latency);
+  answered_ += part.count;
+  if (is_done() || now - last_report_ >= kProgressInterval) {
+    reports_.progress("pipeline", answered_, samples_, now - start_);
+    last_report_ = now;
+  }
+}
+
+}  // namespace mangrove::infer

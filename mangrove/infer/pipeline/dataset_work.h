@@ -1,0 +1,55 @@
+#pragma once
+
+#include <vector>
+
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/pipeline/micro_batches.h"
+#include "mangrove/infer/pipeline/stream_work.h"
+#include "mangrove/infer/reports.h"
+
+namespace mangrove::infer {
+
+/// What has come out for the samples of a data set.
+struct Answers {
+  std::vector<std::int32_t> predictions;  // per sample; -1: none, or too late
+  std::vector<std::int32_t> deliveries;   // per sample: how often an answer was written to `predictions`
+  std::vector<Seconds> latencies;         // of each micro-batch: from when it was first sent to its answer
+  std::int64_t missed = 0;                // samples whose deadline passed
+};
+
+/// The test split of a data set, whose samples the node of the first stage reads itself.
+class DatasetWork final : public StreamWork {
+ public:
+  /// window: micro-batches in flight.
+  DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports);
+
+  void begin(Instant now) override { start_ = last_report_ = now; }
+  std::optional<Command> next(Instant now) override;
+  Taken take(const Predictions& predictions, Instant now) override;
+  void set_window(std::size_t window) override { micro_batches_.set_window(window); }
+  void resend_all() override { micro_batches_.resend_all(); }
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
+    return micro_batches_.resend_overdue(now, timeout);
+  }
+  bool is_done() const override { return micro_batches_.done(); }
+  bool is_waiting() const override { return micro_batches_.in_flight() > 0; }
+  std::optional<std::int64_t> left() const override { return samples_ - answered_; }
+
+  const Answers& answers() const { return answers_; }
+
+ private:
+  bool valid(const Predictions& predictions) const;
+  void write(const MicroBatches::Part& part, const Predictions* predictions, Instant now);
+
+  const std::int64_t samples_;
+  const std::int32_t classes_;
+  const Seconds deadline_;  // 0: none
+  Reports& reports_;
+  MicroBatches micro_batches_;
+  std::vector<std::optional<Instant>> first_sent_;  // of each micro-batch
+  std::int64_t answered_ = 0;                       // samples
+  Instant start_, last_report_;
+  Answers answers_;
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,18 @@
+#include "mangrove/infer/pipeline/device_profile.h"
+
+#include <algorithm>
+
+namespace mangrove::infer {
+
+void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seconds) {
+  constexpr double kMost = 2;
+  const auto known = std::ranges::find(devices, rank, &DeviceProfile::rank);
+  if (known == devices.end() || known->single_seconds() <= 0 || seconds <= 0) return;
+  const double factor = std::clamp(seconds / known->single_seconds(), 1 / kMost, kMost);
+  for (DeviceProfile& device : devices) {
+    device.read_seconds *= factor;
+    for (Seconds& one : device.operator_seconds) one *= factor;
+  }
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,172 @@
+#include "mangrove/infer/pipeline/frame_work.h"
+
+#include <algorithm>
+
+namespace mangrove::infer {
+
+constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
+
+FrameWork::FrameWork(const InferJob& job, net::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
+                     Reports& reports)
+    : micro_batch_(static_cast<std::size_t>(job.micro_batch())),
+      window_(window),
+      deadline_(job.deadline_s()),
+      frames_(frames),
+      classes_(std::move(classes)),
+      reports_(reports) {}
+
+std::optional<Command> FrameWork::next(Instant now) {
+  while (in_flight_ < window_) {
+    std::uint64_t id = next_;
+    if (!again_.empty()) {
+      id = again_.front();
+      again_.pop_front();
+    } else {
+      // an answer that is late holds those behind it back: they are not to become many
+      if (batches_.size() >= 2 * window_) return std::nullopt;
+      Batch batch = collect();
+      if (batch.slots.empty()) return std::nullopt;
+      batches_[next_++] = std::move(batch);
+    }
+    Batch& batch = batches_.at(id);
+    if (!expire(batch, now)) return feed(id, batch, now);
+    report();
+  }
+  return std::nullopt;
+}
+
+/// Frames that are here.
+FrameWork::Batch FrameWork::collect() {
+  Batch batch;
+  std::size_t bytes = 0;
+  while (batch.slots.size() < micro_batch_ && bytes < kMostBytes) {
+    std::optional<net::Frame> frame = frames_.pop();
+    if (!frame) break;
+    bytes += frame->image.size();
+    batch.slots.push_back({std::move(*frame)});
+  }
+  return batch;
+}
+
+/// Answers what need not be sent: frames without an image, and such whose time is up. Whether that is all.
+bool FrameWork::expire(Batch& batch, Instant now) {
+  batch.rows.clear();
+  for (std::size_t at = 0; at < batch.slots.size(); ++at) {
+    Slot& slot = batch.slots[at];
+    if (!slot.answer.is_null()) continue;
+    if (!slot.frame.problem.empty()) {
+      answer(slot, {{"error", slot.frame.problem}}, now);
+    } else if (deadline_ > 0 && now - slot.frame.came >= deadline_) {
+      answer(slot, {{"missed", true}}, now);
+    } else {
+      batch.rows.push_back(at);
+    }
+  }
+  batch.is_answered = batch.rows.empty();
+  return batch.is_answered;
+}
+
+Command FrameWork::feed(std::uint64_t id, Batch& batch, Instant now) {
+  Command command;
+  command.set_kind(Command::FEED);
+  command.set_micro_batch(id);
+  command.set_count(std::ssize(batch.rows));
+  Seconds remaining = 0;
+  for (const std::size_t row : batch.rows) {
+    const net::Frame& frame = batch.slots[row].frame;
+    command.add_frames(frame.image);
+    remaining = std::max(remaining, deadline_ - (now - frame.came));
+  }
+  if (deadline_ > 0) command.set_remaining_s(remaining);
+  batch.sent = now;
+  ++in_flight_;
+  return command;
+}
+
+StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
+  const std::uint64_t id = predictions.micro_batch();
+  const auto found = batches_.find(id);
+  if (found == batches_.end() || found->second.is_answered) return id < next_ ? Taken::repeated : Taken::ignored;
+  Batch& batch = found->second;
+  const auto count = std::ssize(batch.rows);
+  const auto is_class = [&](std::int32_t c) { return c >= 0 && c < std::ssize(classes_); };
+  const bool is_whole = predictions.classes_size() == count && predictions.confidence_size() == count &&
+                        std::ranges::all_of(predictions.classes(), is_class);
+  if (count == 0 || (predictions.missed() ? deadline_ <= 0 : !is_whole)) return Taken::ignored;
+  std::map<std::size_t, std::string> unreadable;
+  for (const Unreadable& frame : predictions.unreadable()) unreadable[frame.row()] = frame.reason();
+  for (std::size_t row = 0; row < batch.rows.size(); ++row) {
+    Slot& slot = batch.slots[batch.rows[row]];
+    const int at = static_cast<int>(row);
+    if (const auto problem = unreadable.find(row); problem != unreadable.end()) {
+      answer(slot, {{"error", problem->second}}, now);
+    } else if (predictions.missed() || (deadline_ > 0 && now - slot.frame.came > deadline_)) {
+      answer(slot, {{"missed", true}}, now);
+    } else {
+      const std::int32_t c = predictions.classes(at);
+      answer(
+          slot,
+          {{"class", c}, {"label", classes_[static_cast<std::size_t>(c)]}, {"confidence", predictions.confidence(at)}},
+          now);
+    }
+  }
+  land(batch);
+  std::erase(again_, id);
+  batch.is_answered = true;
+  report();
+  return Taken::accepted;
+}
+
+void FrameWork::answer(Slot& slot, Json answer, Instant now) {
+  const Seconds latency = now - slot.frame.came;
+  ++counts_.frames;
+  if (answer.contains("error")) ++counts_.unreadable;
+  if (answer.contains("missed")) ++counts_.missed;
+  if (answer.contains("class")) counts_.latencies.push_back(latency);
+  if (counts_.latencies.size() > FrameCounts::kMostLatencies) counts_.latencies.pop_front();
+  slot.answer = {{"name", std::move(slot.frame.name)}};
+  slot.answer.update(answer);
+  slot.answer["latency_s"] = latency;
+  slot.frame = {};
+}
+
+/// It is not in flight any more.
+void FrameWork::land(Batch& batch) {
+  if (batch.sent) --in_flight_;
+  batch.sent.reset();
+}
+
+/// All micro-batches from the oldest on that have their answers.
+void FrameWork::report() {
+  Json answers = Json::array();
+  while (!batches_.empty() && batches_.begin()->second.is_answered) {
+    for (Slot& slot : batches_.begin()->second.slots) {
+      Json line = {{"frame", reported_++}};
+      line.update(slot.answer);
+      answers.push_back(std::move(line));
+    }
+    batches_.erase(batches_.begin());
+  }
+  if (!answers.empty()) reports_.answers(std::move(answers));
+}
+
+void FrameWork::resend_all() {
+  again_.clear();
+  for (auto& [id, batch] : batches_) {
+    land(batch);
+    if (!batch.is_answered) again_.push_back(id);
+  }
+}
+
+std::vector<std::uint64_t> FrameWork::resend_overdue(Instant now, Seconds timeout) {
+  std::vector<std::uint64_t> overdue;
+  for (auto& [id, batch] : batches_) {
+    if (!batch.sent || now - *batch.sent <= timeout) continue;
+    land(batch);
+    again_.push_back(id);
+    overdue.push_back(id);
+  }
+  return overdue;
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/pipeline/stream_work.h"
+#include "mangrove/infer/reports.h"
+#include "mangrove/infer/result.h"
+#include "mangrove/net/frame_queue.h"
+
+namespace mangrove::infer {
+
+/// What became of the frames.
+struct FrameCounts {
+  std::int64_t frames = 0;          // answered in any way
+  std::int64_t unreadable = 0;      // no images
+  std::int64_t missed = 0;          // their deadline passed
+  std::deque<Seconds> latencies{};  // of the others, from when they came: of the last kMostLatencies
+  static constexpr std::size_t kMostLatencies = 100'000;
+};
+
+/// Frames that a client pushes. A micro-batch is as many as are there when the pipeline takes one. Answers are reported
+/// in the order in which frames came; that, and the window, bound how many are in memory: who pushes waits.
+class FrameWork final : public StreamWork {
+ public:
+  /// window: micro-batches in flight.
+  FrameWork(const InferJob& job, net::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
+            Reports& reports);
+
+  void begin(Instant) override {}
+  std::optional<Command> next(Instant now) override;
+  Taken take(const Predictions& predictions, Instant now) override;
+  void set_window(std::size_t window) override { window_ = window; }
+  void resend_all() override;
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override;
+  bool is_done() const override { return batches_.empty() && frames_.is_over(); }
+  bool is_waiting() const override { return in_flight_ > 0; }
+  std::optional<std::int64_t> left() const override { return std::nullopt; }
+
+  const FrameCounts& counts() const { return counts_; }
+
+ private:
+  struct Slot {
+    net::Frame frame;
+    Json answer = {};  // null: not yet
+  };
+  struct Batch {
+    std::vector<Slot> slots;
+    std::vector<std::size_t> rows;  // the slots that were sent
+    std::optional<Instant> sent;    // in flight since
+    bool is_answered = false;
+  };
+
+  Batch collect();
+  bool expire(Batch& batch, Instant now);
+  Command feed(std::uint64_t id, Batch& batch, Instant now);
+  void answer(Slot& slot, Json answer, Instant now);
+  void land(Batch& batch);
+  void report();
+
+  const std::size_t micro_batch_;
+  std::size_t window_;
+  const Seconds deadline_;  // 0: none
+  net::FrameQueue& frames_;
+  const std::vector<std::string> classes_;
+  Reports& reports_;
+  std::map<std::uint64_t, Batch> batches_;  // not reported yet
+  std::deque<std::uint64_t> again_;         // to be sent again
+  std::uint64_t next_ = 0;                  // the number of the next one
+  std::size_t in_flight_ = 0;
+  std::int64_t reported_ = 0;  // frames
+  FrameCounts counts_;
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mangrove/engine/compiled_stage.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::infer {
+
+/// Whether a PLACE command has every operator in exactly one stage, each on some of `ranks` ranks.
+bool makes_sense(const Command& command, const Graph& graph, int ranks);
+
+/// The stages of a placement that one node holds.
+/// threads: one at a time.
+class HeldStages {
+ public:
+  HeldStages(CompiledStageOptions options, net::Rank rank) : options_(std::move(options)), rank_(rank) {}
+
+  /// Compiles those that are new here, keeps those that it held before, and lets go of the others.
+  /// errors: those of CompiledStage::create and in_order.
+  Status place(const Command& command, const Graph& graph);
+
+  std::size_t size() const { return places_.size(); }  // of the whole placement
+  using Route = google::protobuf::RepeatedField<std::int32_t>;
+  /// Whether it has a holder of each stage.
+  bool fits(const Route& route) const;
+  /// Null: another rank has it, or there is none of this number.
+  CompiledStage* find(std::size_t stage) const;
+
+ private:
+  /// What a stage is: its operators, and those before it, which decide what it must pass on.
+  static std::string key(const Command& command, const StagePlace& place);
+
+  const CompiledStageOptions options_;
+  const net::Rank rank_;
+  std::vector<StagePlace> places_;
+  std::map<std::string, std::shared_ptr<CompiledStage>> by_key_;
+  std::map<std::size_t, std::shared_ptr<CompiledStage>> by_number_;
+};
+
+}  // namespace mangrove::infer

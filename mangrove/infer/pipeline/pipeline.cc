@@ -1,0 +1,100 @@
+#include "mangrove/infer/pipeline/pipeline.h"
+
+#include <functional>
+#include <utility>
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/leader.h"
+#include "mangrove/infer/pipeline/dataset_work.h"
+#include "mangrove/infer/pipeline/frame_work.h"
+#include "mangrove/infer/pipeline/measurements.h"
+#include "mangrove/infer/pipeline/worker.h"
+#include "mangrove/infer/result.h"
+#include "mangrove/infer/tags.h"
+
+namespace mangrove::infer {
+namespace {
+
+/// What a plan is made for.
+struct Measured {
+  Graph graph;
+  Hello data;
+  std::vector<DeviceProfile> devices;
+};
+
+Result<Measured> measure(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_RETURN_IF_ERROR(check_cut(graph, job));
+  MG_TRY(Hello data, nodes.gather());
+  MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
+  MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, answer_timeout(job)));
+  return Measured{std::move(graph), std::move(data), std::move(devices)};
+}
+
+Result<StreamResult> stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+                            const Measured& measured, const StagePlan& plan, StreamWork& work) {
+  Replanner revision(measured.graph, measured.devices, job);
+  return stream_through(job, context, nodes, reports, work, plan, revision);
+}
+
+void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, const Measured& measured,
+                   const StreamResult& streamed, Json result) {
+  result["model_bytes"] = nodes.model_bytes();
+  result["devices"] = devices_json(job, measured.devices, streamed.plan);
+  reports.result(dump(result));
+}
+
+Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(Measured measured, measure(job, context, nodes, reports));
+  MG_TRY(const Baseline baseline,
+         run_baseline(context, nodes, reports, answer_timeout(job), measured.data, fastest_first(measured.devices)));
+  const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
+  calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
+  MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
+  DatasetWork work(job, measured.data, window(job, plan), reports);
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
+  report_result(job, nodes, reports, measured, streamed,
+                pipeline_json(job, measured.data, baseline, plan, streamed, work.answers(), reports));
+  return {};
+}
+
+/// The queue's listener, for as long as this lives.
+class Listening {
+ public:
+  Listening(net::FrameQueue& frames, std::function<void()> listener) : frames_(frames) {
+    frames_.set_listener(std::move(listener));
+  }
+  ~Listening() { frames_.set_listener({}); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  net::FrameQueue& frames_;
+};
+
+/// There is nothing to compare frames with: no truth, and no second pass over them.
+Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  MG_TRY(const Measured measured, measure(job, context, nodes, reports));
+  MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
+  net::FrameQueue& frames = *context.frames;
+  const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
+  FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
+                 reports);
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
+  report_result(job, nodes, reports, measured, streamed, frames_json(job, plan, streamed, work.counts(), reports));
+  return {};
+}
+
+}  // namespace
+
+Status run_pipeline(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() != 0) return run_node(job, context);
+  if (job.frames() && context.frames == nullptr)
+    return make_error(Code::invalid_argument, "input: nobody pushes frames to this job");
+  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) {
+    return job.frames() ? lead_frames(job, context, nodes, reports) : lead_dataset(job, context, nodes, reports);
+  });
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,35 @@
+#include "mangrove/infer/pipeline/single.h"
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/leader.h"
+#include "mangrove/infer/pipeline/measurements.h"
+#include "mangrove/infer/pipeline/worker.h"
+#include "mangrove/infer/result.h"
+
+namespace mangrove::infer {
+namespace {
+
+Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  const Seconds timeout = answer_timeout(job);
+  MG_TRY(const Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Hello data, nodes.gather());
+  MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
+  MG_TRY(const std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, timeout));
+  MG_TRY(const Baseline baseline, run_baseline(context, nodes, reports, timeout, data, fastest_first(devices)));
+  Json result = answers_json(job, data, baseline.truths, baseline.predictions, baseline.seconds);
+  result["node"] = reports.node(baseline.rank);
+  result["model_bytes"] = nodes.model_bytes();
+  result["devices"] = devices_json(job, devices, {});
+  reports.result(dump(result));
+  return {};
+}
+
+}  // namespace
+
+Status run_single(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() != 0) return run_node(job, context);
+  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+}  // namespace mangrove::infer

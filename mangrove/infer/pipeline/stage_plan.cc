@@ -1,0 +1,279 @@
+#include "mangrove/infer/pipeline/stage_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mangrove/base/suggestion.h"
+#include "mangrove/graph/cut.h"
+#include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/plan/graph_layers.h"
+#include "mangrove/plan/pipeline_cost.h"
+#include "mangrove/plan/planner.h"
+#include "mangrove/plan/stage_load.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Bytes kBatchesRead = 3;  // micro-batches of samples in memory: two are prepared while one is computed
+constexpr double kMessages = 2;    // of a stage for each micro-batch: what it gets and what it sends
+
+/// With every stage of a cut that is given as one layer.
+plan::GraphLayers merged(const plan::GraphLayers& fine, const std::vector<std::size_t>& group, std::size_t groups) {
+  plan::GraphLayers coarse;
+  coarse.network = {fine.network.name, fine.network.batch, std::vector<plan::Layer>(groups), {}};
+  coarse.nodes.resize(groups);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    plan::Layer& layer = coarse.network.layers[group[i]];
+    if (layer.name.empty()) layer.name = fine.network.layers[i].name;
+    layer.parameters += fine.network.layers[i].parameters;
+    coarse.nodes[group[i]].insert(coarse.nodes[group[i]].end(), fine.nodes[i].begin(), fine.nodes[i].end());
+  }
+  for (auto& nodes : coarse.nodes) std::ranges::sort(nodes);
+  for (plan::Flow flow : fine.network.flows) {
+    if (flow.from) flow.from = group[*flow.from];
+    for (std::size_t& to : flow.to) to = group[to];
+    std::erase_if(flow.to, [&](std::size_t to) { return flow.from == to; });
+    if (!flow.to.empty() || flow.is_result) coarse.network.flows.push_back(std::move(flow));
+  }
+  measure_living(coarse.network);
+  return coarse;
+}
+
+class Planning {
+ public:
+  Planning(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job)
+      : graph_(graph), devices_(devices), job_(job), layers_(plan::layers_of(graph, job.micro_batch(), false)) {
+    for (plan::Flow& flow : layers_.network.flows) flow.bytes = encoded_bytes(job.activations(), flow.bytes / 4);
+  }
+
+  /// What does not depend on the devices.
+  Status prepare() {
+    stages_ = static_cast<std::size_t>(job_.stages());
+    if (job_.cuts_size() > 0) {
+      MG_RETURN_IF_ERROR(cut_as_told());
+      stages_ = layers_.nodes.size();
+    }
+    if (stages_ <= layers_.nodes.size()) return {};
+    return make_error(Code::invalid_argument,
+                      fmt::format("stages: {} stages cannot be cut from the {} layers of model '{}', which has {} "
+                                  "operators; an activation function stays with the operator before it",
+                                  stages_, layers_.nodes.size(), graph_.name(), graph_.nodes().size()));
+  }
+
+  Result<StagePlan> run() {
+    MG_RETURN_IF_ERROR(prepare());
+    for (const DeviceProfile& device : devices_)
+      if (device.operator_seconds.size() != graph_.nodes().size())
+        return make_error(Code::invalid_argument,
+                          fmt::format("profile of {}: of {} operators, the model has {}", device.name,
+                                      device.operator_seconds.size(), graph_.nodes().size()));
+    return stages_ > 0 ? best({.least = stages_, .most = stages_}) : best_of_any();
+  }
+
+ private:
+  /// Layers become the stages that the job's cuts make.
+  Status cut_as_told() {
+    std::map<std::string, std::size_t> layer_of;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < layers_.nodes.size(); ++i) {
+      for (const std::size_t node : layers_.nodes[i]) {
+        layer_of[graph_.nodes()[node].name] = i;
+        names.push_back(graph_.nodes()[node].name);
+        for (const std::string& output : graph_.nodes()[node].outputs) layer_of.try_emplace(output, i);
+      }
+    }
+    std::vector<std::size_t> group(layers_.nodes.size(), 0);
+    std::size_t last = 0;
+    for (const std::string& cut : job_.cuts()) {
+      const auto found = layer_of.find(cut);
+      if (found == layer_of.end())
+        return make_error(Code::invalid_argument,
+                          "cuts: the network has no operator '" + cut + "'" + suggestion(cut, names));
+      if (found->second <= last)
+        return make_error(Code::invalid_argument, "cuts: '" + cut + "' begins no stage: it does not lie behind '" +
+                                                      layers_.network.layers[last].name + "'");
+      last = found->second;
+      for (std::size_t i = last; i < group.size(); ++i) ++group[i];
+    }
+    layers_ = merged(layers_, group, static_cast<std::size_t>(job_.cuts_size()) + 1);
+    return {};
+  }
+
+  /// However many stages are worth it, and replicas of them. What the planner does not know of is that devices may
+  /// share a machine's cores.
+  Result<StagePlan> best_of_any() {
+    MG_TRY(StagePlan plan, best({.least = 1, .most = devices_.size()}));
+    if (plan.ranks().size() == 1) return plan;
+    MG_TRY(StagePlan single, best({.least = 1, .most = 1}));
+    return single.period <= plan.period ? single : plan;
+  }
+
+  Result<StagePlan> best(const plan::DeviceRange& range) {
+    plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = stages_ > 0 ? 1u : 0u};
+    const std::size_t places = std::max(range.least, devices_.size());  // more stages than devices share these
+    for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(profile_of(i, places)));
+    if (places > (range.least > 1 ? kMostUnlikeExactly : kMostUnlike)) make_alike(problem.devices);
+    MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
+    return described(plan, problem.devices);
+  }
+
+  const DeviceProfile& profile_of(std::size_t place, std::size_t places) const {
+    return devices_[place * devices_.size() / places];
+  }
+
+  plan::Device device(const DeviceProfile& profile) const {
+    plan::Device device{.name = profile.name, .rate = profile.rate, .delay = profile.round_trip / 4};
+    for (const auto& nodes : layers_.nodes) {
+      device.seconds.push_back(0);
+      for (const std::size_t node : nodes) device.seconds.back() += profile.operator_seconds[node];
+    }
+    const bool beside = profile.reads_beside();
+    if (!beside) device.seconds.front() += profile.read_seconds;
+    if (!beside) device.overhead = kMessages * profile.message_seconds;
+    device.handling = 1 / (1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds));
+    return device;
+  }
+
+  static void make_alike(std::vector<plan::Device>& devices) {
+    plan::Device mean = devices.front();
+    const auto count = static_cast<double>(devices.size());
+    for (std::size_t layer = 0; layer < mean.seconds.size(); ++layer) {
+      mean.seconds[layer] = 0;
+      for (const plan::Device& device : devices) mean.seconds[layer] += device.seconds[layer] / count;
+    }
+    for (const plan::Device& device : devices) {
+      if (device.rate > 0) mean.rate = mean.rate > 0 ? std::min(mean.rate, device.rate) : device.rate;
+      mean.delay = std::max(mean.delay, device.delay);
+      mean.handling = std::min(mean.handling, device.handling);
+      mean.overhead = std::max(mean.overhead, device.overhead);
+    }
+    for (plan::Device& device : devices) {
+      mean.name = device.name;
+      device = mean;
+    }
+  }
+
+  Result<StagePlan> described(const plan::Plan& plan, const std::vector<plan::Device>& devices) const {
+    StagePlan made{{}, plan.period, plan.latency, 1, plan.limiting};
+    for (const plan::Stage& part : plan.stages) {
+      StagePlan::Stage stage{{}, {}, {}, part.sent / layers_.network.batch};
+      for (const std::size_t device : part.devices)
+        stage.replicas.push_back({profile_of(device, devices.size()).rank, busy_seconds(part, devices[device])});
+      for (const std::size_t layer : part.layers)
+        stage.nodes.insert(stage.nodes.end(), layers_.nodes[layer].begin(), layers_.nodes[layer].end());
+      std::ranges::sort(stage.nodes);
+      for (const std::uint32_t node : stage.nodes) stage.operators.push_back(graph_.nodes()[node].name);
+      made.stages.push_back(std::move(stage));
+    }
+    if (const Seconds shared = period_of_hosts(plan, made, devices.size()); shared > made.period) {
+      made.period = shared;
+      made.limited_by = "the cores that devices share";
+    }
+    set_memory(plan, devices.size(), made);
+    const std::size_t holders = made.ranks().size();
+    made.window = std::max(2 * holders + 2, plan.in_flight + holders);
+    return made;
+  }
+
+  Seconds busy_seconds(const plan::Stage& stage, const plan::Device& device) const {
+    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
+    for (const std::size_t layer : stage.layers) load.seconds += device.seconds[layer];
+    return plan::busy_seconds(load, device, /*training=*/false);
+  }
+
+  /// Of each process: what it is without a stage, and all stages that it holds.
+  void set_memory(const plan::Plan& plan, std::size_t places, StagePlan& made) const {
+    std::map<net::Rank, Bytes> memory;
+    for (const plan::Stage& stage : plan.stages) {
+      for (const std::size_t place : stage.devices) {
+        const DeviceProfile& holder = profile_of(place, places);
+        if (holder.process == 0) continue;
+        Bytes& bytes = memory.emplace(holder.rank, holder.process).first->second;
+        bytes += stage_memory(stage, holder, &stage == &plan.stages.front());
+      }
+    }
+    for (StagePlan::Stage& stage : made.stages)
+      for (StagePlan::Replica& replica : stage.replicas)
+        if (const auto found = memory.find(replica.rank); found != memory.end()) replica.memory = found->second;
+  }
+
+  /// As much more as a process that holds the stage takes. The one that reads has samples at hand too.
+  Bytes stage_memory(const plan::Stage& stage, const DeviceProfile& holder, bool reads) const {
+    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
+    for (const std::size_t layer : stage.layers) {
+      for (const std::size_t node : layers_.nodes[layer]) {
+        load.parameters += holder.operator_weights[node];
+        load.activations = std::max(load.activations, holder.operator_memory[node]);
+      }
+    }
+    Bytes samples = 0;
+    if (reads)
+      for (const auto& [name, info] : graph_.inputs())
+        if (!graph_.initializers().contains(name)) samples += kBatchesRead * 4 * elements_of(info, job_.micro_batch());
+    return samples + plan::memory_use(load, {}, plan::Problem{});
+  }
+
+  /// With the cores of each machine shared by the stages on it, and the threads that read, send and receive beside
+  /// them.
+  Seconds period_of_hosts(const plan::Plan& plan, const StagePlan& made, std::size_t places) const {
+    std::map<std::string, std::size_t> hosts;
+    std::vector<double> cores;
+    std::vector<plan::PipelineLoad> loads;
+    int beside = -1;  // devices of their own, with negative numbers
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const plan::Stage& stage = plan.stages[s];
+      const Seconds period = made.stages[s].period();
+      for (std::size_t r = 0; r < stage.devices.size(); ++r) {
+        const DeviceProfile& holder = profile_of(stage.devices[r], places);
+        const auto [host, is_new] = hosts.emplace(holder.host, cores.size());
+        if (is_new) cores.push_back(holder.cores);
+        loads.push_back({period, holder.rank, host->second, holder.threads});  // its share, as long as that takes it
+        if (!holder.reads_beside()) continue;
+        const Seconds busy = made.stages[s].replicas[r].busy;
+        const double share = busy > 0 ? period / busy : 1;
+        if (s == 0) loads.push_back({share * holder.read_seconds, beside--, host->second, 1});
+        const auto bytes = static_cast<double>(stage.received + stage.sent);
+        const Seconds messages = holder.byte_seconds * bytes + kMessages * holder.message_seconds;
+        loads.push_back({share * messages, beside--, host->second, 1});
+      }
+    }
+    return plan::predict_pipeline(loads, cores, 1).period;
+  }
+
+  const Graph& graph_;
+  const std::span<const DeviceProfile> devices_;
+  const InferJob& job_;
+  plan::GraphLayers layers_;
+  std::size_t stages_ = 0;  // 0: any number
+};
+
+}  // namespace
+
+Seconds StagePlan::Stage::period() const {
+  // a stage may take no time
+  if (std::ranges::any_of(replicas, [](const Replica& replica) { return replica.busy <= 0; })) return 0;
+  double speed = 0;
+  for (const Replica& replica : replicas) speed += 1 / replica.busy;
+  return 1 / speed;
+}
+
+std::vector<net::Rank> StagePlan::ranks() const {
+  std::vector<net::Rank> all;
+  for (const Stage& stage : stages)
+    for (const Replica& replica : stage.replicas) all.push_back(replica.rank);
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  return all;
+}
+
+Status check_cut(const Graph& graph, const InferJob& job) {
+  return Planning(graph, {}, job).prepare();
+}
+
+Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job) {
+  return Planning(graph, devices, job).run();
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,263 @@
+#include "mangrove/infer/pipeline/stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/pipeline/placement.h"
+#include "mangrove/infer/pipeline/routes.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr double kPatience = 10;  // timeouts without any sign of life before the job fails
+
+class Stream {
+ public:
+  Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
+         StagePlan plan, Replanner& revision)
+      : job_(job),
+        context_(context),
+        nodes_(nodes),
+        reports_(reports),
+        work_(work),
+        revision_(revision),
+        timeout_(answer_timeout(job)),
+        micro_batch_(job.micro_batch()),
+        window_(window(job, plan)) {
+    use(std::move(plan));
+  }
+
+  Result<StreamResult> run();
+
+ private:
+  void use(StagePlan plan);
+  Status place();
+  bool revise();
+  Status replace_lost(const net::RankSet& ranks);
+  /// False: a stage was lost meanwhile.
+  Result<bool> wait_until_ready();
+  void send_placement(const net::RankSet& ranks);
+  bool all_stages_held() const;
+  void feed();
+  void take(const Predictions& predictions);
+  bool valid(const Predictions& predictions) const;
+  void record(const Trace& trace);
+  Status check_patience(const char* what, Instant since) const;
+
+  const InferJob& job_;
+  net::RoleContext& context_;
+  Nodes& nodes_;
+  Reports& reports_;
+  StreamWork& work_;
+  Replanner& revision_;
+  const Seconds timeout_;
+  const std::int64_t micro_batch_;
+  std::size_t window_;
+  std::uint64_t generation_ = 0;
+  Routes routes_;
+  Instant start_, planned_;
+  Seconds placing_ = 0;  // the last time
+  Instant last_answer_;  // or when there was nothing to be answered
+  StreamResult result_;
+};
+
+/// What was counted of the stages of an older plan is forgotten.
+void Stream::use(StagePlan plan) {
+  result_.records.clear();
+  result_.plan = std::move(plan);
+}
+
+Result<StreamResult> Stream::run() {
+  MG_RETURN_IF_ERROR(place());
+  start_ = planned_ = last_answer_ = context_.clock.now();
+  work_.begin(start_);
+  while (!work_.is_done()) {
+    if (!all_stages_held() || revise()) {
+      MG_RETURN_IF_ERROR(place());
+      work_.resend_all();
+      last_answer_ = context_.clock.now();
+    }
+    // not all of them go out again: the deadline of some has passed
+    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) routes_.finish(id);
+    feed();
+    if (work_.is_done()) break;  // the rest had missed its deadline
+    if (!work_.is_waiting()) last_answer_ = context_.clock.now();
+    MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(context_.clock.after(timeout_)));
+    if (said && said->message.has_predictions()) take(said->message.predictions());
+    MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", last_answer_));
+  }
+  result_.seconds = context_.clock.now() - start_;
+  result_.planned_seconds = context_.clock.now() - planned_;
+  return std::move(result_);
+}
+
+Status Stream::check_patience(const char* what, Instant since) const {
+  const Seconds waited = context_.clock.now() - since;
+  if (waited <= kPatience * timeout_) return {};
+  return make_error(Code::unavailable, std::string(what) + " for " + format_seconds(waited) + "; answer_timeout_s is " +
+                                           format_seconds(timeout_));
+}
+
+bool Stream::all_stages_held() const {
+  return std::ranges::all_of(result_.plan.ranks(), [&](net::Rank rank) { return nodes_.is_usable(rank); });
+}
+
+/// Whether there is another plan now.
+bool Stream::revise() {
+  Replanner::Outlook outlook;
+  if (const auto samples = work_.left())
+    outlook.left = std::ceil(static_cast<double>(*samples) / static_cast<double>(micro_batch_));
+  // what is in flight begins anew; all boards have the network already
+  outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
+  std::optional<StagePlan> better = revision_.revise(result_.plan, nodes_.usable(), outlook);
+  if (!better) return false;
+  reports_.revised(*better);
+  use(std::move(*better));
+  planned_ = context_.clock.now();
+  return true;
+}
+
+/// Begins a generation: every stage on a usable node, and every such node knows it.
+Status Stream::place() {
+  const Instant start = context_.clock.now();
+  for (bool ready = false; !ready;) {
+    MG_TRY(const net::RankSet ranks, nodes_.wait_usable());
+    MG_RETURN_IF_ERROR(replace_lost(ranks));
+    ++generation_;
+    send_placement(ranks);
+    MG_TRY(ready, wait_until_ready());
+  }
+  placing_ = context_.clock.now() - start;
+  revision_.begin(result_.plan);
+  routes_.begin(result_.plan);
+  window_ = window(job_, result_.plan);
+  work_.set_window(window_);
+  return {};
+}
+
+Status Stream::replace_lost(const net::RankSet& ranks) {
+  if (all_stages_held()) return {};
+  std::vector<StagePlan::Stage>& stages = result_.plan.stages;
+  Placement before;
+  for (const StagePlan::Stage& stage : stages)
+    for (const StagePlan::Replica& replica : stage.replicas) before.push_back(replica.rank);
+  const std::optional<Placement> after = with_spares(before, ranks);
+  if (!after) {
+    MG_TRY(StagePlan plan, revision_.plan(ranks));
+    reports_.replanned(plan);
+    use(std::move(plan));
+    planned_ = context_.clock.now();
+    return {};
+  }
+  auto successor = after->begin();
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    for (StagePlan::Replica& replica : stages[s].replicas) {
+      const net::Rank next = *successor++;
+      if (next == replica.rank) continue;
+      reports_.stage_moved(s, replica.rank, next);
+      replica.busy *= revision_.ratio(stages[s].nodes, replica.rank, next);
+      replica.rank = next;
+    }
+  }
+  return {};
+}
+
+void Stream::send_placement(const net::RankSet& ranks) {
+  Command command;
+  command.set_kind(Command::PLACE);
+  command.set_generation(generation_);
+  for (const StagePlan::Stage& stage : result_.plan.stages) {
+    StagePlace& place = *command.add_stages();
+    place.set_first(static_cast<std::uint32_t>(command.order_size()));
+    command.mutable_order()->Add(stage.nodes.begin(), stage.nodes.end());
+    place.set_last(static_cast<std::uint32_t>(command.order_size()));
+    for (const StagePlan::Replica& replica : stage.replicas) place.add_ranks(replica.rank);
+  }
+  for (const net::Rank rank : ranks) nodes_.send(rank, command);
+}
+
+Result<bool> Stream::wait_until_ready() {
+  const std::vector<net::Rank> holders = result_.plan.ranks();
+  std::set<net::Rank> missing(holders.begin(), holders.end());
+  const Instant start = context_.clock.now();
+  Instant sent = start;
+  while (!missing.empty()) {
+    MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(sent + timeout_));
+    if (!all_stages_held()) return false;
+    if (said && said->message.has_ready() && said->message.ready().generation() == generation_)
+      missing.erase(said->rank);
+    if (context_.clock.now() - sent >= timeout_) {  // the command or its answer may have been lost
+      sent = context_.clock.now();
+      send_placement({missing.begin(), missing.end()});
+    }
+    MG_RETURN_IF_ERROR(check_patience("a stage was not ready", start));
+  }
+  return true;
+}
+
+void Stream::feed() {
+  while (std::optional<Command> command = work_.next(context_.clock.now())) {
+    command->set_generation(generation_);
+    const Routes::Route& route = routes_.choose(command->micro_batch());
+    command->mutable_route()->Assign(route.begin(), route.end());
+    nodes_.send(route.front(), *command);
+  }
+}
+
+bool Stream::valid(const Predictions& predictions) const {
+  const auto is_number = [](double value) { return std::isfinite(value); };
+  const auto is_time = [](Seconds value) { return value >= 0 && value < 1e6; };
+  const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
+  const Trace& trace = predictions.trace();
+  if (!std::ranges::all_of(trace.seconds(), is_time) || !std::ranges::all_of(trace.transit(), is_number) ||
+      !std::ranges::all_of(trace.sent_bytes(), is_size) || !std::ranges::all_of(trace.resident(), is_size))
+    return false;
+  const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
+  const int count = static_cast<int>(stages.size());
+  if (predictions.generation() != generation_) return false;
+  if (predictions.missed()) return true;
+  if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count ||
+      trace.resident_size() != count)
+    return false;
+  if (trace.sent_bytes_size() != count - 1 || trace.transit_size() != count - 1) return false;
+  return std::ranges::equal(stages, trace.ranks(),
+                            [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
+}
+
+void Stream::take(const Predictions& predictions) {
+  if (!valid(predictions)) return;
+  const Instant now = context_.clock.now();
+  const StreamWork::Taken taken = work_.take(predictions, now);
+  if (taken == StreamWork::Taken::ignored) return;
+  last_answer_ = now;
+  if (taken == StreamWork::Taken::repeated) ++result_.repeated;
+  routes_.finish(predictions.micro_batch());
+  if (taken != StreamWork::Taken::accepted || predictions.missed()) return;
+  record(predictions.trace());
+  revision_.add(predictions.trace(), now);
+}
+
+void Stream::record(const Trace& trace) {
+  for (int at = 0; at < trace.ranks_size(); ++at) {
+    StageRecord& stage = result_.records[{static_cast<std::size_t>(at), trace.ranks(at)}];
+    ++stage.micro_batches;
+    routes_.learn(static_cast<std::size_t>(at), trace.ranks(at), trace.seconds(at));
+    stage.busy += trace.seconds(at);
+    stage.resident = std::max(stage.resident, trace.resident(at));
+    if (at < trace.sent_bytes_size()) stage.sent_bytes += trace.sent_bytes(at);
+    stage.queued += trace.queued(at);
+    stage.most_queued = std::max<std::int64_t>(stage.most_queued, trace.queued(at));
+  }
+}
+
+}  // namespace
+
+Result<StreamResult> stream_through(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+                                    StreamWork& work, StagePlan plan, Replanner& revision) {
+  return Stream(job, context, nodes, reports, work, std::move(plan), revision).run();
+}
+
+}  // namespace mangrove::infer

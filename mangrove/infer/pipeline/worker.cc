@@ -1,0 +1,297 @@
+#include "mangrove/infer/pipeline/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "mangrove/base/control_group.h"
+#include "mangrove/base/log.h"
+#include "mangrove/base/process_cpu.h"
+#include "mangrove/base/process_memory.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
+#include "mangrove/infer/pipeline/link_probe.h"
+#include "mangrove/infer/pipeline/node_profile.h"
+#include "mangrove/infer/pipeline/single_run.h"
+#include "mangrove/infer/pipeline/stage_worker.h"
+#include "mangrove/infer/tags.h"
+#include "mangrove/learn/preparation.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
+
+double cores_of_host() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// The machine whose cores this process uses; one with a quota of its own counts as a machine of its own.
+std::string host_name() {
+  char name[256] = {};
+  std::string host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+  const std::vector<OwnControlGroup> groups = control_groups("cpu");
+  return cpu_limit() < cores_of_host() && !groups.empty() ? host + groups.front().folder.string() : host;
+}
+
+class PipelineWorker {
+ public:
+  PipelineWorker(const InferJob& job, net::RoleContext& context)
+      : job_(without_networks(job)),
+        context_(context),
+        fetch_(context, answer_timeout(job)),
+        link_(context.endpoint, context.clock),
+        slowdown_(cpu_slowdown(1)),
+        worker_(job_, context, slowdown_) {}
+  Status run();
+
+ private:
+  Status prepare();
+  bool is_ensemble() const { return job_.member_sha256_size() > 0; }
+  Status make_graph(std::uint32_t member);
+  Status make_replica(std::uint32_t member);
+  Result<std::string> get_network(std::uint32_t member);
+  void say_hello();
+  Status listen(bool idle);
+  void take_command(const net::Message& message);
+  Status follow(const Command& command);
+  Status send_profile(std::uint64_t request);
+  Status start_single(const Command& command);
+  void start_link(const Command& command);
+  Status place(const Command& command);
+  void take_probe(const net::Message& message);
+  Status work();
+  void send(FromNode message);
+
+  const InferJob job_;
+  net::RoleContext& context_;
+  Status failure_;  // why this node cannot take part
+  bool ended_ = false;
+  NetworkFetch fetch_;
+  std::optional<Graph> graph_;
+  SampleSource source_;
+
+  std::uint32_t member_ = 0;                 // of the ensemble, that graph_ is
+  std::unique_ptr<learn::Replica> replica_;  // of the unsplit network, until stages are placed
+  std::optional<Profile> profile_;           // of it
+  std::optional<SingleRun> single_;
+  LinkProbe link_;
+  const double slowdown_;  // by a CPU quota
+  StageWorker worker_;
+};
+
+Status PipelineWorker::prepare() {
+  if (job_.frames()) {
+    MG_RETURN_IF_ERROR(make_graph(0));
+    MG_TRY(source_.frames, FrameSamples::create(*graph_));
+    source_.dataset = source_.frames;
+    source_.samples = job_.micro_batch();
+    return make_replica(0);
+  }
+  MG_TRY(source_.dataset, data::open_dataset(job_.data(), data::Split::test, context_.data_folder));
+  const std::int64_t size = source_.dataset->size();
+  source_.samples = job_.limit() > 0 ? std::min(job_.limit(), size) : size;
+  return make_replica(0);
+}
+
+/// Of the network, or of a member of the ensemble: a node holds one at a time.
+Status PipelineWorker::make_graph(std::uint32_t member) {
+  if (graph_ && member_ == member) return {};
+  replica_.reset();
+  graph_.reset();
+  MG_TRY(const std::string network, get_network(member));
+  MG_TRY(graph_, parse_onnx(network).context("model"));
+  member_ = member;
+  return {};
+}
+
+Status PipelineWorker::make_replica(std::uint32_t member) {
+  if (replica_ && member_ == member) return {};
+  MG_RETURN_IF_ERROR(make_graph(member));
+  source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
+  MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
+  MG_TRY(replica_, learn::Replica::create(*graph_, {.batch = job_.micro_batch(),
+                                                    .mode = Mode::inference,
+                                                    .backend = job_.backend(),
+                                                    .threads = context_.threads,
+                                                    .fuse = !job_.unfused()}));
+  return {};
+}
+
+/// Commands that come meanwhile are followed afterwards.
+Result<std::string> PipelineWorker::get_network(std::uint32_t member) {
+  Result<std::string> network =
+      fetch_.get(is_ensemble() ? job_.member_sha256(static_cast<int>(member)) : job_.model_sha256());
+  ended_ = ended_ || (!network.ok() && network.code() == Code::cancelled);
+  return network;
+}
+
+Status PipelineWorker::run() {
+  failure_ = prepare();
+  if (!ended_) say_hello();
+  while (!ended_) {
+    MG_RETURN_IF_ERROR(listen(!failure_.ok() || (!worker_.has_work() && !single_)));
+    if (ended_ || !failure_.ok()) continue;
+    failure_ = work();
+    if (!failure_.ok()) say_hello();
+  }
+  return failure_.ok() || failure_.code() == Code::cancelled ? Status() : failure_;
+}
+
+void PipelineWorker::send(FromNode message) {
+  context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
+}
+
+void PipelineWorker::say_hello() {
+  FromNode message;
+  Hello& hello = *message.mutable_hello();
+  if (failure_.ok()) {
+    hello.set_samples(source_.samples);
+    for (const std::string& name : source_.dataset->class_names()) hello.add_classes(name);
+    for (const std::int64_t size : source_.dataset->sample_shape()) hello.add_sample_shape(size);
+    hello.set_host(host_name());
+    hello.set_cores(static_cast<std::int32_t>(cores_of_host()));
+    hello.set_cpu(cpu_limit());
+    hello.set_threads(context_.threads);
+  } else {
+    hello.set_code(static_cast<int>(failure_.code()));
+    hello.set_message(failure_.error().message);
+  }
+  send(std::move(message));
+}
+
+/// Takes everything that has come; when idle, waits for it.
+Status PipelineWorker::listen(bool idle) {
+  Deadline deadline = idle && !fetch_.has_commands() ? context_.clock.after(kWait) : context_.clock.now();
+  while (!ended_) {
+    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
+    const net::Members members = context_.endpoint.members();
+    if (!members.alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
+    Result<net::Message> message =
+        context_.endpoint.recv_any(members.alive_ranks(), {kCommandTag, kActivationTag, kProbeTag}, deadline);
+    if (message.ok()) {
+      if (message->tag == kCommandTag) take_command(*message);
+      if (message->tag == kProbeTag) take_probe(*message);
+      if (message->tag == kActivationTag && failure_.ok()) worker_.take_activation(std::move(*message));
+      deadline = context_.clock.now();
+    } else if (message.code() == Code::cancelled) {
+      return message.error();
+    } else if (message.code() == Code::deadline_exceeded) {
+      break;
+    }
+  }
+  return {};
+}
+
+void PipelineWorker::take_command(const net::Message& message) {
+  Command command;
+  if (message.from != 0 || !command.ParseFromString(message.payload)) {
+    log_warn("command cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
+    return;
+  }
+  if (command.kind() == Command::END) {
+    ended_ = true;
+    return;
+  }
+  if (failure_.ok()) failure_ = follow(command);
+  if (!failure_.ok() || command.kind() == Command::PING) say_hello();
+}
+
+Status PipelineWorker::follow(const Command& command) {
+  switch (command.kind()) {
+    case Command::PROFILE:
+      return send_profile(command.request());
+    case Command::SINGLE:
+      return start_single(command);
+    case Command::LINK:
+      start_link(command);
+      return {};
+    case Command::PLACE:
+      return place(command);
+    case Command::FEED:
+      worker_.feed(command);
+      return {};
+    default:
+      return {};
+  }
+}
+
+/// Measured once: who asks again has lost the answer.
+Status PipelineWorker::send_profile(std::uint64_t request) {
+  single_.reset();
+  if (!profile_) {
+    MG_RETURN_IF_ERROR(make_replica(0));
+    MG_TRY(profile_, profile_node(job_, context_, *replica_, source_));
+  }
+  profile_->set_request(request);
+  FromNode message;
+  *message.mutable_profile() = *profile_;
+  send(std::move(message));
+  return {};
+}
+
+Status PipelineWorker::start_single(const Command& command) {
+  single_.reset();
+  if (is_ensemble() && command.member() >= static_cast<std::uint32_t>(job_.member_sha256_size())) return {};
+  MG_RETURN_IF_ERROR(make_replica(is_ensemble() ? command.member() : 0));
+  single_.emplace(command.request(), *replica_, source_.dataset, source_.samples, source_.loading, context_.clock,
+                  is_ensemble());
+  return {};
+}
+
+void PipelineWorker::start_link(const Command& command) {
+  const bool is_other = command.peer() != context_.endpoint.rank();
+  if (command.peer() >= 1 && command.peer() < context_.endpoint.size() && is_other)
+    link_.start(command.request(), command.peer());
+}
+
+void PipelineWorker::take_probe(const net::Message& message) {
+  std::optional<Link> link = link_.take(message);
+  if (!link) return;
+  link->set_byte_seconds(link->byte_seconds() * slowdown_);
+  link->set_message_seconds(link->message_seconds() * slowdown_);
+  FromNode result;
+  *result.mutable_link() = std::move(*link);
+  send(std::move(result));
+}
+
+Status PipelineWorker::place(const Command& command) {
+  if (command.generation() < worker_.generation() || !makes_sense(command, *graph_, context_.endpoint.size()))
+    return {};
+  if (command.generation() > worker_.generation()) {
+    single_.reset();
+    replica_.reset();
+    release_freed_memory();
+    MG_RETURN_IF_ERROR(worker_.place(command, *graph_, source_));
+  }
+  FromNode message;
+  message.mutable_ready()->set_generation(worker_.generation());
+  send(std::move(message));
+  return {};
+}
+
+/// One micro-batch of whatever there is to do.
+Status PipelineWorker::work() {
+  if (worker_.has_work()) return worker_.work();
+  if (!single_) return {};
+  MG_TRY(std::optional<SingleChunk> chunk, single_->step());
+  if (single_->done()) single_.reset();
+  if (!chunk) return {};
+  FromNode message;
+  *message.mutable_single() = std::move(*chunk);
+  send(std::move(message));
+  return {};
+}
+
+}  // namespace
+
+Status run_node(const InferJob& job, net::RoleContext& context) {
+  return PipelineWorker(job, context).run();
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,51 @@
+#include "mangrove/infer/tiers/fault_policy.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/suggestion.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr std::array kPolicies = {
+    FaultPolicy{.name = "none",
+                .summary = "tasks of a dead device are lost",
+                .gives_up = true,
+                .copies_blind = false,
+                .hedges = false},
+    FaultPolicy{.name = "reassign",
+                .summary = "when all tasks have been given out, those without an answer go to any device",
+                .gives_up = false,
+                .copies_blind = true,
+                .hedges = false},
+    FaultPolicy{.name = "monitor",
+                .summary = "only live devices get work; tasks of dead ones are given out again",
+                .gives_up = false,
+                .copies_blind = false,
+                .hedges = false},
+    FaultPolicy{.name = "hedged",
+                .summary = "monitor, and idle devices take from the queues of slow ones; the slowest tasks run twice",
+                .gives_up = false,
+                .copies_blind = false,
+                .hedges = true},
+};
+
+}  // namespace
+
+std::span<const FaultPolicy> fault_policies() {
+  return kPolicies;
+}
+
+Result<const FaultPolicy*> find_fault_policy(std::string_view name) {
+  std::vector<std::string> names;
+  for (const FaultPolicy& policy : kPolicies) {
+    if (policy.name == name) return &policy;
+    names.emplace_back(policy.name);
+  }
+  return make_error(Code::invalid_argument,
+                    "policy: unknown fault policy '" + std::string(name) + "'" + suggestion(name, names));
+}
+
+}  // namespace mangrove::infer

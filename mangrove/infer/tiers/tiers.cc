@@ -1,0 +1,325 @@
+#include "mangrove/infer/tiers/tiers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/leader.h"
+#include "mangrove/infer/tiers/answers.h"
+#include "mangrove/infer/tiers/bottom_models.h"
+#include "mangrove/infer/tiers/checks.h"
+#include "mangrove/infer/tiers/dispatch.h"
+#include "mangrove/infer/tiers/exits.h"
+#include "mangrove/infer/tiers/measurements.h"
+#include "mangrove/infer/tiers/worker.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kProgressInterval = 0.2;
+constexpr double kPatience = 10;  // timeouts without an answer before the job fails
+
+/// From the first task to the last answer.
+class TierRun {
+ public:
+  TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, BottomModels& heads,
+          const TierExits& exits, const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
+          const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
+      : job_(job),
+        context_(context),
+        nodes_(nodes),
+        reports_(reports),
+        heads_(heads),
+        exits_(exits),
+        data_(data),
+        tiers_(tiers),
+        timeout_(options.timeout),
+        answers_(job, data, exits),
+        survivors_(exits),
+        dispatch_(answers_.batches(), devices, options),
+        scheduler_(options.scheduler) {}
+
+  Status run() {
+    start_ = last_answer_ = context_.clock.now();
+    while (true) {
+      MG_RETURN_IF_ERROR(switch_scheduler());
+      for (const auto& [rank, part] : tiers_)
+        if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
+      for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(follow(order));
+      survivors_.drop_if([&](const TierTask& task) { return dispatch_.is_lost(task); });
+      if (dispatch_.done()) break;
+      const Instant listened = context_.clock.now();
+      MG_RETURN_IF_ERROR(send_private());
+      unheard_ = context_.clock.now() - listened;
+      MG_TRY(std::vector<Nodes::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
+      for (Nodes::Said& said : all)
+        if (said.message.has_tier_answer()) take(said.rank, std::move(*said.message.mutable_tier_answer()));
+      const Seconds silent = context_.clock.now() - last_answer_;
+      if (silent > kPatience * timeout_ + slowest_)
+        return make_error(Code::unavailable, "tiers: no task was answered for " + format_seconds(silent) +
+                                                 "; answer_timeout_s is " + format_seconds(timeout_));
+    }
+    seconds_ = last_answer_ - start_;
+    return {};
+  }
+
+  Json result(Seconds predicted) const;
+
+ private:
+  /// To the one that the user wants, if that is another.
+  Status switch_scheduler() {
+    const std::optional<std::string> wanted = context_.switched_to();
+    if (!wanted || *wanted == scheduler_->name) return {};
+    MG_TRY(const Scheduler* const next, find_scheduler(*wanted));
+    dispatch_.switch_to(*next);
+    reports_.scheduler_switched(scheduler_->name, next->name, context_.clock.now() - start_);
+    scheduler_ = next;
+    return {};
+  }
+
+  /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
+  Status follow(const TierDispatch::Order& order) {
+    if (order.kind == TierDispatch::Order::Kind::run) {
+      if (!heads_.has(tiers_.at(order.rank))) return send(order);
+      private_.push_back(order);
+      return {};
+    }
+    Command command;
+    command.set_kind(Command::DROP);
+    command.set_micro_batch(order.task.batch);
+    command.set_answer(static_cast<std::uint32_t>(order.task.answer));
+    nodes_.send(order.rank, command);
+    return {};
+  }
+
+  /// The first one that is still wanted.
+  Status send_private() {
+    while (!private_.empty()) {
+      const TierDispatch::Order order = private_.front();
+      private_.pop_front();
+      if (dispatch_.is_wanted(order.rank, order.task)) return send(order);
+    }
+    return {};
+  }
+
+  Status send(const TierDispatch::Order& order) {
+    first_sent_.try_emplace(order.task, context_.clock.now());
+    MG_TRY(Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
+    if (exits_.any() && order.task.answer != Answer::first) survivors_.give(command);
+    const Instant now = context_.clock.now();
+    nodes_.send(order.rank, command);
+    dispatch_.sent(order.rank, order.task, now);
+    const auto [sent, is_new] = sent_.try_emplace({order.rank, order.task}, now);
+    if (!is_new) sent->second = Instant::never();  // nobody knows which of the two an answer is to
+    return {};
+  }
+
+  /// A device that has not seen the samples does not know what they are.
+  void add_truths(TierAnswer& said, bool has_head) const {
+    said.clear_truths();
+    if (!answers_.knows(said)) return;
+    for (const std::int64_t image : answers_.images_of({static_cast<Answer>(said.answer()), said.micro_batch()}))
+      said.add_truths(has_head ? heads_.label(image) : answers_.truth(image));
+  }
+
+  /// What a device passes on goes up a level; what it was given is needed no more.
+  void pass_on(const TierTask& task, TierAnswer& said) {
+    survivors_.drop(task);
+    if (said.values().empty()) return;
+    const TierTask next{TierExits::behind(task.answer), task.batch};
+    survivors_.keep(next, std::move(*said.mutable_values()));
+    dispatch_.want(next);
+  }
+
+  void take(net::Rank rank, TierAnswer said) {
+    const auto tier = tiers_.find(rank);
+    if (tier == tiers_.end() || said.request() != 0) return;
+    if (!sees_samples(job_, tier->second, static_cast<Answer>(said.answer())))
+      add_truths(said, heads_.has(tier->second));
+    if (!answers_.fits(said, tier->second)) return;
+    const TierTask task{static_cast<Answer>(said.answer()), said.micro_batch()};
+    const auto sent = sent_.find({rank, task});
+    const Seconds took = said.seconds() + said.waited();
+    if (sent == sent_.end() || !std::isfinite(took) || said.seconds() < 0) return;
+    const Instant now = context_.clock.now();
+    const bool is_known = sent->second < Instant::never();
+    const Seconds on_way =
+        is_known ? std::max(0.0, now - sent->second - took) : std::numeric_limits<Seconds>::quiet_NaN();
+    if (!dispatch_.answer(rank, task, said.seconds(), on_way, now, unheard_)) return;
+    last_answer_ = now;
+    if (is_known) slowest_ = std::max(slowest_, now - sent->second);
+    Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
+    if (exits_.any()) pass_on(task, said);
+    line["node"] = reports_.node(rank);
+    line["at_s"] = now - start_;
+    reports_.tier_answers(dump(line));
+    report();
+  }
+
+  void report() {
+    const std::size_t done = dispatch_.counts().answered;
+    if (done < dispatch_.asked() && last_answer_ - last_report_ < kProgressInterval) return;
+    last_report_ = last_answer_;
+    const auto images = static_cast<double>(data_.samples());
+    const double share = static_cast<double>(done) / static_cast<double>(dispatch_.asked());
+    reports_.progress("tiers", std::llround(images * share), data_.samples(), last_answer_ - start_);
+  }
+
+  Json devices_json() const;
+  Json exits_json() const;
+
+  const InferJob& job_;
+  net::RoleContext& context_;
+  Nodes& nodes_;
+  Reports& reports_;
+  BottomModels& heads_;
+  const TierExits exits_;
+  const Hello& data_;
+  const std::map<net::Rank, std::size_t>& tiers_;
+  const Seconds timeout_;
+  TierAnswers answers_;
+  DeferredSamples survivors_;
+  TierDispatch dispatch_;
+  const Scheduler* scheduler_;
+  std::deque<TierDispatch::Order> private_;  // that wait for values
+  Seconds unheard_ = 0;                      // how long nobody listened before the last messages were taken
+  std::map<TierTask, Instant> first_sent_;
+  std::map<std::pair<net::Rank, TierTask>, Instant> sent_;
+  Instant start_, last_answer_, last_report_;
+  Seconds slowest_ = 0;  // answer so far
+  Seconds seconds_ = 0;
+};
+
+Json TierRun::devices_json() const {
+  Json devices = Json::array();
+  for (const TierDispatch::DeviceRecord& record : dispatch_.records())
+    devices.push_back({{"node", reports_.node(record.device.rank)},
+                       {"tier", kTierNames[static_cast<std::size_t>(record.device.tier)]},
+                       {"tasks", record.answers},
+                       {"busy_s", record.busy},
+                       {"task_s", record.device.service},
+                       {"delay_s", record.device.delay},
+                       {"window", record.window},
+                       {"lost", record.dead}});
+  return devices;
+}
+
+/// Where images left, and what went up for those that stayed, beside their samples, a byte a value.
+Json TierRun::exits_json() const {
+  const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
+  const auto images = static_cast<double>(data_.samples());
+  Bytes all = 0;
+  Json links = Json::array();
+  for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
+    const Bytes sent = survivors_.received(static_cast<Answer>(answer));
+    links.push_back(
+        {{"answer", kAnswerNames[answer]}, {"bytes", sent}, {"bytes_per_image", static_cast<double>(sent) / images}});
+    all += sent;
+  }
+  return {{"exits", answers_.exits()},
+          {"sent_up", std::move(links)},
+          {"sent_up_bytes", all},
+          {"sent_up_bytes_per_image", static_cast<double>(all) / images},
+          {"sample_bytes", sample.elements()}};
+}
+
+Json TierRun::result(Seconds predicted) const {
+  std::int64_t skipped = 0, unasked = 0;
+  for (std::size_t batch = 0; batch < answers_.batches(); ++batch) {
+    for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
+      const TierTask later{static_cast<Answer>(answer), batch};
+      if (dispatch_.is_skipped(later)) skipped += answers_.count_of(batch);
+      const std::int64_t asked = dispatch_.is_asked(later) ? std::ssize(answers_.images_of(later)) : 0;
+      unasked += answers_.count_of(batch) - asked;
+    }
+  }
+  const TierDispatch::Counts& counts = dispatch_.counts();
+  const std::int64_t images = data_.samples();
+  Json json = {{"strategy", job_.strategy()},
+               {"scheduler", job_.scheduler()},
+               {"policy", job_.policy()},
+               {"images", images},
+               {"micro_batch", job_.micro_batch()},
+               {"seconds", seconds_},
+               {"predicted_seconds", predicted},
+               {"images_per_s", per_second(images, seconds_)},
+               {"image_s", seconds_ / static_cast<double>(images)},
+               {"repeated", counts.repeated},
+               {"given_again", counts.given_again},
+               {"stolen", counts.stolen},
+               {"copied", counts.copied}};
+  json.update(answers_.summary(skipped, unasked));
+  for (std::size_t part = 0; part < json["tiers"].size(); ++part) {
+    if (!heads_.has(part)) continue;
+    json["tiers"][part].update({{"privacy", job_.tiers(static_cast<int>(part)).privacy()},
+                                {"head_s", heads_.seconds(part)},
+                                {"bytes_per_image", heads_.bytes(part)}});
+  }
+  if (exits_.any()) json.update(exits_json());
+  json["devices"] = devices_json();
+  return json;
+}
+
+/// Why a node without the data does nothing.
+std::string no_room(const InferJob& job) {
+  const bool has_exits = has_tier_exits(job);
+  return std::string("it does not have the ") + (has_exits ? "other nodes'" : "coordinator's") + " data set '" +
+         job.data() + "', which " + (has_exits ? "end devices" : "devices of trusted tiers") +
+         " need, and the other tiers are full";
+}
+
+/// By rank, the tier of the job that it gets tasks, and the network, of.
+std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Reports& reports) {
+  std::map<net::Rank, std::string> names;
+  net::RankSet without_data;
+  for (const net::Rank rank : nodes.usable()) {
+    names[rank] = reports.node(rank);
+    if (!nodes.has_data(rank)) without_data.push_back(rank);
+  }
+  std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
+  for (const auto& [rank, tier] : tiers) nodes.grant_network(rank, tier);
+  for (const net::Rank rank : without_data)
+    if (!tiers.contains(rank)) reports.node_left_out(rank, no_room(job));
+  return tiers;
+}
+
+Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+  const Seconds timeout = answer_timeout(job);
+  MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
+  MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
+  MG_TRY(BottomModels heads, BottomModels::create(job, context));
+  MG_TRY(const TierExits exits, tier_exits(job));
+  if (heads.data()) nodes.set_data(*heads.data());
+  if (exits.any()) nodes.take_without_data();
+  MG_TRY(const Hello data, nodes.gather());
+  MG_RETURN_IF_ERROR(check_networks(job, data));
+  const std::map<net::Rank, std::size_t> tiers = place(job, nodes, reports);
+  MG_TRY(const std::vector<TierDispatch::Device> devices,
+         measure_tiers(job, context, nodes, heads, exits, data, tiers, timeout));
+  TierDispatch::Options options{
+      .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .later_on_demand = exits.any()};
+  if (exits.any()) options.most_later = exits.most_kept(job.micro_batch());
+  for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
+  if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
+  if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());
+  TierRun run(job, context, nodes, reports, heads, exits, data, tiers, devices, options);
+  const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
+  const Seconds predicted = scheduler->predict(costs_of(job, heads, batches, devices));
+  MG_RETURN_IF_ERROR(run.run());
+  reports.result(dump(run.result(predicted)));
+  return {};
+}
+
+}  // namespace
+
+Status run_tiers(const InferJob& job, net::RoleContext& context) {
+  if (context.endpoint.rank() != 0) return run_tier_node(job, context);
+  MG_RETURN_IF_ERROR(check_tiers(job));
+  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,108 @@
+#include "mangrove/infer/views/answers.h"
+
+#include <algorithm>
+
+namespace mangrove::infer {
+
+ViewAnswers::ViewAnswers(const InferJob& job, const Hello& data, std::size_t views, std::size_t exits)
+    : job_(job),
+      data_(data),
+      truths_(static_cast<std::size_t>(data.samples()), -1),
+      predictions_(truths_.size(), -1),
+      views_(views),
+      exits_(exits) {}
+
+std::set<std::size_t> ViewAnswers::set_truths(std::int64_t begin, const Truths& truths) {
+  std::map<std::vector<std::int32_t>, int> votes;
+  for (const auto& [view, said] : truths) ++votes[said];
+  const auto most =
+      std::ranges::max_element(truths, {}, [&](const auto& entry) { return votes.at(entry.second); })->second;
+  std::ranges::copy(most, truths_.begin() + begin);
+  std::set<std::size_t> others;
+  for (const auto& [view, said] : truths)
+    if (said != most) others.insert(view);
+  return others;
+}
+
+Json ViewAnswers::add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
+                      const std::set<std::size_t>& lost) {
+  Json classes = Json::array(), exits = Json::array(), views = Json::array();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto image = static_cast<std::size_t>(images[i]);
+    const bool is_first = predictions_[image] < 0;
+    ++(is_first ? answered_ : duplicated_);
+    predictions_[image] = answers[i].predicted;
+    OfExit& exit = exits_[static_cast<std::size_t>(answers[i].exit)];
+    ++exit.images;
+    exit.right += answers[i].predicted == truths_[image] ? 1 : 0;
+    classes.push_back(answers[i].predicted);
+    exits.push_back(answers[i].exit + 1);
+  }
+  for (const std::size_t view : lost) views.push_back(view + 1);
+  return {{"images", std::vector<std::int64_t>(images.begin(), images.end())},
+          {"classes", std::move(classes)},
+          {"exits", std::move(exits)},
+          {"lost_views", std::move(views)}};
+}
+
+void ViewAnswers::classified(net::Rank by, std::int64_t images) {
+  ++uppers_[by].batches;
+  uppers_[by].images += images;
+}
+
+void ViewAnswers::close(const std::set<std::size_t>& lost) {
+  ++batches_;
+  for (const std::size_t view : lost) ++views_[view].batches_without;
+}
+
+Json ViewAnswers::exits_json() const {
+  Json exits = Json::array();
+  for (const OfExit& exit : exits_) {
+    const auto images = static_cast<double>(exit.images);
+    exits.push_back({{"exit", exits.size() + 1},
+                     {"images", exit.images},
+                     {"share", images / static_cast<double>(truths_.size())},
+                     {"accuracy", nullptr}});
+    if (exit.images > 0) exits.back()["accuracy"] = static_cast<double>(exit.right) / images;
+  }
+  return exits;
+}
+
+/// Beside the samples, a byte a value.
+Json ViewAnswers::traffic_json() const {
+  Bytes scores = 0, features = 0;
+  for (const OfView& view : views_) {
+    scores += view.scores;
+    features += view.features;
+  }
+  const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
+  const auto images = static_cast<double>(truths_.size());
+  return {{"score_bytes_per_image", static_cast<double>(scores) / images},
+          {"feature_bytes_per_image", static_cast<double>(features) / images},
+          {"sample_bytes", sample.elements()}};
+}
+
+Json ViewAnswers::summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const {
+  Json json = answers_json(job_, data_, truths_, predictions_, seconds);
+  json.update({{"lost", std::ssize(truths_) - answered_},
+               {"duplicated", duplicated_},
+               {"micro_batches", batches_},
+               {"exits", exits_json()}});
+  json.update(traffic_json());
+  Json views = Json::array(), uppers = Json::array();
+  for (std::size_t view = 0; view < views_.size(); ++view)
+    views.push_back({{"view", view + 1},
+                     {"node", reports.node(rank_of_view(view))},
+                     {"lost", lost.contains(view)},
+                     {"micro_batches_without", views_[view].batches_without},
+                     {"score_bytes", views_[view].scores},
+                     {"feature_bytes", views_[view].features}});
+  for (const auto& [rank, upper] : uppers_)
+    uppers.push_back({{"node", rank == 0 ? Json() : Json(reports.node(rank))},
+                      {"micro_batches", upper.batches},
+                      {"images", upper.images}});
+  json.update({{"views", std::move(views)}, {"upper", std::move(uppers)}});
+  return json;
+}
+
+}  // namespace mangrove::infer

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "mangrove/base/units.h"
+#include "mangrove/exits/early_exit.h"
+#include "mangrove/infer/reports.h"
+#include "mangrove/infer/result.h"
+
+namespace mangrove::infer {
+
+/// That of the node with this view, from 0; with as many views as there are, the first one above them.
+inline net::Rank rank_of_view(std::size_t view) {
+  return static_cast<net::Rank>(view) + 1;
+}
+
+/// The answers of a job of strategy "views", image by image, and what they cost.
+/// threads: one at a time.
+class ViewAnswers {
+ public:
+  /// data: what the nodes said that it is. Both must outlive this.
+  ViewAnswers(const InferJob& job, const Hello& data, std::size_t views, std::size_t exits);
+
+  /// Labels of images, by the view whose device says so.
+  using Truths = std::map<std::size_t, std::vector<std::int32_t>>;
+  /// Of the images from `begin` on, before their answers are added: what most say counts, among equals what the first
+  /// says. Returns the views of which it is something else. REQUIRES: somebody says something.
+  std::set<std::size_t> set_truths(std::int64_t begin, const Truths& truths);
+  /// lost: the views, from 0, that the network was without. Returns the line of the stream of answers.
+  Json add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
+           const std::set<std::size_t>& lost);
+
+  /// So much has come from the device of a view.
+  void received(std::size_t view, bool are_scores, Bytes bytes) {
+    (are_scores ? views_[view].scores : views_[view].features) += bytes;
+  }
+  /// So many images of a micro-batch, which did not leave at the first exit; rank 0: by the leader.
+  void classified(net::Rank by, std::int64_t images);
+  /// A micro-batch has all its answers, the last of them without these views.
+  void close(const std::set<std::size_t>& lost);
+
+  std::int64_t answered() const { return answered_; }
+  bool done() const { return answered_ == std::ssize(truths_); }
+  /// What all strategies report, exactness, where images left, what went up, and who did what. lost: views.
+  Json summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const;
+
+ private:
+  struct OfExit {
+    std::int64_t images = 0, right = 0;
+  };
+  struct OfView {
+    std::int64_t batches_without = 0;
+    Bytes scores = 0, features = 0;
+  };
+  struct OfUpper {
+    std::int64_t batches = 0, images = 0;
+  };
+  Json exits_json() const;
+  Json traffic_json() const;
+
+  const InferJob& job_;
+  const Hello& data_;
+  std::vector<std::int32_t> truths_, predictions_;  // -1: none yet
+  std::vector<OfView> views_;
+  std::vector<OfExit> exits_;
+  std::map<net::Rank, OfUpper> uppers_;
+  std::int64_t answered_ = 0, duplicated_ = 0, batches_ = 0;
+};
+
+}  // namespace mangrove::infer

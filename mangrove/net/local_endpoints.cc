@@ -1,0 +1,105 @@
+#include "mangrove/net/local_endpoints.h"
+
+#include "mangrove/base/log.h"
+
+namespace mangrove::net {
+namespace {
+
+/// What a parked message costs beside its payload.
+constexpr Bytes kParkedOverhead = 256;
+
+}  // namespace
+
+Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, Rank rank, Members members) {
+  MutexLock lock(mutex_);
+  const Key key(job, rank);
+  const auto [entry, inserted] = ranks_.try_emplace(key);
+  if (!inserted) {
+    return make_error(Code::already_exists,
+                      "rank " + std::to_string(rank) + " of job " + job + " runs in this process already");
+  }
+  entry->second = std::make_shared<LocalRank>(rank, std::move(members));
+  expire_locked();
+  std::deque<Parked> others;
+  for (Parked& parked : parked_) {
+    if (parked.to != key) {
+      others.push_back(std::move(parked));
+      continue;
+    }
+    forget_bytes(parked);
+    hand_over(key, *entry->second, std::move(parked.message), parked.bytes);
+  }
+  parked_ = std::move(others);
+  return entry->second;
+}
+
+void LocalEndpoints::leave(const std::string& job, Rank rank) {
+  MutexLock lock(mutex_);
+  ranks_.erase({job, rank});
+}
+
+void LocalEndpoints::set_members(const std::string& job, const Members& members) {
+  MutexLock lock(mutex_);
+  for (auto entry = ranks_.lower_bound({job, 0}); entry != ranks_.end() && entry->first.first == job; ++entry) {
+    entry->second->mailbox.set_members(members);
+  }
+}
+
+void LocalEndpoints::deliver(const std::string& job, Rank to, Message message, std::size_t bytes) {
+  // under the lock to the end, so that what was parked stays in front of what comes now
+  MutexLock lock(mutex_);
+  const Key key(job, to);
+  const auto found = ranks_.find(key);
+  if (found != ranks_.end()) return hand_over(key, *found->second, std::move(message), bytes);
+  expire_locked();
+  park(key, std::move(message), bytes);
+}
+
+void LocalEndpoints::hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) {
+  if (message.from < 0 || message.from >= local.mailbox.size()) {
+    log_warn("message from a rank that the job does not have",
+             {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"ranks", local.mailbox.size()}});
+    return;
+  }
+  local.meter.received(message.from, message.tag, bytes);
+  local.mailbox.deliver(std::move(message));
+}
+
+void LocalEndpoints::park(const Key& key, Message message, std::size_t bytes) {
+  const Bytes cost = static_cast<Bytes>(bytes) + kParkedOverhead;
+  const auto found = parked_job_bytes_.find(key.first);
+  const Bytes job_bytes = (found == parked_job_bytes_.end() ? 0 : found->second) + cost;
+  if (job_bytes > limits_.job_bytes || parked_total_bytes_ + cost > limits_.total_bytes) {
+    log_warn("message dropped: too much waits for ranks that have not joined",
+             {{"job", key.first}, {"to", key.second}, {"bytes", bytes}, {"waiting_bytes", parked_total_bytes_}});
+    return;
+  }
+  parked_job_bytes_[key.first] = job_bytes;
+  parked_total_bytes_ += cost;
+  parked_.push_back({key, std::move(message), bytes, clock_.now()});
+}
+
+void LocalEndpoints::forget_bytes(const Parked& parked) {
+  const Bytes cost = static_cast<Bytes>(parked.bytes) + kParkedOverhead;
+  parked_total_bytes_ -= cost;
+  const auto job = parked_job_bytes_.find(parked.to.first);
+  job->second -= cost;
+  if (job->second == 0) parked_job_bytes_.erase(job);
+}
+
+void LocalEndpoints::expire() {
+  MutexLock lock(mutex_);
+  expire_locked();
+}
+
+void LocalEndpoints::expire_locked() {
+  const Instant now = clock_.now();
+  while (!parked_.empty() && now - parked_.front().came >= limits_.time) {
+    log_debug("message dropped: its rank has not joined",
+              {{"job", parked_.front().to.first}, {"to", parked_.front().to.second}});
+    forget_bytes(parked_.front());
+    parked_.pop_front();
+  }
+}
+
+}  // namespace mangrove::net

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/units.h"
+#include "mangrove/net/endpoint.h"
+#include "mangrove/net/mailbox.h"
+#include "mangrove/net/traffic_meter.h"
+
+namespace mangrove::net {
+
+/// A rank that this process holds.
+struct LocalRank {
+  LocalRank(Rank rank, Members members) : mailbox(rank, std::move(members)) {}
+
+  Mailbox mailbox;
+  TrafficMeter meter;
+};
+
+/// How much is kept for ranks that have not joined yet.
+struct ParkingLimits {
+  Seconds time = 30;
+  Bytes job_bytes = MiB(128);
+  Bytes total_bytes = MiB(256);
+};
+
+/// The ranks of all jobs that this process holds, and messages that came before their rank has joined.
+/// threads: any thread may call any method.
+class LocalEndpoints {
+ public:
+  explicit LocalEndpoints(ParkingLimits limits = {}) : limits_(limits) {}
+
+  /// Takes over the messages that wait for it. errors: already_exists.
+  Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members);
+  void leave(const std::string& job, Rank rank);
+  void set_members(const std::string& job, const Members& members);
+
+  /// Puts a message into the mailbox of its rank, or keeps it for a rank that may join soon. `bytes` is its size for
+  /// the counters. Messages from ranks that the job does not have are dropped.
+  void deliver(const std::string& job, Rank to, Message message, std::size_t bytes);
+  /// Forgets messages that nobody came for. To be called now and then.
+  void expire();
+
+ private:
+  using Key = std::pair<std::string, Rank>;
+  struct Parked {
+    Key to;
+    Message message;
+    std::size_t bytes;
+    Instant came;
+  };
+
+  void hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
+  void park(const Key& key, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
+  void expire_locked() MG_REQUIRES(mutex_);
+  void forget_bytes(const Parked& parked) MG_REQUIRES(mutex_);
+
+  const ParkingLimits limits_;
+  const SteadyClock clock_;
+  Mutex mutex_;  // before that of a mailbox
+  std::map<Key, std::shared_ptr<LocalRank>> ranks_ MG_GUARDED_BY(mutex_);
+  std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first
+  std::map<std::string, Bytes> parked_job_bytes_ MG_GUARDED_BY(mutex_);
+  Bytes parked_total_bytes_ MG_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace mangrove::net

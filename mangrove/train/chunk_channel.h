@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mangrove/net/role.h"
+#include "mangrove/train/messages.pb.h"
+#include "mangrove/train/transfer_stats.h"
+
+namespace mangrove::train {
+
+/// How a worker passes floats to others. What it passes belongs to an exchange, which the leader has numbered, and to
+/// one of its streams; what a rank sends to another in a stream arrives in order, or not at all. threads: one at a
+/// time.
+class ChunkChannel {
+ public:
+  /// tag: of the parts. interruption: gets the message from the leader that ends a wait.
+  ChunkChannel(net::RoleContext& context, net::Tag tag, std::optional<net::Message>& interruption)
+      : context_(context), tag_(tag), interruption_(interruption) {}
+
+  /// From now on: the exchange of this number, between these ranks. Parts of those before are dropped. Those of later
+  /// ones are kept: their sender has been told of it, and this rank will be.
+  void begin(std::uint64_t id, std::span<const net::Rank> group);
+  void send(net::Rank to, std::uint32_t stream, std::span<const float> values);
+  /// Encoded floats, so many bytes of them.
+  void send(net::Rank to, std::uint32_t stream, std::string_view message, std::size_t float_bytes,
+            const Difference* difference = nullptr);
+
+  /// Floats that have come, as bytes.
+  struct Arrived {
+    std::string payload;
+    std::size_t offset = 0;
+    Difference difference = {};
+    std::string_view body() const { return std::string_view(payload).substr(offset); }
+  };
+  /// The next part of a stream from a rank, if it is here.
+  std::optional<Arrived> take(net::Rank from, std::uint32_t stream);
+  /// The part that was taken last is not what it should be: as if it, and all behind it, had been lost.
+  void refuse(net::Rank from, std::uint32_t stream);
+
+  /// Takes in what has come from these ranks; waits for the first of it. False: nothing has come by the deadline.
+  /// errors: cancelled (the leader has other work, or the job ends), unavailable (one of the ranks, or the leader, is
+  /// gone).
+  Result<bool> wait(const net::RankSet& from, Deadline deadline);
+
+  /// How far this exchange has come, for the leader, when nothing has come from this rank for a while.
+  void describe_waiting(net::Rank from, Waiting& waiting) const;
+  /// All that was ever sent.
+  const TransferStats& exchanged() const { return exchanged_; }
+
+ private:
+  using Line = std::pair<net::Rank, std::uint32_t>;  // a rank, and a stream to or from it
+  std::string begin_part(net::Rank to, std::uint32_t stream, std::size_t bytes, const Difference* difference);
+  void post(net::Rank to, std::string payload, std::size_t float_bytes);
+  void accept(net::Message message);
+
+  net::RoleContext& context_;
+  const net::Tag tag_;
+  std::optional<net::Message>& interruption_;
+  TransferStats exchanged_;
+  std::uint64_t id_ = 0;
+  std::map<net::Rank, std::uint32_t> sent_, received_;
+  std::map<Line, std::uint32_t> next_sent_, next_received_;  // sequence numbers
+  std::map<Line, std::deque<Arrived>> arrived_;
+  std::map<net::Rank, std::deque<net::Message>> early_;  // parts of later exchanges
+};
+
+}  // namespace mangrove::train

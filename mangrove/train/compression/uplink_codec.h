@@ -1,0 +1,86 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mangrove/codec/codec.h"
+#include "mangrove/graph/graph.h"
+#include "mangrove/net/endpoint.h"
+#include "mangrove/train/hyperparameters.h"
+#include "mangrove/train/messages.pb.h"
+
+namespace mangrove::train {
+
+/// "" and "none": values go as they are.
+inline bool is_plain(std::string_view codec) {
+  return codec.empty() || codec == "none";
+}
+
+/// Each worker measures its link and chooses for both directions; see CodecChooser.
+inline bool is_auto(const TrainJob& job) {
+  return job.codec() == "auto";
+}
+
+/// Workers push updates to a server and pull values from it.
+inline bool has_server(const TrainJob& job) {
+  return job.strategy() == "parameter_server" || job.strategy() == "federated";
+}
+
+/// The parameters of a network as codecs see them. seed: of the sender.
+codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed);
+/// Those of this worker's updates.
+codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank rank);
+
+/// A sender's codec, with error feedback where it needs some. text: valid.
+std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec::Stream& stream);
+
+/// Whether the job's workers apply the optimizer's momentum themselves, before they leave most elements for later (see
+/// codec::MomentumCorrection). Then the server's optimizer must have none.
+bool pushes_momentum(const TrainJob& job, const Hyperparameters& recipe);
+
+/// A worker's side of the job's `codec`: makes messages of its updates. An update is the mean gradient over the samples
+/// of a step, or what steps of its own have changed; what a message leaves out comes with later ones.
+/// threads: one at a time.
+class PushSender {
+ public:
+  /// text: the job's codec, or the one that was chosen. errors: those of codec::make_codec.
+  static Result<PushSender> create(const std::string& text, const TrainJob& job, const Hyperparameters& recipe,
+                                   const codec::Stream& stream);
+
+  /// update: as many elements as the network has parameters. loss: the mean over the same samples.
+  std::string encode(std::span<const float> update, double loss) {
+    codec_->told_loss(loss);
+    return codec_->encode(update);
+  }
+
+ private:
+  explicit PushSender(std::unique_ptr<codec::Codec> codec) : codec_(std::move(codec)) {}
+  std::unique_ptr<codec::Codec> codec_;
+};
+
+/// The server's side.
+/// threads: one at a time.
+class PushReceiver {
+ public:
+  /// The job's codec is one, see check_codecs().
+  PushReceiver(const TrainJob& job, const Graph& graph);
+
+  /// A worker's update times its samples, as flat bytes (see GlobalModel::Part). Never trusts the message. errors:
+  /// data_loss.
+  Result<std::string> decode(net::Rank from, const Answer& answer, std::string_view message);
+
+ private:
+  const std::string text_;
+  const codec::Stream stream_;  // but for the seed
+  std::map<net::Rank, std::map<std::string, std::unique_ptr<codec::Codec>>> codecs_;
+  std::vector<float> update_;
+};
+
+/// errors: not_found (unknown codec), invalid_argument (a parameter out of its range, a codec that does not fit the
+/// strategy or the direction): name the key.
+Status check_codecs(const TrainJob& job);
+
+}  // namespace mangrove::train

@@ -1,0 +1,171 @@
+#include "mangrove/train/data_parallel/all_reduce.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "mangrove/base/log.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/all_reduce_topology.h"
+#include "mangrove/train/data_parallel/leader.h"
+#include "mangrove/train/data_parallel/reduced_shards.h"
+#include "mangrove/train/data_parallel/worker.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr int kMostStuck = 2;  // steps in a row that come to a stand, before a worker is left out
+
+class AllReduceLeader final : public Leader {
+ public:
+  AllReduceLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+                  std::unique_ptr<GlobalModel> master)
+      : Leader(job, context, recipe, std::move(master)) {
+    if (!is_plain(job.codec())) shares_.emplace(job, Leader::master().graph());
+  }
+
+ private:
+  Status advance() override;
+  std::int64_t samples_per_step(std::size_t workers) const override {
+    return static_cast<std::int64_t>(workers * batch());
+  }
+  void begin_step();
+  Status collect();
+  bool is_whole();
+  void leave_step();
+  void unblock(net::Rank rank);
+  Result<std::string> sums();
+  Status finish_step();
+
+  net::RankSet group_;                              // of the step
+  std::map<net::Rank, Workers::Answered> answers_;  // of the step
+  std::optional<ReducedShards> shares_;             // where the job has a codec
+  std::uint64_t reduction_ = 0;                     // its id
+  Update update_;                                   // the last one
+  std::set<net::Rank> up_to_date_;                  // took part in it
+  int stuck_ = 0;                                   // steps in a row that came to a stand
+};
+
+/// A step: everyone's gradients are summed, and then everyone makes the update; or nobody.
+Status AllReduceLeader::advance() {
+  while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
+  begin_step();
+  MG_RETURN_IF_ERROR(collect());
+  if (answers_.size() == group_.size()) return finish_step();
+  leave_step();
+  return {};
+}
+
+void AllReduceLeader::begin_step() {
+  std::map<net::Rank, Work> works = assign(workers().ready(), batch());
+  Reduction reduction;
+  reduction.set_id(++reduction_);
+  std::int64_t samples = 0;
+  group_.clear();
+  for (const auto& [rank, work] : works) {
+    group_.push_back(rank);
+    reduction.add_ranks(rank);
+    samples += work.samples_size();
+  }
+  reduction.set_samples(samples);
+  answers_.clear();
+  std::string state;  // for those who need it
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    Work& work = works.at(group_[i]);
+    *work.mutable_reduction() = reduction;
+    *work.mutable_update() = update_;
+    work.set_state(!up_to_date_.contains(group_[i]));
+    if (work.state() && state.empty()) {
+      learn::Checkpoint checkpoint;
+      master().save(checkpoint);
+      state = learn::encode_checkpoint(checkpoint);
+    }
+    const std::string_view body = work.state() ? std::string_view(state) : std::string_view();
+    const Range share = part_of(master().values().size(), i, group_.size());
+    workers().give(group_[i], std::move(work), body, share.count, shares_.has_value());
+  }
+}
+
+/// Waits until all have the sum, or it is clear that they will not get it.
+Status AllReduceLeader::collect() {
+  while (answers_.size() < group_.size() && is_whole()) {
+    if (const auto rank = workers().stuck_on()) {
+      unblock(*rank);
+      return {};
+    }
+    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    if (answered) answers_.emplace(answered->rank, std::move(*answered));
+  }
+  return {};
+}
+
+/// Nobody was dropped.
+bool AllReduceLeader::is_whole() {
+  return std::all_of(group_.begin(), group_.end(), [&](net::Rank rank) { return work().holds(rank); });
+}
+
+/// A message was lost, or a link is broken while both ends are well.
+void AllReduceLeader::unblock(net::Rank rank) {
+  if (++stuck_ < kMostStuck) return;
+  stuck_ = 0;
+  workers().leave_out(rank,
+                      make_error(Code::unavailable, reports().node(rank) + ": the other workers wait for its part "
+                                                                           "of the sums in vain"));
+}
+
+void AllReduceLeader::leave_step() {
+  for (auto rank = group_.rbegin(); rank != group_.rend(); ++rank) {  // in reverse: the samples are in order again
+    if (!work().holds(*rank)) continue;
+    workers().recall(*rank);
+    work().give_back(*rank);
+  }
+}
+
+/// As flat bytes, see GlobalModel::Part. errors: data_loss: they are not what workers have that follow the same plan.
+Result<std::string> AllReduceLeader::sums() {
+  if (shares_) return shares_->put_together(answers_);
+  std::string sums;
+  for (const auto& [rank, answered] : answers_) sums += answered.body();  // they follow each other as the ranks do
+  return sums;
+}
+
+Status AllReduceLeader::finish_step() {
+  const Result<std::string> sums = this->sums();
+  if (!sums.ok()) {
+    log_warn("the sums cannot be put together", {{"reduction", reduction_}, {"reason", sums.error().message}});
+    unblock(shares_->culprit() > 0 ? shares_->culprit() : group_.front());
+    leave_step();
+    return {};
+  }
+  std::vector<Workers::Answered> answers;
+  std::int64_t samples = 0;
+  for (auto& [rank, answered] : answers_) {
+    samples += answered.answer.count();
+    answers.push_back(std::move(answered));
+  }
+  const GlobalModel::Part part{*sums, shares_ ? 1 : samples};  // of a codec they are means already
+  MG_RETURN_IF_ERROR(apply(answers, std::span(&part, 1), 1));
+  update_.set_reduction(reduction_);
+  update_.set_step(step());
+  update_.set_learning_rate(last_rate());
+  update_.set_samples(samples);
+  up_to_date_ = {group_.begin(), group_.end()};
+  stuck_ = 0;
+  return {};
+}
+
+Status run_leader(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
+  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), recipe));
+  return AllReduceLeader(job, context, recipe, std::move(master)).run();
+}
+
+}  // namespace
+
+Status run_all_reduce(const TrainJob& job, net::RoleContext& context) {
+  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+}
+
+}  // namespace mangrove::train

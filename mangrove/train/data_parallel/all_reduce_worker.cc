@@ -1,0 +1,233 @@
+#include "mangrove/train/data_parallel/all_reduce_worker.h"
+
+#include <algorithm>
+
+#include "mangrove/base/check.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/job_settings.h"
+#include "mangrove/train/tags.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr std::size_t kBucket = 128 * 1024;  // elements; half a megabyte is some 40 ms on the link of a small board
+
+std::vector<Bucket> buckets_of(const Graph& graph) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& parameter : graph.parameters())
+    sizes.push_back(static_cast<std::size_t>(graph.value(parameter).shape.elements()));
+  return plan_buckets(sizes, kBucket);
+}
+
+}  // namespace
+
+AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const TrainJob& job, const Topology& topology,
+                                 net::RoleContext& context, std::optional<net::Message>& interruption)
+    : master_(std::move(master)),
+      topology_(topology),
+      context_(context),
+      patience_(step_timeout(job) / 3),
+      parts_(context, kPartTag, interruption),
+      interruption_(interruption),
+      buckets_(buckets_of(master_->graph())),
+      parameters_(static_cast<std::size_t>(master_->graph().parameter_elements())) {
+  if (!is_plain(job.codec())) codecs_.emplace(job, master_->graph());
+}
+
+Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& graph, const TrainJob& job,
+                                                                 const Hyperparameters& recipe,
+                                                                 net::RoleContext& context,
+                                                                 std::optional<net::Message>& interruption) {
+  MG_TRY(const Topology topology, parse_topology(job.topology()));
+  Hyperparameters own = recipe;
+  own.ema_decay = 0;  // the leader keeps the average
+  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(graph, own));
+  return std::unique_ptr<AllReduceWorker>(new AllReduceWorker(std::move(master), job, topology, context, interruption));
+}
+
+bool AllReduceWorker::follow(const Work& work, std::string_view body) {
+  const std::string sum = std::exchange(sum_, {});
+  if (work.state()) {
+    Result<learn::Checkpoint> state = learn::parse_checkpoint(body);
+    if (!state.ok()) return false;
+    state->average.clear();  // is the leader's
+    if (!master_->restore(*state).ok()) return false;
+    version_ = work.version();
+    return true;
+  }
+  if (version_ == work.version()) return true;
+  const Update& update = work.update();
+  const bool is_next = !sum.empty() && update.reduction() == sum_id_ && update.step() == version_ + 1;
+  if (!is_next || work.version() != update.step()) return false;
+  const GlobalModel::Part part{sum, codecs_ ? 1 : update.samples()};
+  master_->step(std::span(&part, 1), update.learning_rate(), update.step());
+  version_ = update.step();
+  return true;
+}
+
+bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
+  const net::RankSet group(work.reduction().ranks().begin(), work.reduction().ranks().end());
+  const auto me = std::find(group.begin(), group.end(), context_.endpoint.rank());
+  if (me == group.end()) return false;
+  id_ = work.reduction().id();
+  round_ = work.round();
+  values_ = values;
+  broken_ = {};
+  waited_ = 0;
+  parts_.begin(id_, group);
+  // nobody has made an update with what the last one was to be, and its residuals, if it did not come to an end
+  const bool was_finished = std::exchange(is_finished_, false);
+  if (codecs_ && (group != group_ || !was_finished)) codecs_->clear();
+  group_ = group;
+  finished_.clear();
+  own_finished_.clear();
+  sums_.clear();
+  const auto add = [&](Range range, std::size_t missing, bool is_encoded) {
+    sums_.push_back(
+        {.first = range.first,
+         .is_encoded = is_encoded,
+         .missing = missing,
+         .values = values.subspan(range.first, range.count),
+         .plan = plan_all_reduce(group, static_cast<std::size_t>(me - group.begin()), topology_, range.count)});
+  };
+  const std::size_t states = values.size() - parameters_;  // behind the first bucket's parameters
+  for (const Bucket& bucket : buckets_) {
+    const bool has_states = sums_.empty() && !codecs_;
+    const Range range{bucket.elements.first, bucket.elements.count + (has_states ? states : 0)};
+    add(range, bucket.parameters + (has_states ? 1 : 0), codecs_.has_value());
+  }
+  if (codecs_ && states > 0) add({parameters_, states}, 1, false);
+  return true;
+}
+
+/// Of this parameter, or of the states.
+std::size_t AllReduceWorker::sum_of(std::size_t parameter) const {
+  if (codecs_ && parameter == master_->graph().parameters().size()) return buckets_.size();
+  const auto holds = [&](const Bucket& bucket) { return parameter >= bucket.first_parameter; };
+  return static_cast<std::size_t>(std::find_if(buckets_.begin(), buckets_.end(), holds) - buckets_.begin());
+}
+
+void AllReduceWorker::ready(std::size_t parameter) {
+  const std::size_t bucket = sum_of(parameter);
+  if (bucket == sums_.size()) return;  // there are no states
+  if (--sums_[bucket].missing == 0) advance(static_cast<std::uint32_t>(bucket));
+  if (broken_.ok()) broken_ = take_parts(Deadline{});
+}
+
+Result<bool> AllReduceWorker::finish() {
+  const Instant asked = context_.clock.now();
+  while (broken_.ok() && !std::all_of(sums_.begin(), sums_.end(), [](const Sum& sum) { return sum.done(); })) {
+    broken_ = take_parts(context_.clock.after(patience_));
+    if (waited_ == 0) waited_ = context_.clock.now() - asked;
+  }
+  if (!broken_.ok() && !interruption_ && broken_.code() == Code::cancelled) return broken_.error();
+  if (!broken_.ok()) return false;
+  if (codecs_ && group_.size() == 1) {  // there was nobody to share it with but the leader
+    for (std::uint32_t i = 0; i < buckets_.size(); ++i) finished(sums_[i], {0, sums_[i].values.size()});
+  }
+  net::append_floats(sum_, values_);
+  sum_id_ = id_;
+  is_finished_ = true;
+  return true;
+}
+
+/// Goes on with a bucket's plan, as far as the parts that are there allow.
+void AllReduceWorker::advance(std::uint32_t bucket) {
+  Sum& sum = sums_[bucket];
+  for (; !sum.done(); ++sum.next) {
+    const Transfer& transfer = sum.plan[sum.next];
+    if (transfer.kind == Transfer::Kind::send || transfer.kind == Transfer::Kind::share) {
+      send(bucket, transfer);
+    } else if (!use_part(bucket, transfer)) {
+      return;
+    }
+  }
+}
+
+void AllReduceWorker::send(std::uint32_t bucket, const Transfer& transfer) {
+  Sum& sum = sums_[bucket];
+  const std::span<float> floats = sum.values.subspan(transfer.range.first, transfer.range.count);
+  if (!sum.is_encoded || floats.empty()) return parts_.send(transfer.peer, bucket, floats);
+  if (transfer.kind == Transfer::Kind::share)
+    return parts_.send(transfer.peer, bucket, finished(sum, transfer.range), floats.size_bytes());
+  const std::string message = codecs_->encode(context_.endpoint.rank(), of_all(sum, transfer.range), floats);
+  parts_.send(transfer.peer, bucket, message, floats.size_bytes());
+}
+
+/// The message of finished sums: as it came, or made once. All ranks, this one too, have what is decoded from it.
+const std::string& AllReduceWorker::finished(Sum& sum, Range range) {
+  const Range all = of_all(sum, range);
+  const auto found = finished_.find(all.first);
+  if (found != finished_.end() || range.count == 0) return finished_[all.first];
+  const std::span<float> floats = sum.values.subspan(range.first, range.count);
+  std::string message = codecs_->encode(RangeCodecs::kFinished, all, floats);
+  MG_CHECK(codecs_->decode(RangeCodecs::kFinished, all, message, floats).ok());
+  own_finished_.push_back(all);
+  return finished_[all.first] = std::move(message);
+}
+
+bool AllReduceWorker::use_part(std::uint32_t bucket, const Transfer& transfer) {
+  const auto part = parts_.take(transfer.peer, bucket);
+  if (!part) return false;
+  const Status used = add_or_take(sums_[bucket], transfer, part->body());
+  if (!used.ok()) parts_.refuse(transfer.peer, bucket);
+  return used.ok();
+}
+
+Status AllReduceWorker::add_or_take(Sum& sum, const Transfer& transfer, std::string_view body) {
+  const bool adds = transfer.kind == Transfer::Kind::add;
+  const auto into = sum.values.subspan(transfer.range.first, transfer.range.count);
+  if (!sum.is_encoded || into.empty()) return adds ? net::add_floats(body, into) : net::read_floats(body, into);
+  const Range all = of_all(sum, transfer.range);
+  scratch_.resize(into.size());
+  const net::Rank from = adds ? transfer.peer : RangeCodecs::kFinished;
+  MG_RETURN_IF_ERROR(codecs_->decode(from, all, body, scratch_));
+  for (std::size_t i = 0; i < into.size(); ++i) into[i] = adds ? into[i] + scratch_[i] : scratch_[i];
+  if (!adds) finished_[all.first] = body;
+  return {};
+}
+
+std::string AllReduceWorker::share_of_sums(Answer& answer) const {
+  const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
+  const std::span<const float> flat = codecs_ ? values_.subspan(parameters_) : values_;
+  std::string body;
+  for (const Range& range : own_finished_) {
+    const std::string& message = finished_.at(range.first);
+    Share& share = *answer.add_shares();
+    share.set_first(range.first);
+    share.set_count(range.count);
+    share.set_bytes(message.size());
+    body += message;
+  }
+  const Range part = part_of(flat.size(), static_cast<std::size_t>(me), group_.size());
+  net::append_floats(body, flat.subspan(part.first, part.count));
+  return body;
+}
+
+/// Takes in all that has come for the buckets that are under way; waits for the first of it until the deadline.
+Status AllReduceWorker::take_parts(Deadline deadline) {
+  while (true) {
+    net::RankSet from;
+    for (const Sum& sum : sums_) {
+      if (sum.waits()) from.push_back(sum.waits_for());
+    }
+    MG_TRY(const bool came, parts_.wait(from, deadline));
+    if (!came && deadline != Deadline{} && !from.empty()) tell_leader(from[0]);
+    if (!came) return {};
+    for (std::uint32_t bucket = 0; bucket < sums_.size(); ++bucket) {
+      if (sums_[bucket].waits()) advance(bucket);
+    }
+    deadline = {};
+  }
+}
+
+/// Nothing has come for a while.
+void AllReduceWorker::tell_leader(net::Rank waiting_for) {
+  Answer answer;
+  answer.set_round(round_);
+  parts_.describe_waiting(waiting_for, *answer.mutable_waiting());
+  context_.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0));
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "mangrove/learn/metrics.h"
+#include "mangrove/train/data_parallel/workers.h"
+
+namespace mangrove::train {
+
+struct EvaluationTask {
+  bool validation;       // that split; else the test split
+  std::int64_t samples;  // of the split
+  std::int32_t classes;
+  std::int64_t batch;    // of the workers
+  std::int64_t version;  // of the values
+};
+
+struct Evaluation {
+  learn::ConfusionMatrix confusion;
+  double loss = 0;                               // mean
+  std::vector<std::int64_t> early_correct = {};  // samples, at each early exit of the network
+};
+
+/// Share of the samples that are right at each exit, the last one too; empty for a network without early exits.
+std::vector<double> accuracy_at_exits(const Evaluation& evaluation);
+
+/// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
+/// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
+/// job is asked to stop), those of Workers::next. values: see GlobalModel.
+Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+                                       const EvaluationTask& task, std::span<const float> values);
+
+}  // namespace mangrove::train

@@ -1,0 +1,175 @@
+#include "mangrove/train/data_parallel/federated.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "mangrove/base/random.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/data_parallel/leader.h"
+#include "mangrove/train/data_parallel/shared_samples.h"
+#include "mangrove/train/data_parallel/worker.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr std::uint64_t kClients = 0xfed;  // stream of random numbers: who takes part
+
+class FederatedLeader final : public Leader {
+ public:
+  FederatedLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+                  std::unique_ptr<GlobalModel> master, const Consistency& consistency)
+      : Leader(job, context, recipe, std::move(master)),
+        consistency_(consistency),
+        owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {}
+
+ private:
+  Status advance() override;
+  std::int64_t samples_per_step(std::size_t workers) const override {
+    return static_cast<std::int64_t>(clients_of(workers) * batch());
+  }
+  std::int64_t samples_per_update(std::size_t workers) const override {
+    const auto most = static_cast<std::int64_t>(std::min(goal(), clients_of(workers)) * share(workers));
+    return std::min(most, samples_per_epoch());
+  }
+  std::size_t workers_in_step(std::size_t workers) const override {
+    return root_of(std::min(goal(), clients_of(workers)));
+  }
+  std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
+  float master_rate(float) const override { return outer_learning_rate(job()); }
+
+  bool is_synchronous() const { return consistency_.kind == Consistency::Kind::sync; }
+  bool is_dealt_out() const { return job().split().empty() || job().split() == "iid"; }
+  std::size_t goal() const;
+  std::size_t clients_of(std::size_t workers) const;
+  std::size_t share(std::size_t workers) const;
+  net::RankSet choose();
+  bool somebody_is_far_behind();
+  void start();
+  void join_shared(net::Rank rank, Work& work) const;
+  Status update();
+
+  const Consistency consistency_;
+  const std::size_t owners_at_start_;
+  std::optional<SharedSamples> shared_;             // where the job has some
+  std::vector<Workers::Answered> buffer_;           // of the next update
+  std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
+};
+
+/// Answers that make an update.
+std::size_t FederatedLeader::goal() const {
+  if (is_synchronous()) return std::numeric_limits<std::size_t>::max();
+  return consistency_.kind == Consistency::Kind::k_of_n ? static_cast<std::size_t>(consistency_.bound) : 1;
+}
+
+/// How many of so many workers are at work at once.
+std::size_t FederatedLeader::clients_of(std::size_t workers) const {
+  const double wanted = std::round(client_fraction(job()) * static_cast<double>(workers));
+  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, std::max<std::size_t>(1, workers));
+}
+
+/// Samples that a worker gets at once.
+std::size_t FederatedLeader::share(std::size_t workers) const {
+  if (job().local_epochs() == 0) return static_cast<std::size_t>(local_steps(job())) * batch();
+  const auto all = static_cast<std::size_t>(samples_per_epoch());
+  return is_dealt_out() ? (all + workers - 1) / workers : all;  // else all of its own
+}
+
+Status FederatedLeader::advance() {
+  while (workers().in_use().empty()) MG_RETURN_IF_ERROR(next_answer());
+  start();
+  while (workers().any_busy() && buffer_.size() < goal()) {
+    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    if (answered) buffer_.push_back(std::move(*answered));
+    // the samples of a worker that was lost are others' now, those of its answers too
+    std::erase_if(buffer_, [&](const Workers::Answered& a) { return !work().holds(a.rank); });
+    if (!is_synchronous() && buffer_.size() < goal()) start();
+  }
+  return buffer_.empty() ? Status() : update();
+}
+
+void FederatedLeader::join_shared(net::Rank rank, Work& work) const {
+  const auto all = shared_->joined({work.samples().begin(), work.samples().end()}, step(), rank);
+  work.mutable_samples()->Assign(all.begin(), all.end());
+}
+
+/// Gives work to those that begin now.
+void FederatedLeader::start() {
+  if (job().shared_samples() > 0 && !shared_)
+    shared_.emplace(job().shared_samples(), samples_per_epoch(), owners_at_start_, job().seed());
+  const net::RankSet ranks = choose();
+  if (ranks.empty()) return;  // perhaps nobody is left
+  const std::size_t all = workers().in_use().size();
+  const bool is_everyone = is_synchronous() && clients_of(all) == all;
+  for (auto& [rank, work] : assign(ranks, share(all))) {
+    const auto own = static_cast<std::size_t>(work.samples_size());
+    if (shared_) join_shared(rank, work);
+    set_local_steps(work, std::min(own, share(all)));
+    if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
+    started_with_[rank] = step();
+    workers().give_training(rank, work, master().values());
+  }
+}
+
+/// Those that are ready, but no more at once than the fraction that takes part.
+net::RankSet FederatedLeader::choose() {
+  net::RankSet ranks = workers().ready();
+  const std::size_t all = workers().in_use().size(), busy = all - ranks.size(), most = clients_of(all);
+  std::erase_if(ranks, [&](net::Rank rank) { return !work().has_for(rank); });
+  if (busy >= most || somebody_is_far_behind()) return {};
+  if (ranks.size() <= most - busy) return ranks;
+  Random random = Random(job().seed()).fork(kClients).fork(static_cast<std::uint64_t>(step()));
+  random.shuffle(std::span(ranks));
+  ranks.resize(most - busy);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+bool FederatedLeader::somebody_is_far_behind() {
+  if (consistency_.kind != Consistency::Kind::stale) return false;
+  const net::RankSet ranks = workers().in_use(), ready = workers().ready();
+  return std::any_of(ranks.begin(), ranks.end(), [&](net::Rank rank) {
+    const bool busy = !std::binary_search(ready.begin(), ready.end(), rank);
+    return busy && step() - started_with_.at(rank) >= consistency_.bound;
+  });
+}
+
+/// An outer step with the answers in the buffer, in the order of the ranks, so that it does not depend on who was
+/// first.
+Status FederatedLeader::update() {
+  std::vector<Workers::Answered> answers = std::exchange(buffer_, {});
+  std::stable_sort(answers.begin(), answers.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  std::vector<GlobalModel::Part> parts;
+  for (const Workers::Answered& answered : answers) {
+    const std::int64_t staleness = step() - answered.version;
+    if (!is_synchronous()) reports().staleness(staleness);
+    const float weight = 1 / static_cast<float>(1 + staleness);
+    parts.push_back({answered.body(), answered.answer.count(), weight});
+  }
+  return apply(answers, parts, 1);
+}
+
+learn::OptimizerOptions outer_optimizer(const TrainJob& job) {
+  return {.name = job.outer_momentum() > 0 ? "nesterov" : "sgd", .momentum = job.outer_momentum()};
+}
+
+Status run_leader(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
+  MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
+  Hyperparameters outer = recipe;
+  outer.optimizer = outer_optimizer(job);
+  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), outer));
+  return FederatedLeader(job, context, recipe, std::move(master), consistency).run();
+}
+
+}  // namespace
+
+Status run_federated(const TrainJob& job, net::RoleContext& context) {
+  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+}
+
+}  // namespace mangrove::train

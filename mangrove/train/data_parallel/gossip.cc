@@ -1,0 +1,143 @@
+#include "mangrove/train/data_parallel/gossip.h"
+
+#include <algorithm>
+#include <set>
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/data_parallel/leader.h"
+#include "mangrove/train/data_parallel/neighbours.h"
+#include "mangrove/train/data_parallel/worker.h"
+
+namespace mangrove::train {
+namespace {
+
+class GossipLeader final : public Leader {
+ public:
+  GossipLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+               std::unique_ptr<GlobalModel> master, Neighbours neighbours)
+      : Leader(job, context, recipe, std::move(master)), neighbours_(std::move(neighbours)) {}
+
+ private:
+  Status advance() override;
+  Status collect() override;
+  std::int64_t samples_per_step(std::size_t workers) const override {
+    return static_cast<std::int64_t>(workers * batch());
+  }
+  std::int64_t samples_per_update(std::size_t workers) const override {
+    return samples_per_step(workers) * local_steps(job());
+  }
+  std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }
+  Status welcome();
+  void start();
+  Result<std::map<net::Rank, Workers::Answered>> answers();
+
+  const Neighbours neighbours_;
+  std::uint64_t averagings_ = 0;    // so far
+  std::set<net::Rank> group_;       // of the round
+  std::set<net::Rank> has_values_;  // workers that can go on from their own
+  std::int64_t collected_ = 0;      // step at which the master had their mean
+};
+
+Status GossipLeader::advance() {
+  while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
+  MG_RETURN_IF_ERROR(welcome());
+  start();
+  MG_TRY(const auto by_rank, answers());
+  std::vector<Workers::Answered> answered;
+  for (const net::Rank rank : group_) {
+    const auto found = by_rank.find(rank);
+    if (found == by_rank.end()) {
+      has_values_.erase(rank);  // who knows how far it came
+    } else {
+      has_values_.insert(rank);
+      answered.push_back(found->second);
+    }
+  }
+  return answered.empty() ? Status() : count_in(answered);
+}
+
+/// Who comes in, or back, begins with the mean of the others.
+Status GossipLeader::welcome() {
+  const net::RankSet ready = workers().ready();
+  const auto has_values = [&](net::Rank rank) { return has_values_.contains(rank); };
+  return std::all_of(ready.begin(), ready.end(), has_values) ? Status() : collect();
+}
+
+void GossipLeader::start() {
+  const std::size_t share = static_cast<std::size_t>(local_steps(job())) * batch();
+  auto works = assign(workers().ready(), share);
+  group_.clear();
+  for (const auto& [rank, work] : works) group_.insert(rank);
+  const Adjacency links = adjacency(neighbours_, net::RankSet(group_.begin(), group_.end()),
+                                    static_cast<std::size_t>(context().endpoint.size()) - 1, job().seed(), step());
+  ++averagings_;
+  std::string values;  // for those who need them
+  net::append_floats(values, master().values());
+  for (auto& [rank, work] : works) {
+    set_local_steps(work, share);
+    Averaging& averaging = *work.mutable_averaging();
+    averaging.set_id(averagings_);
+    if (const auto own = links.find(rank); own != links.end()) {
+      for (const net::Rank neighbour : own->second) {
+        averaging.add_ranks(neighbour);
+        averaging.add_weights(metropolis_weight(links, rank, neighbour));
+      }
+    }
+    workers().give(rank, work, has_values_.contains(rank) ? std::string_view() : std::string_view(values), 0);
+  }
+}
+
+/// Of all that are at work. When the job is asked to stop, that is after the round: until then nobody knows whose
+/// values have which samples in them.
+Result<std::map<net::Rank, Workers::Answered>> GossipLeader::answers() {
+  std::map<net::Rank, Workers::Answered> by_rank;
+  while (workers().any_busy()) {
+    MG_TRY(std::optional<Workers::Answered> answered, take_news());
+    if (answered) by_rank.emplace(answered->rank, std::move(*answered));
+  }
+  return by_rank;
+}
+
+/// The mean of all workers' values, in the order of the ranks. Where nobody answers, that of before.
+Status GossipLeader::collect() {
+  if (collected_ == step()) return {};
+  for (const net::Rank rank : workers().ready()) {
+    Work work;
+    work.set_kind(Work::COLLECT);
+    if (has_values_.contains(rank)) workers().give(rank, work, std::string_view(), master().values().size());
+  }
+  MG_TRY(const auto by_rank, answers());
+  if (by_rank.empty()) return {};
+  std::vector<float> mean(master().values().size()), values(mean.size());
+  const float share = 1 / static_cast<float>(by_rank.size());
+  for (const auto& [rank, answered] : by_rank) {
+    MG_RETURN_IF_ERROR(net::read_floats(answered.body(), values));
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * values[i];
+  }
+  master().set_values(mean);
+  collected_ = step();
+  return {};
+}
+
+Status run_leader(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(Neighbours neighbours, parse_neighbours(job.neighbours()));
+  const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
+  MG_RETURN_IF_ERROR(check_workers(neighbours, job.neighbours(), nodes));
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
+  if (recipe.ema_decay > 0)
+    return make_error(Code::invalid_argument, "ema_decay: with strategy 'gossip' nobody has all updates to average");
+  Hyperparameters of_master = recipe;
+  of_master.optimizer = {.name = "sgd"};  // makes no updates: the workers do
+  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
+  return GossipLeader(job, context, recipe, std::move(master), std::move(neighbours)).run();
+}
+
+}  // namespace
+
+Status run_gossip(const TrainJob& job, net::RoleContext& context) {
+  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,36 @@
+#include "mangrove/train/data_parallel/parameter_server.h"
+
+#include "mangrove/graph/onnx.h"
+#include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/asynchronous_server.h"
+#include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/data_parallel/synchronous_server.h"
+#include "mangrove/train/data_parallel/worker.h"
+#include "mangrove/train/data_parallel/worker_momentum.h"
+
+namespace mangrove::train {
+namespace {
+
+Status run_server(const TrainJob& job, net::RoleContext& context) {
+  MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
+  MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
+  MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
+  MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
+  using Kind = Consistency::Kind;
+  if (consistency.kind == Kind::async || consistency.kind == Kind::stale) {
+    MG_TRY(const auto server, AsynchronousServer::create(job, context, std::move(graph), recipe, consistency.bound));
+    return server->run();
+  }
+  Hyperparameters of_master = recipe;
+  if (pushes_momentum(job, recipe)) of_master.optimizer = without_momentum(recipe.optimizer);
+  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
+  return SynchronousServer(job, context, recipe, std::move(master), static_cast<std::size_t>(consistency.bound)).run();
+}
+
+}  // namespace
+
+Status run_parameter_server(const TrainJob& job, net::RoleContext& context) {
+  return context.endpoint.rank() == 0 ? run_server(job, context) : run_worker(job, context);
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,44 @@
+#include "mangrove/train/data_parallel/synchronous_server.h"
+
+#include <algorithm>
+#include <map>
+
+namespace mangrove::train {
+
+std::size_t SynchronousServer::workers_in_step(std::size_t workers) const {
+  return quorum_ > 0 ? std::min(quorum_, workers) : workers;
+}
+
+std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
+  return static_cast<std::int64_t>(workers_in_step(workers) * batch());
+}
+
+/// A step: everyone gets a part, and their answers are one update.
+Status SynchronousServer::advance() {
+  while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
+  const std::map<net::Rank, Work> works = assign(workers().ready(), batch());
+  for (const auto& [rank, work] : works) workers().give_training(rank, work, master().values());
+  const std::size_t wanted = quorum_ > 0 ? std::min(quorum_, works.size()) : works.size();
+  std::map<net::Rank, Workers::Answered> by_rank;  // so that the sum does not depend on who was first
+  while (workers().any_busy() && by_rank.size() < wanted) {
+    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    if (answered) by_rank.emplace(answered->rank, std::move(*answered));
+  }
+  std::vector<Workers::Answered> answers;
+  for (auto& [rank, answered] : by_rank) answers.push_back(std::move(answered));
+  if (!answers.empty()) MG_RETURN_IF_ERROR(apply(answers));
+  abandon_others();
+  return {};
+}
+
+/// In reverse, so that their samples are in order again.
+void SynchronousServer::abandon_others() {
+  const net::RankSet ranks = workers().in_use();
+  for (auto rank = ranks.rbegin(); rank != ranks.rend(); ++rank) {
+    if (!work().holds(*rank)) continue;
+    workers().abandon(*rank);
+    work().give_back(*rank);
+  }
+}
+
+}  // namespace mangrove::train

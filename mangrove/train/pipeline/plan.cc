@@ -1,0 +1,292 @@
+#include "mangrove/train/pipeline/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "mangrove/graph/cut.h"
+#include "mangrove/plan/kinds.h"
+#include "mangrove/plan/stage_load.h"
+
+namespace mangrove::train {
+namespace {
+
+constexpr double kPackedPerSecond = 1e9;  // bytes that a thread packs or unpacks while it has a processor
+constexpr Bytes kFloat = sizeof(float);
+constexpr std::size_t kMostUnlike = 12;  // kinds of devices; the choices among more are too many to look at
+
+template <class List>
+auto sum_of(const List& list) {
+  return std::accumulate(list.begin(), list.end(), typename List::value_type{});
+}
+
+double seconds_of(const StageProfile& profile) {
+  return sum_of(profile.forward_s()) + sum_of(profile.backward_s());
+}
+
+/// The network as the planner sees it: a chain of parts, between the positions where it can be cut.
+class Parts {
+ public:
+  Parts(const Graph& graph, std::span<const StageDevice> devices, std::int64_t samples) : graph_(graph) {
+    begins_ = cut_positions(graph);
+    begins_.insert(begins_.begin(), 0);
+    network_.name = graph.name();
+    network_.batch = samples;
+    for (std::size_t i = 0; i < begins_.size(); ++i) add_layer(i, devices);
+    add_parameters();
+    add_flows(samples);
+  }
+
+  const plan::Layers& network() const { return network_; }
+  std::size_t end(std::size_t part) const {
+    return part + 1 < begins_.size() ? begins_[part + 1] : graph_.nodes().size();
+  }
+  StageRange range(const std::vector<std::size_t>& parts) const { return {begins_[parts.front()], end(parts.back())}; }
+  template <class List>
+  auto sum(std::size_t part, const List& of_operators) const {
+    const auto begin = of_operators.begin();
+    return std::accumulate(begin + static_cast<std::ptrdiff_t>(begins_[part]),
+                           begin + static_cast<std::ptrdiff_t>(end(part)), typename List::value_type{});
+  }
+
+ private:
+  /// With what it takes on the node where that is most.
+  void add_layer(std::size_t part, std::span<const StageDevice> devices) {
+    plan::Layer layer{graph_.nodes()[begins_[part]].name};
+    for (const StageDevice& device : devices) {
+      layer.activations = std::max<Bytes>(layer.activations, sum(part, device.profile.activations()));
+      if (part == 0) layer.buffers = std::max<Bytes>(layer.buffers, device.profile.reading());
+    }
+    network_.layers.push_back(std::move(layer));
+  }
+
+  /// No part shares one with another.
+  void add_parameters() {
+    std::map<std::string, Bytes> left;
+    for (const std::string& name : graph_.parameters()) left[name] = graph_.value(name).shape.elements() * kFloat;
+    for (std::size_t part = 0; part < begins_.size(); ++part)
+      for (std::size_t i = begins_[part]; i < end(part); ++i)
+        for (const std::string& input : graph_.nodes()[i].inputs)
+          if (const auto found = left.find(input); found != left.end())
+            network_.layers[part].parameters += left.extract(found).mapped();
+  }
+
+  /// From part to part; besides, each behind the one before, so that it is cut at these positions only.
+  void add_flows(std::int64_t samples) {
+    struct Crossing {
+      std::size_t from, to;
+    };
+    std::map<std::string, Crossing> crossings;
+    for (std::size_t part = 1; part < begins_.size(); ++part)
+      for (const std::string& name : values_at_cut(graph_, begins_[part]))
+        crossings.try_emplace(name, Crossing{part - 1, part}).first->second.to = part;
+    for (const auto& [name, crossing] : crossings)
+      network_.flows.push_back(
+          {crossing.from, {crossing.to}, false, elements_of(graph_.value(name), samples) * kFloat});
+    for (std::size_t part = 1; part < begins_.size(); ++part) network_.flows.push_back({part - 1, {part}});
+  }
+
+  const Graph& graph_;
+  std::vector<std::size_t> begins_;
+  plan::Layers network_;
+};
+
+using Groups = std::vector<std::vector<std::size_t>>;
+
+/// Of a device that is not limited: more than any other has.
+Bytes room_of(const plan::Device& device) {
+  return device.memory > 0 ? device.memory : 2 * plan::kMostBytes;
+}
+
+/// Devices that are as good as another one, as positions among them: `tolerance` apart at most, in time of the slower
+/// one's.
+Groups groups(const std::vector<plan::Device>& devices, double tolerance) {
+  const auto seconds = [&](std::size_t i) { return sum_of(devices[i].seconds); };
+  std::vector<std::size_t> order(devices.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, seconds);
+  Groups made;
+  for (const std::size_t i : order) {
+    const auto fits = [&](const std::vector<std::size_t>& group) {
+      const plan::Device& first = devices[group.front()];
+      const auto most = static_cast<double>(std::max(room_of(first), room_of(devices[i])));
+      const auto least = static_cast<double>(std::min(room_of(first), room_of(devices[i])));
+      Seconds apart = 0;
+      for (std::size_t layer = 0; layer < first.seconds.size(); ++layer)
+        apart += std::abs(first.seconds[layer] - devices[i].seconds[layer]);
+      return apart <= tolerance * seconds(i) && most <= (1 + tolerance) * least;
+    };
+    const auto found = std::ranges::find_if(made, fits);
+    if (found != made.end()) {
+      found->push_back(i);
+    } else {
+      made.push_back({i});
+    }
+  }
+  return made;
+}
+
+bool are_too_many(const Groups& unlike) {
+  return unlike.size() > 1 && (unlike.size() > kMostUnlike || plan::Counts::exceeds(unlike, plan::kMostStates));
+}
+
+/// What is measured of like devices differs a little: that makes no different device of each. Where they are still too
+/// many to choose among, larger differences make none either, in the end no difference does.
+void make_alike(std::vector<plan::Device>& devices) {
+  Groups like = groups(devices, kAlike);
+  for (double tolerance = 2 * kAlike; are_too_many(like); tolerance *= 2) like = groups(devices, tolerance);
+  for (const auto& group : like) {
+    plan::Device mean = devices[group.front()];
+    for (std::size_t layer = 0; layer < mean.seconds.size(); ++layer) {
+      double sum = 0;
+      for (const std::size_t i : group) sum += devices[i].seconds[layer];
+      mean.seconds[layer] = sum / static_cast<double>(group.size());
+    }
+    for (const std::size_t i : group)
+      if (room_of(devices[i]) < room_of(mean)) mean.memory = devices[i].memory;
+    for (const std::size_t i : group) {
+      mean.name = devices[i].name;
+      devices[i] = mean;
+    }
+  }
+}
+
+/// Bytes that it packs or unpacks in a second.
+double packing_rate(const StageProfile& profile) {
+  return kPackedPerSecond / std::max(1.0, profile.slowdown());
+}
+
+plan::Device planned_device(const Parts& parts, const StageDevice& device, bool recomputes) {
+  plan::Device planned{
+      .name = std::to_string(device.rank), .memory = device.profile.room(), .handling = packing_rate(device.profile)};
+  for (std::size_t part = 0; part < parts.network().layers.size(); ++part)
+    planned.seconds.push_back((recomputes ? 2 : 1) * parts.sum(part, device.profile.forward_s()) +
+                              parts.sum(part, device.profile.backward_s()));
+  return planned;
+}
+
+struct Planned {
+  plan::Problem problem;
+  plan::Plan plan;
+
+  /// That a device of a stage takes for a micro-batch.
+  Seconds seconds(const plan::Stage& stage, std::size_t device) const {
+    constexpr Seconds kLeast = 1e-9;  // some operators cost nothing
+    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
+    for (const std::size_t layer : stage.layers) load.seconds += problem.devices[device].seconds[layer];
+    return std::max(kLeast, plan::busy_seconds(load, problem.devices[device], true));
+  }
+};
+
+/// Of as many devices as are worth it; where these are too few, of the fewest that may be. Nothing: none fits.
+Result<std::optional<Planned>> planned(plan::Problem problem, const plan::DeviceRange& range) {
+  MG_TRY(std::optional<plan::Plan> plan, plan::find_plan(problem, {.least = 1, .most = range.most}));
+  if (plan && plan->devices() < range.least) {
+    MG_TRY(plan, plan::find_plan(problem, range));
+  }
+  if (!plan) return std::optional<Planned>();
+  return std::optional(Planned{std::move(problem), std::move(*plan)});
+}
+
+}  // namespace
+
+StageProfile computed_profile(const Graph& graph, std::int64_t samples) {
+  StageProfile profile;
+  for (const double cost : computed_costs(graph, samples)) {
+    profile.add_forward_s(cost / 3);
+    profile.add_backward_s(cost * 2 / 3);
+  }
+  for (const Node& node : graph.nodes()) {
+    Bytes made = 0;
+    for (const std::string& output : node.outputs)
+      if (!output.empty()) made += elements_of(graph.value(output), samples) * kFloat;
+    profile.add_activations(made);
+  }
+  return profile;
+}
+
+bool is_profile_of(const StageProfile& profile, const Graph& graph) {
+  const auto operators = static_cast<int>(graph.nodes().size());
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6; };
+  const auto is_size = [](Bytes bytes) { return bytes >= 0 && bytes <= plan::kMostBytes; };
+  return profile.forward_s_size() == operators && profile.backward_s_size() == operators &&
+         profile.activations_size() == operators && std::ranges::all_of(profile.forward_s(), is_time) &&
+         std::ranges::all_of(profile.backward_s(), is_time) && std::ranges::all_of(profile.activations(), is_size) &&
+         is_time(10 * seconds_of(profile)) && is_size(sum_of(profile.activations())) && is_size(profile.room()) &&
+         is_size(profile.reading()) && is_time(profile.slowdown());
+}
+
+StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
+                           std::int64_t micro_batch) {
+  const auto sum = [&](const auto& of_operators) {
+    const auto begin = of_operators.begin() + static_cast<std::ptrdiff_t>(range.first);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(range.last - range.first), Seconds{0});
+  };
+  std::int64_t crossing = 0;  // elements; samples do not come in a message
+  for (const std::size_t cut : {range.first, range.last})
+    if (cut > 0 && cut < graph.nodes().size()) crossing += elements_at_cut(graph, cut, micro_batch);
+  return {.forward = sum(profile.forward_s()),
+          .backward = sum(profile.backward_s()),
+          .packing = plan::crossings(true) * static_cast<double>(crossing * kFloat) / packing_rate(profile)};
+}
+
+bool is_as_good(const StageProfile& profile, const StageProfile& other) {
+  const auto room = [](const StageProfile& one) { return static_cast<double>(one.room()); };
+  const bool has_room = profile.room() == 0 || (other.room() > 0 && (1 + kAlike) * room(profile) >= room(other));
+  return has_room && seconds_of(profile) <= (1 + kAlike) * seconds_of(other);
+}
+
+plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_batch, std::size_t nodes,
+                                        std::size_t slots) {
+  const auto arrays = static_cast<double>(1 + slots);  // and as many on their way to the leader, twice
+  const auto behind = static_cast<std::int64_t>(nodes) - 1;
+  const std::int64_t micro_batches = (job.batch() + micro_batch - 1) / micro_batch;
+  const bool is_stashing = job.strategy() == "pipedream", is_at_once = job.strategy() == "gpipe";
+  const std::int64_t most_in_flight = is_at_once ? micro_batches : 1 + behind * (1 + job.ahead());
+  const double sums = most_replicas(job) == 1 ? 0 : arrays;  // see StageBudget
+  return {.copies = 1 + sums + 3 * arrays + static_cast<double>(is_stashing ? most_in_flight : 0),
+          .messages = 2 * static_cast<double>(most_in_flight + 1),
+          .ahead = job.ahead(),
+          .at_once = is_at_once ? micro_batches : 0,
+          .per_update = micro_batches};
+}
+
+Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<const StageDevice> devices,
+                                                const PipelineWish& wish) {
+  const Parts parts(graph, devices, wish.micro_batch);
+  const auto attempt = [&](bool recomputes, bool is_limited) {
+    plan::Problem problem{.network = parts.network(),
+                          .devices = {},
+                          .training = true,
+                          .schedule = wish.schedule,
+                          .most_replicas = wish.most_replicas};
+    problem.schedule.recomputes = recomputes;
+    for (const StageDevice& device : devices) {
+      problem.devices.push_back(planned_device(parts, device, recomputes));
+      if (!is_limited) problem.devices.back().memory = 0;
+    }
+    make_alike(problem.devices);
+    return planned(std::move(problem), wish.devices);
+  };
+  using Recompute = Stage::Recompute;
+  MG_TRY(std::optional<Planned> plan, attempt(wish.recompute == Recompute::always, true));
+  if (!plan && wish.recompute == Recompute::where_needed) {
+    MG_TRY(plan, attempt(true, true));
+  }
+  if (!plan && !wish.must_fit) {
+    MG_TRY(plan, attempt(wish.recompute == Recompute::always, false));
+  }
+  if (!plan)
+    return make_error(Code::invalid_argument, "graph '" + graph.name() + "' cannot be cut into stages for " +
+                                                  std::to_string(wish.devices.least) + " nodes");
+  std::vector<PlannedStage> stages;
+  for (const plan::Stage& stage : plan->plan.stages) {
+    stages.push_back({parts.range(stage.layers), {}});
+    for (const std::size_t device : stage.devices)
+      stages.back().replicas.push_back({devices[device].rank, plan->seconds(stage, device)});
+  }
+  return stages;
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mangrove/data/shard_folder.h"
+#include "mangrove/net/endpoint.h"
+#include "mangrove/train/reports.h"
+#include "mangrove/train/shards/directory.h"
+#include "mangrove/train/shards/endpoint.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+/// The endpoint of rank 0 of a job whose data comes over its connections: tells workers what shards there are and who
+/// has them, and gives them its own.
+class ShardLeader final : public ShardEndpoint {
+ public:
+  /// errors: invalid_argument (the job's data is not in shards), those of data::ShardFolder::open and, where the job's
+  /// augmentation takes statistics from the data, of data::Augmentation::create.
+  static Result<std::unique_ptr<ShardLeader>> create(const TrainJob& job, net::RoleContext& context);
+
+ private:
+  ShardLeader(net::RoleContext& context, data::ShardFolder shards, std::string augmentation)
+      : ShardEndpoint(context),
+        shards_(std::move(shards)),
+        augmentation_(std::move(augmentation)),
+        reports_(inner_context()) {}
+
+  Deadline attend() override;
+  void take(net::Rank from, const ShardMessage& message, std::string_view body) override;
+  Result<std::string> read(std::uint32_t shard, Bytes offset) const override;
+  void send_list(net::Rank to);
+  void take_have(net::Rank from, const ShardMessage::Have& have);
+  void take_want(net::Rank from, const ShardMessage::Want& want);
+
+  data::ShardFolder shards_;
+  const std::string augmentation_;
+  ShardDirectory directory_;
+  Reports reports_;
+  std::uint64_t members_seen_ = 0;  // their version
+};
+
+}  // namespace mangrove::train

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mangrove::train {
+
+/// Messages of one direction, and their bytes: as they were sent, headers included, and those of their floats alone.
+struct TransferStats {
+  std::int64_t messages = 0, bytes = 0, float_bytes = 0;
+
+  void add(std::size_t message, std::size_t floats) {
+    ++messages;
+    bytes += static_cast<std::int64_t>(message);
+    float_bytes += static_cast<std::int64_t>(floats);
+  }
+  TransferStats& operator+=(const TransferStats& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    float_bytes += other.float_bytes;
+    return *this;
+  }
+};
+
+}  // namespace mangrove::train

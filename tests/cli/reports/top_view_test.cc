@@ -1,0 +1,139 @@
+#include "mangrove/cli/reports/top_view.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/units.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+using Emphasis = FrameLine::Emphasis;
+
+void add_node(cluster::ListNodesResponse& status, const std::string& name, int rank, double compute) {
+  cluster::NodeStatus& node = *status.add_nodes();
+  node.mutable_description()->set_name(name);
+  node.mutable_description()->set_cores(4);
+  node.mutable_description()->set_memory_bytes(1'000'000'000);
+  node.set_state("alive");
+  node.set_rank(rank);
+  node.set_heartbeat_age(0.25);
+  node.set_sent_per_s(2e6);
+  node.set_received_per_s(3e6);
+  node.mutable_use()->set_cpu_percent(200);
+  node.mutable_use()->set_rss_bytes(500'000'000);
+  if (compute == 0) return;
+  node.mutable_use()->mutable_steps()->set_count(2);
+  for (const double share : {0.5, 1.5}) {  // the mean is what counts
+    cluster::StepSeconds& step = *node.mutable_use()->mutable_steps()->add_recent();
+    step.set_load(share * compute / 10);
+    step.set_compute(share * compute * 9 / 10);
+    step.set_wait(share * compute / 4);
+  }
+}
+
+cluster::ListNodesResponse training() {
+  cluster::ListNodesResponse status;
+  for (int rank = 1; rank <= 3; ++rank) add_node(status, "pi-" + std::to_string(rank), rank, rank == 2 ? 0.4 : 0.1);
+  status.mutable_job()->set_id("job-7");
+  status.mutable_job()->set_kind("train");
+  status.mutable_job()->set_strategy("parameter_server");
+  status.mutable_job()->set_progress(R"({"phase":"train","done":5,"total":10,"epoch":1,"epochs":2,"loss":0.25})");
+  return status;
+}
+
+std::string text_of(const std::vector<FrameLine>& frame) {
+  std::string text;
+  for (const FrameLine& line : frame) text += line.text + "\n";
+  return text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
+  const auto frame = top_frame("host:7070", training(), {.columns = 200, .rows = 40});
+  const std::string text = text_of(frame);
+  for (const char* part : {"host:7070: 3 nodes, 3 alive", "job-7: train, parameter_server", "loss 0.2500",
+                           "straggler: pi-2 loads and computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB",
+                           "2.00 MB/s", "3.00 MB/s", "[##########..........]", "(8 % load, 72 % compute)"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+  ASSERT_EQ(frame.size(), 8u);
+  EXPECT_EQ(frame[5].emphasis, Emphasis::none);
+  EXPECT_EQ(frame[6].emphasis, Emphasis::warning) << "pi-2";
+}
+
+TEST(TopView, ColumnsStandUnderTheirHeadings) {
+  for (const int columns : {80, 110, 140, 200}) {
+    const auto frame = top_frame("h:1", training(), {.columns = columns, .rows = 40});
+    const std::string &heading = frame[4].text, &node = frame[5].text;
+    EXPECT_EQ(heading.find("received") + 8, node.find("3.00 MB/s") + 9) << columns << "\n" << heading << "\n" << node;
+    EXPECT_EQ(heading.find("cpu") + 3, node.find("200.0 %") + 7) << columns;
+  }
+}
+
+TEST(TopView, AnIdleClusterHasNoJobAndNoStraggler) {
+  cluster::ListNodesResponse status;
+  add_node(status, "a", 0, 0);
+  add_node(status, "b", 0, 0);
+  status.mutable_nodes(1)->set_state("lost");
+  const auto frame = top_frame("h:1", status, {});
+  EXPECT_TRUE(has(text_of(frame), "2 nodes, 1 alive")) << text_of(frame);
+  EXPECT_TRUE(has(text_of(frame), "no job runs"));
+  EXPECT_FALSE(has(text_of(frame), "straggler"));
+  EXPECT_EQ(frame.back().emphasis, Emphasis::warning) << "the lost one";
+  EXPECT_TRUE(has(text_of(top_frame("h:1", {}, {})), "0 nodes"));
+}
+
+TEST(TopView, ALostNodeIsNoStraggler) {
+  cluster::ListNodesResponse status = training();
+  status.mutable_nodes(1)->set_state("lost");
+  EXPECT_FALSE(has(text_of(top_frame("h:1", status, {})), "straggler"));
+}
+
+TEST(TopView, CountsTheNodesThatDoNotFit) {
+  cluster::ListNodesResponse status;
+  for (int i = 0; i < 100; ++i) add_node(status, "n" + std::to_string(i), 0, 0);
+  for (const int rows : {24, 10, 1, 0, -1}) {
+    const auto frame = top_frame("h:1", status, {.columns = 80, .rows = rows});
+    EXPECT_LE(static_cast<int>(frame.size()), std::max(rows, 7)) << rows;
+    EXPECT_TRUE(has(frame.back().text, "more")) << rows;
+  }
+  const auto whole = top_frame("h:1", status, {.columns = 80, .rows = 1'000'000});
+  EXPECT_EQ(whole.size(), 104u);
+}
+
+TEST(TopView, JsonHasTheSame) {
+  cluster::ListNodesResponse status = training();
+  status.mutable_nodes(0)->mutable_use()->set_temperature_c(55);
+  const json object = top_json("h:1", status);
+  EXPECT_EQ(object["coordinator"], "h:1");
+  EXPECT_EQ(object["straggler"], "pi-2");
+  EXPECT_EQ(object["job"]["progress"]["loss"], 0.25);
+  ASSERT_EQ(object["nodes"].size(), 3u);
+  const json& node = object["nodes"][0];
+  EXPECT_EQ(node["role"], "worker 1");
+  EXPECT_EQ(node["sent_per_s"], 2e6);
+  EXPECT_EQ(node["temperature_c"], 55);
+  EXPECT_EQ(node["steps"]["count"], 2);
+  EXPECT_NEAR(node["steps"]["load_s"].get<double>(), 0.01, 1e-9);
+  EXPECT_NEAR(node["steps"]["compute_s"].get<double>(), 0.09, 1e-9);
+  EXPECT_FALSE(object["nodes"][1].contains("temperature_c"));
+
+  const json idle = top_json("h:1", {});
+  EXPECT_TRUE(idle["job"].is_null());
+  EXPECT_TRUE(idle["straggler"].is_null());
+  EXPECT_EQ(idle["nodes"], json::array());
+}
+
+TEST(Screen, DrawsLineForLineWithoutClearing) {
+  const std::string text = screen_text(
+      {{"title", Emphasis::heading}, {"a long line"}, {"slow", Emphasis::warning}, {"cut"}}, {.columns = 6, .rows = 3});
+  EXPECT_EQ(text, "\x1b[H\x1b[1mtitle\x1b[0m\x1b[K\r\na long\x1b[K\r\n\x1b[33mslow\x1b[0m\x1b[K\x1b[J");
+}
+
+}  // namespace
+}  // namespace mangrove::cli

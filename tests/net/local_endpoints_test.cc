@@ -1,0 +1,70 @@
+#include "mangrove/net/local_endpoints.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/net/world.h"
+
+namespace mangrove::net {
+namespace {
+
+std::string waiting(LocalRank& rank) {
+  const Result<Message> message = rank.mailbox.recv({kAnyRank}, {1}, SteadyClock().now());
+  return message.ok() ? message->payload : code_name(message.code());
+}
+
+void deliver(LocalEndpoints& jobs, const std::string& job, Rank to, const std::string& payload) {
+  jobs.deliver(job, to, {0, 1, payload}, payload.size());
+}
+
+TEST(LocalEndpoints, KeepsMessagesOnlyForTheRankTheyAreFor) {
+  LocalEndpoints jobs;
+  deliver(jobs, "job", 1, "first");
+  deliver(jobs, "job", 2, "for 2");
+  deliver(jobs, "other", 1, "other job");
+  deliver(jobs, "job", 1, "second");
+  const auto rank = jobs.join("job", 1, all_alive(3));
+  ASSERT_TRUE(rank.ok());
+  deliver(jobs, "job", 1, "third");
+  for (const char* expected : {"first", "second", "third", "deadline_exceeded"}) EXPECT_EQ(waiting(**rank), expected);
+  EXPECT_EQ((*rank)->meter.read().received_bytes, 16);
+  const auto other = jobs.join("other", 1, all_alive(2));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(waiting(**other), "other job");
+}
+
+TEST(LocalEndpoints, ForgetsWhatNobodyCameFor) {
+  LocalEndpoints jobs(ParkingLimits{.time = 0});
+  deliver(jobs, "job", 1, "too early");
+  jobs.expire();
+  const auto rank = jobs.join("job", 1, all_alive(2));
+  ASSERT_TRUE(rank.ok());
+  EXPECT_EQ(waiting(**rank), "deadline_exceeded");
+}
+
+TEST(LocalEndpoints, BoundsWhatItKeepsForAJobAndForAll) {
+  const std::string kilobyte(1000, 'x');
+  LocalEndpoints jobs(ParkingLimits{.job_bytes = 4'000, .total_bytes = 6'000});
+  for (int i = 0; i < 10; ++i) deliver(jobs, "flood", 1, kilobyte);
+  for (int i = 0; i < 10; ++i) deliver(jobs, "flood too", 1, kilobyte);
+  const auto count = [&](const char* job) {
+    const auto rank = jobs.join(job, 1, all_alive(2));
+    int messages = 0;
+    while (waiting(**rank) == kilobyte) ++messages;
+    return messages;
+  };
+  EXPECT_EQ(count("flood"), 3);  // each is counted with some bytes of overhead
+  EXPECT_EQ(count("flood too"), 1);
+  for (int i = 0; i < 10; ++i) deliver(jobs, "later", 1, kilobyte);
+  EXPECT_EQ(count("later"), 3);  // room again, now that the others are fetched
+}
+
+TEST(LocalEndpoints, RankCanJoinAgainAfterItLeft) {
+  LocalEndpoints jobs;
+  ASSERT_TRUE(jobs.join("job", 0, all_alive(1)).ok());
+  EXPECT_EQ(jobs.join("job", 0, all_alive(1)).code(), Code::already_exists);
+  jobs.leave("job", 0);
+  EXPECT_TRUE(jobs.join("job", 0, all_alive(1)).ok());
+}
+
+}  // namespace
+}  // namespace mangrove::net
