@@ -1,6 +1,7 @@
 """What every bench/<area>/measure.py needs: running programs that print JSON, medians and ratios, and the result file.
 
-The result file is {"area", "machine", "commit", "date", "quick", "figures": [...]}; a figure has the keys of figure().
+The result file is {"area", "machine", "commit", "date", "quick", "figures": [...]}; a figure has the keys of figure(). Where the commit
+is not the one that was measured, "commit_note" says so.
 """
 import argparse
 import datetime
@@ -70,13 +71,13 @@ def ratios(ours, theirs):
     return [a / b for a, b in zip(ours, theirs)]
 
 
-def figure(name, values, unit, goal=None, better="higher", peer=None, peer_values=None):
-    """Median of `values` with its spread; `holds` is null where there is no goal."""
+def figure(name, values, unit, target=None, better="higher", peer=None, peer_values=None, setting=None):
+    """Median of `values` with its spread; `holds` is null where there is no target. `setting`: what a reader must know beside it."""
     value = statistics.median(values)
-    holds = None if goal is None else (value >= goal if better == "higher" else value <= goal)
+    holds = None if target is None else (value >= target if better == "higher" else value <= target)
     return {"name": name, "value": round(value, 3), "low": round(min(values), 3), "high": round(max(values), 3),
-            "unit": unit, "goal": goal, "better": better, "peer": peer,
-            "peer_value": None if peer_values is None else round(statistics.median(peer_values), 3), "holds": holds}
+            "unit": unit, "target": target, "better": better, "peer": peer,
+            "peer_value": None if peer_values is None else round(statistics.median(peer_values), 3), "holds": holds, **({"setting": setting} if setting else {})}
 
 
 def machine():
@@ -97,12 +98,12 @@ def commit():
 def publish(area, quick, figures, out):
     """Prints the table and writes the file."""
     width = max(len(figure["name"]) for figure in figures)
-    print(f"{'figure':<{width}}  {'median':>10}  {'low':>10}  {'high':>10}  unit      goal      peer")
+    print(f"{'figure':<{width}}  {'median':>10}  {'low':>10}  {'high':>10}  unit      target      peer")
     for f in figures:
-        goal = "" if f["goal"] is None else f"{'>=' if f['better'] == 'higher' else '<='} {f['goal']:g}"
+        target = "" if f["target"] is None else f"{'>=' if f['better'] == 'higher' else '<='} {f['target']:g}"
         peer = "" if f["peer"] is None else f"{f['peer']}: {f['peer_value']:g}"
         verdict = {None: "", True: "  holds", False: "  MISSED"}[f["holds"]]
-        print(f"{f['name']:<{width}}  {f['value']:>10g}  {f['low']:>10g}  {f['high']:>10g}  {f['unit']:<8}  {goal:<8}  {peer}{verdict}")
+        print(f"{f['name']:<{width}}  {f['value']:>10g}  {f['low']:>10g}  {f['high']:>10g}  {f['unit']:<8}  {target:<8}  {peer}{verdict}")
     result = {"area": area, "machine": machine(), "commit": commit(),
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), "quick": quick, "figures": figures}
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ def lenet(program, options):
     result = train(program, options, ["--model", "lenet", "--data", "mnist", "--epochs", epochs,
                                                "--validation", "0"])
     return figures.figure(f"LeNet on MNIST, {epochs} epoch(s): test accuracy", [100 * result["accuracy"]], "%",
-                          goal=None if options.quick else 99.0)
+                          target=None if options.quick else 99.0)
 
 
 def resnet20(program, options):
@@ -51,7 +51,7 @@ def loss_curve(program, options):
     for step, (a, b, d) in enumerate(zip(ours, theirs, differences)):
         print(f"step {step:3}  Mangrove {a:.6f}  PyTorch {b:.6f}  difference {d:.1e}", file=sys.stderr)
     return figures.figure(f"ResNet-20 loss beside PyTorch's, {steps} steps: largest relative difference",
-                          [1e3 * max(differences)], "1e-3", goal=1, better="lower")
+                          [1e3 * max(differences)], "1e-3", target=1, better="lower")
 
 
 def main():

@@ -22,8 +22,8 @@ class Case:
     sample: str      # its shape, C,H,W
     classes: int
     batch: int
-    over_torch: float = None   # goal: times PyTorch in its best setting
-    resident: int = None       # goal: MiB
+    over_torch: float = None   # target: times PyTorch in its best setting
+    resident: int = None       # target: MiB
     bare: str = None           # its name in the bare oneDNN program, if one is given
 
     def name(self, what, threads):
@@ -62,11 +62,11 @@ def measure_budget(args, model, sample, classes, batch, budget, resident):
     peer = "without a budget"
     return [fig.figure(f"{name}_speed_over_unlimited", fig.ratios(speeds(within), speeds(unlimited)), "times", peer=peer,
                        peer_values=[1]),
-            fig.figure(f"{name}_peak_resident", fig.column(within, "peak_resident_mib"), "MiB", goal=resident,
+            fig.figure(f"{name}_peak_resident", fig.column(within, "peak_resident_mib"), "MiB", target=resident,
                        better="lower", peer=peer, peer_values=fig.column(unlimited, "peak_resident_mib")),
             fig.figure(f"{name}_peak_over_predicted",
                        fig.ratios(fig.column(within, "peak_resident_mib"), fig.column(within, "predicted_peak_mib")),
-                       "times", goal=1.05, better="lower")]
+                       "times", target=1.05, better="lower")]
 
 
 def measure_startup(args, folder):
@@ -81,7 +81,7 @@ def measure_startup(args, folder):
         start = time.perf_counter()
         subprocess.run([args.mangrove, "predict", model, "--input", image], check=True, stdout=subprocess.DEVNULL)
         milliseconds.append(1000 * (time.perf_counter() - start))
-    return [fig.figure("startup_mobilenetv2-224", milliseconds[1:], "ms", goal=150, better="lower")]
+    return [fig.figure("startup_mobilenetv2-224", milliseconds[1:], "ms", target=150, better="lower")]
 
 
 # In int8, beside itself in float32.
@@ -112,13 +112,13 @@ def measure(args, case, what, threads):
     torch = {peer: speeds(results) for peer, results in runs.items() if peer.startswith("PyTorch")}
     best = max(torch, key=lambda peer: sorted(torch[peer])[len(torch[peer]) // 2])
     figures = [fig.figure(f"{name}_images_per_s", ours, "images/s", peer=best, peer_values=torch[best]),
-               fig.figure(f"{name}_speed_over_torch", fig.ratios(ours, torch[best]), "times", goal=case.over_torch,
+               fig.figure(f"{name}_speed_over_torch", fig.ratios(ours, torch[best]), "times", target=case.over_torch,
                           peer=best, peer_values=[1])]
     if "bare oneDNN" in runs:
         figures.append(fig.figure(f"{name}_speed_over_bare_onednn", fig.ratios(ours, speeds(runs["bare oneDNN"])), "times",
-                                  goal=0.97 if what == "train" else None, peer="bare oneDNN", peer_values=[1]))
+                                  target=0.97 if what == "train" else None, peer="bare oneDNN", peer_values=[1]))
     figures.append(fig.figure(f"{name}_peak_resident", fig.column(runs["mangrove"], "peak_resident_mib"), "MiB",
-                              goal=case.resident, better="lower", peer=best,
+                              target=case.resident, better="lower", peer=best,
                               peer_values=fig.column(runs[best], "peak_resident_mib")))
     return figures
 
@@ -145,7 +145,7 @@ def measure_quantized(args, case, threads, folder):
     runs = fig.in_turn({name: [args.program, "infer", model, *more] for name, model in models.items()}, rounds)
     name, ours, floats = case.name("int8", threads), speeds(runs["int8"]), speeds(runs["float32"])
     return [fig.figure(f"{name}_images_per_s", ours, "images/s", peer="float32", peer_values=floats),
-            fig.figure(f"{name}_speed_over_float32", fig.ratios(ours, floats), "times", goal=1.0, peer="float32", peer_values=[1]),
+            fig.figure(f"{name}_speed_over_float32", fig.ratios(ours, floats), "times", target=1.0, peer="float32", peer_values=[1]),
             fig.figure(f"{name}_planned", fig.column(runs["int8"], "planned_mib"), "MiB", better="lower", peer="float32",
                        peer_values=fig.column(runs["float32"], "planned_mib"))]
 

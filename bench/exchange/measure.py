@@ -14,21 +14,21 @@ RATES = (10, 50, 100)  # Mbit/s
 CODECS = ("none", "fp16", "bf16", "int8", "one_bit", "terngrad", "qsgd", "top_k", "random_k(0.1)", "variance", "dgc(0.01)", "esgd",
           "two_step", "structured_mask(0.3)", "structured_low_rank", "sketched", "power")
 QUICK = ("none", "two_step")
-GOAL = 0.985  # of accuracy
+TARGET = 0.985  # of accuracy
 BOARDS = 4
 
 
-def compared(name, dense, coded, most_lost, goal):
+def compared(name, dense, coded, most_lost, target):
     """Accuracy against that of the dense run, and bytes against its floats, in each direction and in both."""
     figures = [fig.figure(f"{name}_accuracy", [coded["accuracy"]], "share", peer="dense", peer_values=[dense["accuracy"]]),
-               fig.figure(f"{name}_accuracy_lost", [100 * (dense["accuracy"] - coded["accuracy"])], "points", goal=most_lost,
+               fig.figure(f"{name}_accuracy_lost", [100 * (dense["accuracy"] - coded["accuracy"])], "points", target=most_lost,
                           better="lower")]
     # against the dense run: fewer exchanges count as much as smaller ones
     floats = {direction: dense["exchange"][direction]["float_bytes"] for direction in ("push", "pull")}
     sent = {direction: coded["exchange"][direction]["bytes"] for direction in ("push", "pull")}
     for direction in floats:
         figures.append(fig.figure(f"{name}_{direction}_fewer_bytes", [floats[direction] / sent[direction]], "times"))
-    figures.append(fig.figure(f"{name}_fewer_bytes", [sum(floats.values()) / sum(sent.values())], "times", goal=goal))
+    figures.append(fig.figure(f"{name}_fewer_bytes", [sum(floats.values()) / sum(sent.values())], "times", target=target))
     return figures
 
 
@@ -90,34 +90,34 @@ def measure_links(args, name, estimate, whole):
         beside = whole(rate, best)
         if not (math.isfinite(times["auto"]) and math.isfinite(beside)):
             sys.exit(f"{name}, {rate} Mbit/s: not comparable: auto took {times['auto']} s, {best} {beside} s")
-        figures.append(fig.figure(f"{name}_{rate}mbit_auto_over_best", [times["auto"] / beside], "times", goal=1.1, better="lower",
+        figures.append(fig.figure(f"{name}_{rate}mbit_auto_over_best", [times["auto"] / beside], "times", target=1.1, better="lower",
                                   peer=best, peer_values=[1]))
     return figures
 
 
-def to_goal(run, goal):
+def to_target(run, target):
     """(steps, training seconds) to the end of the first epoch with this accuracy; without one, infinite."""
     for line in run["validations"]:
-        if line["validation_accuracy"] >= goal:
+        if line["validation_accuracy"] >= target:
             return line["epoch"] * run["steps"] / run["epochs"], line["train_seconds"]
     return math.inf, math.inf
 
 
 def measure_lenet_links(args):
-    """To 98.5 % of the validation images. What synchronous workers learn does not depend on their links, so the steps to the goal are
+    """To 98.5 % of the validation images. What synchronous workers learn does not depend on their links, so the steps to the target are
     counted without links, the time of a step is measured on few steps over them."""
     recipe = ["--epochs", 3, "--limit", 12000] if args.quick else ["--epochs", 6]
-    goal = 0.9 if args.quick else GOAL
+    target = 0.9 if args.quick else TARGET
     recipe += ["--batch", 64]
     steps = {}
 
     def whole(rate, codec):
-        return to_goal(over_links(args, rate, codec, "lenet", "mnist", *recipe), goal)[1]
+        return to_target(over_links(args, rate, codec, "lenet", "mnist", *recipe), target)[1]
 
     def estimate(rate, codec):
         if codec not in steps:
             run = fig.train(args.program, "lenet", "mnist", "--local", BOARDS, "--codec", codec, *pull_of(codec), *recipe)
-            steps[codec] = to_goal(run, goal)[0]
+            steps[codec] = to_target(run, target)[0]
         return steps[codec] * step_seconds(args, rate, codec, "lenet", "mnist", 64, 16) if steps[codec] < math.inf else math.inf
 
     figures = measure_links(args, "lenet_seconds_to_98.5", estimate, whole)

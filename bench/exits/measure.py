@@ -36,7 +36,7 @@ def evaluated(args, model, data, batch, rounds, *more):
             for _ in range(rounds)]
 
 
-def figures_of(args, name, model, data, batches, accuracy_loss, goals):
+def figures_of(args, name, model, data, batches, accuracy_loss, targets):
     """Of a trained network: tuned for each batch, then measured."""
     rounds = 1 if args.quick else 5
     figures = []
@@ -47,14 +47,14 @@ def figures_of(args, name, model, data, batches, accuracy_loss, goals):
         whole = fig.column(runs, "without_exits")
         prefix = f"{name}_batch{batch}"
         figures += [
-            fig.figure(f"{prefix}_speedup", fig.column(runs, "speedup"), "x", goal=goals["speedup"] if batch == 1 else None,
-                       peer="BranchyNet, published", peer_values=[goals["published"]]),
+            fig.figure(f"{prefix}_speedup", fig.column(runs, "speedup"), "x", target=targets["speedup"] if batch == 1 else None,
+                       peer="BranchyNet, published", peer_values=[targets["published"]]),
             fig.figure(f"{prefix}_time", [1e6 * run["seconds_per_sample"] for run in runs], "us", better="lower",
                        peer="without exits", peer_values=[1e6 * run["seconds_per_sample"] for run in whole]),
-            fig.figure(f"{prefix}_accuracy", [100 * run["accuracy"] for run in runs], "%", goal=goals.get("accuracy"),
+            fig.figure(f"{prefix}_accuracy", [100 * run["accuracy"] for run in runs], "%", target=targets.get("accuracy"),
                        peer="without exits", peer_values=[100 * run["accuracy"] for run in whole]),
             fig.figure(f"{prefix}_accuracy_lost", [100 * (w["accuracy"] - run["accuracy"]) for run, w in zip(runs, whole)],
-                       "points", goal=goals.get("lost"), better="lower"),
+                       "points", target=targets.get("lost"), better="lower"),
         ]
         for number, exit in enumerate(runs[0]["exits"][:-1], start=1):
             figures.append(fig.figure(f"{prefix}_left_at_exit{number}", [100 * exit["share"]], "%"))
@@ -79,8 +79,8 @@ def resnet(args):
         if args.quick:
             flags += ["--limit", 2000]
         model = trained(args, pathlib.Path(name), f"branchy-resnet-{depth}", args.cifar10, flags, args.resnet)
-        goals = {"speedup": None if args.quick else 1.9, "published": 1.9, "lost": None if args.quick else 0.3}
-        return figures_of(args, "resnet", model, args.cifar10, [1] if args.quick else [1, 64], 0.003, goals)
+        targets = {"speedup": None if args.quick else 1.9, "published": 1.9, "lost": None if args.quick else 0.3}
+        return figures_of(args, "resnet", model, args.cifar10, [1] if args.quick else [1, 64], 0.003, targets)
 
 
 def accuracy_without(args, model, lost):
@@ -98,11 +98,11 @@ def ddnn(args):
             flags = ["--epochs", 1 if args.quick else 60, "--batch", 64, "--schedule", "cosine", "--augment", augment]
             model = trained(args, folder, "ddnn-6", "mnist", flags, None)
             figures.append(fig.figure(f"ddnn{how}_accuracy", [accuracy_without(args, model, [])], "%"))
-            for count, goal in ((1, 95), (3, 85)):
+            for count, target in ((1, 95), (3, 85)):
                 found = {lost: accuracy_without(args, model, lost) for lost in itertools.combinations(range(1, 7), count)}
                 worst = min(found, key=found.get)
-                figures += [fig.figure(f"ddnn{how}_accuracy_without_{count}", list(found.values()), "%", goal=None if how else goal),
-                            fig.figure(f"ddnn{how}_accuracy_without_worst_{count}", [found[worst]], "%", goal=None if how else goal)]
+                figures += [fig.figure(f"ddnn{how}_accuracy_without_{count}", list(found.values()), "%", target=None if how else target),
+                            fig.figure(f"ddnn{how}_accuracy_without_worst_{count}", [found[worst]], "%", target=None if how else target)]
             if not how:
                 figures += ddnn_traffic(args, model)
                 figures.append(fig.figure("lenet_of_the_other_three", [lenet_without(args, pathlib.Path(name), worst)], "%"))
@@ -140,7 +140,7 @@ def ddnn_traffic(args, model):
     run = evaluated(args, model, "mnist", 1, 1)[0]
     sent = tuned["segments"][0]["passed_bytes"] * (1 - run["exits"][0]["share"])
     return [fig.figure("ddnn_sent_up", [sent], "bytes/sample", better="lower", peer="the image", peer_values=[raw]),
-            fig.figure("ddnn_fewer_bytes", [raw / sent], "times", goal=20, peer="the image", peer_values=[1]),
+            fig.figure("ddnn_fewer_bytes", [raw / sent], "times", target=20, peer="the image", peer_values=[1]),
             fig.figure("ddnn_with_exit_accuracy", [100 * run["accuracy"]], "%", peer="all features sent",
                        peer_values=[100 * run["without_exits"]["accuracy"]])]
 

@@ -50,7 +50,7 @@ def beside_pipedream(program, profile, name, folder):
         same_costs, stages, _ = pipedream.plan(profile, machines, gbit * GBIT, True)
         predicted, _, takes = pipedream.plan(profile, machines, gbit * GBIT, False)
         print(f"{name} {config}: ours {mine * 1e3:.4g} ms, PipeDream's algorithm {same_costs * 1e3:.4g} ms {stages}", file=sys.stderr)
-        figures.append(fig.figure(f"{name}_{config}_bottleneck", [mine * 1e3], "ms", goal=round(same_costs * 1e3 * (1 + FREE_TIE), 3),
+        figures.append(fig.figure(f"{name}_{config}_bottleneck", [mine * 1e3], "ms", target=round(same_costs * 1e3 * (1 + FREE_TIE), 3),
                                   better="lower", peer="PipeDream's algorithm, the same costs", peer_values=[same_costs * 1e3]))
         if takes > predicted:
             figures.append(fig.figure(f"{name}_{config}_pipedream_plan", [takes * 1e3], "ms", better="lower",
@@ -73,7 +73,7 @@ def planning_time(program, folder, rounds):
                     for _ in range(rounds)]
             how = "" if replicas == "0" else "_no_replicas"
             figures.append(fig.figure(f"plan_{OPERATORS}_operators_16_devices_{name}{how}", fig.column(runs, "planning_s"), "s",
-                                      goal=None if name == "of_16_kinds" else 1, better="lower"))
+                                      target=None if name == "of_16_kinds" else 1, better="lower"))
     return figures
 
 

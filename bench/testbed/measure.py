@@ -93,8 +93,8 @@ def number_of(process):
     return float(out)
 
 
-def error_percent(measured, asked):
-    return 100 * abs(measured / asked - 1)
+def error_percent(measured, wanted):
+    return 100 * abs(measured / wanted - 1)
 
 
 def cpu_share(board, seconds):
@@ -135,13 +135,13 @@ def one_way_ms(board, times):
 def measure(status, rounds, seconds):
     board = {entry["name"]: Board(status, entry["name"]) for entry in status["boards"]}
 
-    def within(name, asked, runs, unit="%", goal=5, error=error_percent):
-        return fig.figure(name, [error(run, asked) for run in runs], unit, goal=goal, better="lower")
+    def within(name, wanted, runs, unit="%", target=5, error=error_percent):
+        return fig.figure(name, [error(run, wanted) for run in runs], unit, target=target, better="lower")
 
-    def figures_of_rate(name, asked):
+    def figures_of_rate(name, wanted):
         ups = [upload(board[name]) for _ in range(rounds)]
         downs = [download(board[name]) for _ in range(rounds)]
-        return [within(f"{name}_upload_rate_error", asked, ups), within(f"{name}_download_rate_error", asked, downs)]
+        return [within(f"{name}_upload_rate_error", wanted, ups), within(f"{name}_download_rate_error", wanted, downs)]
 
     delays = [one_way_ms(board["far"], 20) for _ in range(rounds)]
     return [
@@ -150,7 +150,7 @@ def measure(status, rounds, seconds):
         *figures_of_rate("fast", 12.5e6),
         *figures_of_rate("slow", 5e6),
         *figures_of_rate("near", 12.5e6),
-        within("delay_50_ms_error", 50, delays, unit="ms", error=lambda run, asked: abs(run - asked)),
+        within("delay_50_ms_error", 50, delays, unit="ms", error=lambda run, wanted: abs(run - wanted)),
     ]
 
 

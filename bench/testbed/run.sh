@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Emulated boards against what they were asked to be: CPU share, link rate, delay. Needs root.
+# Emulated boards against what their file says: CPU share, link rate, delay. Needs root.
 #
 #   bench/testbed/run.sh [--quick] [--out FILE]      # default bench/results/testbed.json
 set -euo pipefail

@@ -31,9 +31,9 @@ METHODS = {
 }
 
 
-def seconds_to(goal, validations):
+def seconds_to(target, validations):
     """To the end of the first epoch whose validation has the accuracy; without one, None."""
-    return min((line["train_seconds"] for line in validations if line["validation_accuracy"] >= goal), default=None)
+    return min((line["train_seconds"] for line in validations if line["validation_accuracy"] >= target), default=None)
 
 
 def points(quick):
@@ -43,11 +43,11 @@ def points(quick):
 
 def measure(simulate, quick, plot_file):
     """The figures; draws them too. simulate: see measure.py."""
-    images, goal = (2000, 0.85) if quick else (6000, 0.95)
+    images, target = (2000, 0.85) if quick else (6000, 0.95)
     job = f"train:\n  model: lenet\n  data: mnist\n  limit: {images}\n  epochs: {EPOCHS}\n  schedule: constant\n"
 
     def seconds(method, point):
-        return seconds_to(goal, simulate(world(point), job, *METHODS[method](point["devices"]))["validations"])
+        return seconds_to(target, simulate(world(point), job, *METHODS[method](point["devices"]))["validations"])
 
     known = {}  # the base is on every axis
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # a simulation takes one core
@@ -56,20 +56,20 @@ def measure(simulate, quick, plot_file):
                 key = (method, *point.values())
                 if key not in known:
                     known[key] = pool.submit(seconds, method, point)
-    figures, lines = [fig.figure("curves_goal", [goal], "share")], {}
+    figures, lines = [fig.figure("curves_target", [target], "share")], {}
     for axis, value, point in points(quick):
         for method in METHODS:
             took = known[(method, *point.values())].result()
             if took is None:
                 continue
             name = method.replace(" + ", "_").replace(" ", "_")
-            figures.append(fig.figure(f"seconds_to_goal_{axis}_{value}_{name}", [took], "s", better="lower"))
+            figures.append(fig.figure(f"seconds_to_target_{axis}_{value}_{name}", [took], "s", better="lower"))
             lines.setdefault((axis, method), []).append((value, took))
-    draw(lines, f"virtual seconds to {100 * goal:g} %", f"LeNet, {images:,} images of MNIST", plot_file)
+    draw(lines, f"virtual seconds to {100 * target:g} %", f"LeNet, {images:,} images of MNIST", plot_file)
     return figures
 
 
-def draw(lines, to_goal, what, plot_file):
+def draw(lines, to_target, what, plot_file):
     import matplotlib
     matplotlib.use("svg")
     from matplotlib import pyplot
@@ -79,7 +79,7 @@ def draw(lines, to_goal, what, plot_file):
             panel.plot(*zip(*lines.get((axis, method), [(1, float("nan"))])), marker="o", label=method)
         panel.set(xscale="log", yscale="log", xlabel=label)
         panel.grid(True, which="both", alpha=0.3)
-    panels[0].set_ylabel(to_goal)
+    panels[0].set_ylabel(to_target)
     panels[-1].legend()
     chart.suptitle(f"{what}; else {BASE['devices']} devices, {BASE['rate']} Mbit/s, {BASE['delay']} ms")
     chart.tight_layout()

@@ -83,5 +83,5 @@ def measure(args, simulate):
         name = f"round_{strategy}_on_{boards}"
         figures += [fig.figure(name, [virtual], "s", peer="measured", peer_values=[real]),
                     fig.figure(f"{name}_off", [100 * abs(virtual / real - 1)], "percent", better="lower",
-                               goal=None if strategy in OVERLAPPED else WITHIN)]
+                               target=None if strategy in OVERLAPPED else WITHIN)]
     return figures
