@@ -150,7 +150,8 @@ std::vector<NodeCase> node_cases() {
   for (const fs::path& folder : case_folders()) {
     const Result<onnx::ModelProto> model = read_model(folder);
     if (!model.ok() || model->graph().node_size() == 0 || !in_our_table(*model)) continue;
-    cases.push_back({folder, folder.filename().string(), model->graph().node(0).op_type()});
+    cases.push_back(
+        {folder, folder.filename().string(), model->graph().node(0).op_type(), model->graph().node_size() > 1});
   }
   return cases;
 }

@@ -13,6 +13,7 @@ struct NodeCase {
   fs::path folder;
   std::string name;  // "test_conv_with_strides"
   std::string op;    // that of its first node
+  bool is_expanded;  // it writes a function as several nodes, so it says nothing of `op` alone
 };
 
 struct NodeCaseResult {
