@@ -25,6 +25,7 @@ ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream,
 
 Status ClientSession::serve(FromClient first, JobQueue& jobs) {
   const std::string followed = first.follow().job_id();
+  owns_job_ = first.has_job();
   const Result<std::shared_ptr<Job>> job = begin(std::move(first), jobs);
   std::jthread listener([this, live = job.ok() ? *job : nullptr] { listen(live); });
   Status status;
@@ -59,7 +60,8 @@ Status ClientSession::follow(Job& job) {
   accepted.mutable_accepted()->set_kept(job.is_kept());
   outbox_.send(std::move(accepted));
   std::optional<Job::End> end;
-  while (!end && !(job.is_kept() && hung_up())) end = job.wait_end(kLookEvery);
+  const bool goes_on_alone = job.is_kept() || !owns_job_;
+  while (!end && !(goes_on_alone && hung_up())) end = job.wait_end(kLookEvery);
   job.unfollow(this);
   if (!end) return {};
   if (end->suspended) return make_error(Code::unavailable, "the coordinator ends; job " + job.id() + " is kept");
@@ -106,7 +108,7 @@ void ClientSession::listen(const std::shared_ptr<Job>& job) {
   FromClient message;
   while (stream_->Read(&message))
     if (message.has_stop() && job) job->request_stop();
-  if (job && !job->is_kept()) job->request_stop();
+  if (job && owns_job_ && !job->is_kept()) job->request_stop();
   MutexLock lock(mutex_);
   hung_up_ = true;
   changed_.notify_all();

@@ -20,9 +20,10 @@ class ClientSession {
  public:
   ClientSession(grpc::ServerContext* context, ClientStream* stream, const Clock& clock);
 
-  /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that vanishes stops
-  /// its job, unless that is kept (see Job). errors: unavailable: the coordinator ends, and the job goes on when it
-  /// is back.
+  /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that began its job
+  /// and vanishes stops it, unless that is kept (see Job): nobody would get its result. One that only follows never
+  /// does. Either stops it by a message Stop. errors: unavailable: the coordinator ends, and the job goes on when it is
+  /// back.
   Status serve(FromClient first, JobQueue& jobs);
 
  private:
@@ -38,6 +39,7 @@ class ClientSession {
   grpc::ServerContext* const context_;
   ClientStream* const stream_;
   const Clock& clock_;
+  bool owns_job_ = false;  // this client began it; set before the listener starts
   Outbox<ToClient> outbox_;
   Mutex mutex_;
   Condition changed_;

@@ -111,6 +111,28 @@ TEST(JobSpec, StopsInGoodOrderWithACheckpoint) {
   EXPECT_FALSE(job.has("result"));
 }
 
+TEST(JobSpec, GoesOnWhenOneWhoOnlyFollowsItHangsUp) {
+  const TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  FromClient first;
+  first.mutable_follow()->set_job_id(cluster.client()->status({})->job().id());
+  EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
+  const std::size_t before = job.reports("progress").size();
+  EXPECT_TRUE(eventually([&] { return job.reports("progress").size() > before + 50; }));
+  EXPECT_FALSE(job.has("checkpoint")) << "the last word of a job that was stopped";
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+}
+
+TEST(JobSpec, StopsWhenTheClientThatBeganItHangsUp) {
+  const TestCluster cluster(1);
+  FromClient first;
+  *first.mutable_job() = scripted_job("endless");
+  EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
+  EXPECT_TRUE(eventually([&] { return cluster.client()->status({})->job().id().empty(); }));
+}
+
 TEST(JobSpec, WithoutTiersHasNoScheduler) {
   const TestCluster cluster(1);
   const auto client = cluster.client();
