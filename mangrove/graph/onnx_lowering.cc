@@ -19,7 +19,11 @@ class Lowering {
  public:
   explicit Lowering(const Graph& graph) : graph_(graph), parts_(graph.parts()) {
     parts_.nodes.clear();
-    for (const Node& node : graph.nodes()) taken_.insert(node.name);
+    read_.insert(graph.outputs().begin(), graph.outputs().end());
+    for (const Node& node : graph.nodes()) {
+      taken_.insert(node.name);
+      read_.insert(node.inputs.begin(), node.inputs.end());
+    }
     for (const auto& input : graph.inputs()) {
       if (input.second.shape.is_symbolic()) batch_input_ = &input;
     }
@@ -29,6 +33,10 @@ class Lowering {
     for (const Node& node : graph_.nodes()) {
       if (node.op == "GroupNormalization") {
         group_normalization(node);
+      } else if (node.op == "BatchNormalization") {
+        batch_normalization(node);
+      } else if (node.op == "Dropout") {
+        dropout(node);
       } else if (const auto position = shape_position(node);
                  position && batch_input_ != nullptr && batch_in(node.inputs[*position])) {
         shape_at_run_time(node, *position);
@@ -114,7 +122,27 @@ class Lowering {
     parts_.nodes.push_back({node.name, "Add", {}, {scaled, bias}, node.outputs});
   }
 
-  // Constant shapes that are put together at run time now.
+  // The running mean and variance are outputs in training only; in inference they stay what the inputs say.
+  void batch_normalization(Node node) {
+    constexpr std::size_t kRunningMean = 3;
+    node.attributes.erase("training_mode");
+    for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].empty() && read_.contains(node.outputs[i]))
+        parts_.nodes.push_back(
+            {fresh(node.outputs[i]), "Identity", {}, {node.inputs[kRunningMean + i - 1]}, {node.outputs[i]}});
+    }
+    node.outputs.resize(1);
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  void dropout(Node node) {
+    constexpr std::size_t kTrainingMode = 2;
+    if (node.inputs.size() > kTrainingMode) node.inputs.resize(kTrainingMode);
+    if (node.inputs.back().empty()) node.inputs.pop_back();
+    parts_.nodes.push_back(std::move(node));
+  }
+
+  // Constants that are an option no more, and shapes that are put together at run time now.
   void drop_unused() {
     std::set<std::string> used(parts_.outputs.begin(), parts_.outputs.end()), before;
     for (const Node& node : parts_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
@@ -127,6 +155,7 @@ class Lowering {
   GraphParts parts_;
   const std::pair<std::string, ValueInfo>* batch_input_ = nullptr;  // one that has the batch
   std::set<std::string> taken_;
+  std::set<std::string> read_;  // values that a node or the caller takes
 };
 
 }  // namespace

@@ -326,6 +326,49 @@ TEST(OnnxWriter, BatchInShapesIsPutTogetherAtRunTime) {
   EXPECT_EQ(parsed->value("y").shape, (Shape{kBatch, 3}));
 }
 
+/// As a framework exports a network that it still trains. read_mean: the running mean is an output of the graph too.
+Graph exported_in_training(bool read_mean) {
+  GraphParts parts;
+  parts.inputs = {{"x", {DType::f32, {kBatch, 2, 4, 4}}}};
+  for (const char* name : {"scale", "bias", "mean", "variance"})
+    parts.initializers.emplace(name, Tensor::of<float>({2}, {1.0f, 2.0f}));
+  parts.initializers.emplace("ratio", Tensor::of<float>({}, {0.5f}));
+  Tensor yes(DType::boolean, Shape{});
+  yes.as<bool>()[0] = true;
+  parts.initializers.emplace("yes", std::move(yes));
+  parts.nodes = {testing::make_node("norm", "BatchNormalization", {"x", "scale", "bias", "mean", "variance"},
+                                    {"normal", "mean_after", "variance_after"}, {{"training_mode", std::int64_t{1}}}),
+                 testing::make_node("drop", "Dropout", {"normal", "ratio", "yes"}, {"y"})};
+  parts.outputs = {"y"};
+  if (read_mean) parts.outputs.emplace_back("mean_after");
+  return Graph::create(std::move(parts)).value();
+}
+
+/// As ONNX has it: with training_mode 1, BatchNormalization must have three outputs, without it one.
+TEST(OnnxWriter, WritesWhatInferenceComputes) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(encode_onnx(exported_in_training(false))));
+  ASSERT_EQ(model.graph().node_size(), 2);
+  const auto& norm = model.graph().node(0);
+  EXPECT_EQ(norm.output_size(), 1);
+  for (const auto& attribute : norm.attribute()) EXPECT_NE(attribute.name(), "training_mode");
+  EXPECT_EQ(model.graph().node(1).input_size(), 2) << "Dropout without its training_mode";
+  for (const auto& initializer : model.graph().initializer()) EXPECT_NE(initializer.name(), "yes");
+  const auto parsed = parse_onnx(model.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->states(), (std::vector<std::string>{"mean", "variance"})) << "it can still be trained";
+}
+
+TEST(OnnxWriter, RunningStatisticsThatAreReadAreThoseThatInferenceKeeps) {
+  const auto parsed = parse_onnx(encode_onnx(exported_in_training(true)));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->outputs(), (std::vector<std::string>{"y", "mean_after"}));
+  const auto found = std::find_if(parsed->nodes().begin(), parsed->nodes().end(),
+                                  [](const Node& node) { return node.op == "Identity"; });
+  ASSERT_NE(found, parsed->nodes().end());
+  EXPECT_EQ(found->inputs, std::vector<std::string>{"mean"});
+}
+
 TEST(OnnxWriter, GroupNormalizationIsWrittenAsOpset17AndReadBack) {
   GraphParts parts;
   parts.inputs = {{"x", {DType::f32, {kBatch, 6, 4, 5}}}};
