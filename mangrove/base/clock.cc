@@ -1,5 +1,6 @@
 #include "mangrove/base/clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -10,8 +11,9 @@ Instant SteadyClock::now() const {
 }
 
 void SteadyClock::sleep_until(Instant instant) {
-  const Seconds wait = instant - now();
-  if (wait > 0) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+  constexpr Seconds kAtOnce = 3600;  // much more than the system's clock can count would end at once
+  for (Seconds wait = instant - now(); wait > 0; wait = instant - now())
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(wait, kAtOnce)));
 }
 
 }  // namespace mangrove

@@ -26,7 +26,9 @@
 #include "mangrove/graph/views.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/learn/loss.h"
+#include "mangrove/learn/replica.h"
 #include "mangrove/learn/schedule.h"
+#include "mangrove/learn/trainable.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
 
@@ -97,6 +99,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   train::TrainJob job;
   MG_TRY(const Graph network, initial_network(settings, *dataset));
+  MG_RETURN_IF_ERROR(learn::check_trainable(network).context("model " + settings.network()));
   job.set_model(encode_onnx(network));
   job.set_data(data);
   job.set_strategy(settings.strategy);

@@ -1,7 +1,6 @@
 #include "mangrove/cluster/job_attempt.h"
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -16,7 +15,9 @@ namespace {
 constexpr Seconds kStopGrace = 20;      // for a job to end in good order
 constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
 constexpr Seconds kNodesReportEvery = 1;
-constexpr Seconds kLookEvery = 0.1;         // at who has joined
+constexpr Seconds kLookEvery = 0.1;  // at who has joined
+constexpr int kMostNodes = 1'000'000;
+constexpr Seconds kLongestWait = 3600;      // for nodes: nobody else has a job meanwhile
 constexpr Seconds kRejoinWithin = 15;       // after a restart of the coordinator
 const char* const kLeader = "coordinator";  // the name of rank 0
 
@@ -27,10 +28,12 @@ std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
 
 Status check_request(const JobSpec& job) {
   const double timeout = job.nodes_timeout_s();
-  if (job.nodes() < 0)
-    return make_error(Code::invalid_argument, "nodes: must be 0 or more, got " + std::to_string(job.nodes()));
-  if (!std::isfinite(timeout) || timeout < 0)
-    return make_error(Code::invalid_argument, "nodes_timeout_s: must be 0 or more, got " + std::to_string(timeout));
+  if (job.nodes() < 0 || job.nodes() > kMostNodes)
+    return make_error(Code::invalid_argument, "nodes: must be from 0 to " + std::to_string(kMostNodes) + ", got " +
+                                                  std::to_string(job.nodes()));
+  if (!(timeout >= 0 && timeout <= kLongestWait))
+    return make_error(Code::invalid_argument,
+                      "nodes_timeout_s: must be from 0 to an hour, got " + std::to_string(timeout));
   return {};
 }
 

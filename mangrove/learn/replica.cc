@@ -9,6 +9,7 @@
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/learn/metrics.h"
+#include "mangrove/learn/trainable.h"
 
 namespace mangrove::learn {
 namespace {
@@ -79,7 +80,7 @@ Status check_fits(const Graph& classifier, const Shape& sample, std::int64_t cla
 }
 
 Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const ReplicaOptions& options) {
-  MG_RETURN_IF_ERROR(check_classifier(graph));
+  MG_RETURN_IF_ERROR(options.mode == Mode::training ? check_trainable(graph) : check_classifier(graph));
   MG_TRY(Loss loss, Loss::create(options.loss));
   MG_TRY(std::vector<float> exit_weights, weights_of_exits(options.loss, graph.outputs().size()));
   ReplicaOptions checked = options;

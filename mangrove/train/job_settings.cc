@@ -22,6 +22,10 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::int64_t kMostLocalSteps = 1'000'000;
+constexpr std::int64_t kMany = 1'000'000'000;                 // epochs; times samples they stay far below 2^63
+constexpr std::int64_t kMostPerStep = std::int64_t{1} << 50;  // samples, of all workers together
+constexpr double kLongest = 1e9;                              // seconds
+constexpr Bytes kMostMemory = Bytes{1} << 50;
 constexpr std::int64_t kMostInWindow = 1'000'000'000;
 
 // of a StepBasis
@@ -79,7 +83,8 @@ std::string fingerprint(const std::string& bytes) {
 Status check_local_training(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check("local_steps", job.local_steps(),
                            job.local_steps() >= 0 && job.local_steps() <= kMostLocalSteps, "from 0 to 1000000"));
-  MG_RETURN_IF_ERROR(check("local_epochs", job.local_epochs(), job.local_epochs() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check("local_epochs", job.local_epochs(), job.local_epochs() >= 0 && job.local_epochs() <= kMany,
+                           "from 0 to 1000000000"));
   const float fraction = job.client_fraction(), rate = job.outer_learning_rate(), momentum = job.outer_momentum();
   MG_RETURN_IF_ERROR(check("client_fraction", fraction, fraction >= 0 && fraction <= 1, "from 0 to 1"));
   MG_RETURN_IF_ERROR(check("outer_learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
@@ -89,17 +94,18 @@ Status check_local_training(const TrainJob& job) {
 }  // namespace
 
 Status check_job(const TrainJob& job) {
-  MG_RETURN_IF_ERROR(check("epochs", job.epochs(), job.epochs() >= 1, "at least 1"));
+  MG_RETURN_IF_ERROR(check("epochs", job.epochs(), job.epochs() >= 1 && job.epochs() <= kMany, "from 1 to 1000000000"));
   MG_RETURN_IF_ERROR(check("batch", job.batch(), job.batch() >= 1 && job.batch() <= 1 << 20, "from 1 to 1048576"));
   const float rate = job.learning_rate();
   MG_RETURN_IF_ERROR(check("learning_rate", rate, std::isfinite(rate) && rate >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check("micro_batch", job.micro_batch(), job.micro_batch() >= 0 && job.micro_batch() <= job.batch(),
                            "from 0 to the batch"));
-  MG_RETURN_IF_ERROR(check("memory", job.memory(), job.memory() >= 0, "0 or more"));
-  const auto valid_seconds = [](double s) { return std::isfinite(s) && s >= 0; };
-  MG_RETURN_IF_ERROR(
-      check("checkpoint_every_s", job.checkpoint_every_s(), valid_seconds(job.checkpoint_every_s()), "0 or more"));
-  MG_RETURN_IF_ERROR(check("step_timeout_s", job.step_timeout_s(), valid_seconds(job.step_timeout_s()), "0 or more"));
+  MG_RETURN_IF_ERROR(check("memory", job.memory(), job.memory() >= 0 && job.memory() <= kMostMemory, "from 0 to 2^50"));
+  const auto check_seconds = [](const char* key, double s) {
+    return check(key, s, s >= 0 && s <= kLongest, "from 0 to 1000000000");
+  };
+  MG_RETURN_IF_ERROR(check_seconds("checkpoint_every_s", job.checkpoint_every_s()));
+  MG_RETURN_IF_ERROR(check_seconds("step_timeout_s", job.step_timeout_s()));
   MG_RETURN_IF_ERROR(check("limit", job.limit(), job.limit() >= 0, "0 or more"));
   MG_RETURN_IF_ERROR(check_local_training(job));
   MG_RETURN_IF_ERROR(parse_consistency(job.consistency()));
@@ -110,7 +116,8 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check_shared_samples(job));
   MG_RETURN_IF_ERROR(shuffle_window(job));
   MG_RETURN_IF_ERROR(is_from_cluster(job));
-  MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(), job.sample_cache() >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check("sample_cache", job.sample_cache(),
+                           job.sample_cache() >= 0 && job.sample_cache() <= kMostMemory, "from 0 to 2^50"));
   MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(check_frozen(job));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
@@ -251,6 +258,9 @@ Result<StepBasis> pace_of(const std::string& settings) {
   const auto parsed = parse_settings(settings);
   StepBasis pace;
   MG_TRY(pace.samples_per_step, number_of<std::int64_t>(parsed, kSamplesPerStep));
+  if (pace.samples_per_step > kMostPerStep)
+    return make_error(Code::data_loss,
+                      "resume: the checkpoint has steps of " + std::to_string(pace.samples_per_step) + " samples");
   MG_TRY(pace.base_learning_rate, number_of<float>(parsed, kBaseRate));
   return pace;
 }

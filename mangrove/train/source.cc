@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "mangrove/base/process_memory.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/prepared.h"
 #include "mangrove/data/subset.h"
@@ -117,7 +118,8 @@ Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
 }
 
 Bytes sample_cache(const TrainJob& job) {
-  return job.memory() > 0 ? std::min(job.sample_cache(), job.memory() / 8) : job.sample_cache();
+  const Bytes memory = job.memory() > 0 ? job.memory() : memory_limit();
+  return memory > 0 ? std::min(job.sample_cache(), memory / 8) : job.sample_cache();
 }
 
 Bytes share_of_cache(Bytes cache, const data::Dataset& dataset) {

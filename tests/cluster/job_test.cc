@@ -79,7 +79,8 @@ TEST(JobSpec, RefusesNumbersThatMakeNoSense) {
   const TestCluster cluster(1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const JobSpec& odd : {scripted_job("echo", -1), scripted_job("echo", 2, -1), scripted_job("echo", 2, nan),
-                             scripted_job("echo", 2, std::numeric_limits<double>::infinity())}) {
+                             scripted_job("echo", 2, std::numeric_limits<double>::infinity()),
+                             scripted_job("echo", 2, 1e300), scripted_job("echo", 2'147'483'647)}) {
     RunningJob job(cluster, odd);
     EXPECT_EQ(job.wait().code(), Code::invalid_argument) << odd.ShortDebugString();
   }

@@ -29,6 +29,12 @@ TEST_P(CheckJob, NamesTheKey) {
 INSTANTIATE_TEST_SUITE_P(
     Keys, CheckJob,
     testing::Values(BadJob{"epochs", [](TrainJob& job) { job.set_epochs(0); }},
+                    BadJob{"epochs", [](TrainJob& job) { job.set_epochs(std::int64_t{1} << 62); }},
+                    BadJob{"memory", [](TrainJob& job) { job.set_memory(std::int64_t{1} << 62); }},
+                    BadJob{"sample_cache", [](TrainJob& job) { job.set_sample_cache(std::int64_t{1} << 62); }},
+                    BadJob{"checkpoint_every_s", [](TrainJob& job) { job.set_checkpoint_every_s(1e300); }},
+                    BadJob{"step_timeout_s", [](TrainJob& job) { job.set_step_timeout_s(1e300); }},
+                    BadJob{"local_epochs", [](TrainJob& job) { job.set_local_epochs(std::int64_t{1} << 62); }},
                     BadJob{"batch", [](TrainJob& job) { job.set_batch(-3); }},
                     BadJob{"learning_rate", [](TrainJob& job) { job.set_learning_rate(-1); }},
                     BadJob{"learning_rate",

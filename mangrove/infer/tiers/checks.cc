@@ -18,6 +18,10 @@
 namespace mangrove::infer {
 namespace {
 
+constexpr std::int32_t kMostDevices = 10'000;  // of a tier
+constexpr Seconds kLongestDelay = 3600;
+constexpr double kLeastRate = 1;  // bytes a second
+constexpr Seconds kLongestGoal = 1e9;
 constexpr Bytes kMostSent = 64'000'000;  // with one task, which is one message
 
 Error bad(const std::string& problem) {
@@ -67,9 +71,13 @@ Status check_parts(const InferJob& job) {
     const std::string who = "tiers: " + part.name();
     if (std::ranges::count(kTierNames, part.name()) == 0) return bad(who + ": expected end, edge or cloud");
     if (std::ranges::count(job.tiers(), part.name(), &TierPart::name) > 1) return bad(who + " is there twice");
-    if (part.devices() < 1) return bad(who + ": devices must be 1 or more, got " + std::to_string(part.devices()));
-    if (!(part.delay_s() >= 0 && std::isfinite(part.delay_s()) && part.rate() >= 0 && std::isfinite(part.rate())))
-      return bad(who + ": delay and rate must be 0 or more");
+    if (part.devices() < 1 || part.devices() > kMostDevices)
+      return bad(who + ": devices must be from 1 to " + std::to_string(kMostDevices) + ", got " +
+                 std::to_string(part.devices()));
+    if (!(part.delay_s() >= 0 && part.delay_s() <= kLongestDelay))
+      return bad(who + ": delay must be from 0 to " + format_seconds(kLongestDelay));
+    if (!(part.rate() == 0 || (part.rate() >= kLeastRate && std::isfinite(part.rate()))))
+      return bad(who + ": rate must be 0, or 1 byte a second or more");
     if (!(part.accuracy() >= 0 && part.accuracy() <= 1)) return bad(who + ": accuracy must be from 0 to 1");
     MG_RETURN_IF_ERROR(check_privacy(job, i).context(who));
   }
@@ -106,7 +114,8 @@ Status check_scheduler(const InferJob& job, const std::string& name) {
 Status check_goal(const InferJob& job) {
   const double floor = job.accuracy_floor();
   if (!(floor >= 0 && floor <= 1)) return bad("accuracy_floor: must be from 0 to 1");
-  if (!(job.finish_by_s() >= 0 && std::isfinite(job.finish_by_s()))) return bad("finish_by: must be 0 or more");
+  if (!(job.finish_by_s() >= 0 && job.finish_by_s() <= kLongestGoal))
+    return bad("finish_by: must be from 0 to 1000000000 seconds");
   if (floor == 0 && job.finish_by_s() == 0) return {};
   const char* const key = floor > 0 ? "accuracy_floor" : "finish_by";
   if (job.scheduler() != "auto")

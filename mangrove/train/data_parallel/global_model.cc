@@ -6,12 +6,13 @@
 #include "mangrove/base/check.h"
 #include "mangrove/learn/ema.h"
 #include "mangrove/learn/replica.h"
+#include "mangrove/learn/trainable.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::train {
 
 Result<std::unique_ptr<GlobalModel>> GlobalModel::create(Graph graph, const Hyperparameters& recipe) {
-  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  MG_RETURN_IF_ERROR(learn::check_trainable(graph));
   MG_RETURN_IF_ERROR(learn::weights_of_exits(recipe.loss, graph.outputs().size()));
   MG_TRY(learn::Schedule schedule, learn::Schedule::create(recipe.schedule));
   std::unique_ptr<GlobalModel> master(new GlobalModel(std::move(graph), recipe, std::move(schedule)));

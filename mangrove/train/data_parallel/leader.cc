@@ -12,6 +12,17 @@ namespace mangrove::train {
 namespace {
 
 constexpr Seconds kProgressInterval = 0.2;
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
+constexpr std::int64_t kMostBetweenAverages = 1'000'000;  // steps; their learning rates travel in one message
+
+Status check_steps_between_averages(const TrainJob& job, std::int64_t samples, std::int64_t epochs) {
+  const std::int64_t steps = (samples + job.batch() - 1) / job.batch() * epochs;
+  if (epochs == 1 || steps <= kMostBetweenAverages) return {};
+  return make_error(Code::invalid_argument, "local_epochs: " + std::to_string(epochs) + " passes over " +
+                                                std::to_string(samples) + " samples are " + std::to_string(steps) +
+                                                " steps between two averages; the most is " +
+                                                std::to_string(kMostBetweenAverages));
+}
 
 }  // namespace
 
@@ -65,6 +76,7 @@ Status Leader::prepare() {
                           "' has no validation split; set `validation`");
   }
   samples_per_epoch_ = data_.train_samples();
+  MG_RETURN_IF_ERROR(check_steps_between_averages(job_, samples_per_epoch_, std::min(epochs_at_once(), job_.epochs())));
   MG_RETURN_IF_ERROR(find_owners());
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
   pace_ = {samples_per_step(workers_.ready().size()),
@@ -77,7 +89,8 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
   MG_RETURN_IF_ERROR(check_same_settings(checkpoint.job, settings_));
   MG_TRY(const StepBasis before, pace_of(checkpoint.job));
   const auto in_range = [&](std::uint32_t index) { return index < samples_per_epoch_; };
-  if (checkpoint.epoch > job_.epochs() || static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
+  if (checkpoint.epoch > job_.epochs() || checkpoint.step > kMostSteps ||
+      static_cast<std::int64_t>(checkpoint.pending.size()) > samples_per_epoch_ ||
       !std::all_of(checkpoint.pending.begin(), checkpoint.pending.end(), in_range)) {
     return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
   }

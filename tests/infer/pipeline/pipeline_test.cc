@@ -214,33 +214,37 @@ TEST_P(BadInferJob, IsRefusedWithItsKey) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys, BadInferJob,
-    testing::Values(BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(-1); }},
-                    BadJob{"no operator 'flaten'; did you mean 'flatten'?", Code::invalid_argument,
-                           [](InferJob& job) {
-                             job.set_stages(0);
-                             job.add_cuts("flaten");
-                           }},
-                    BadJob{"'pool' begins no stage", Code::invalid_argument,
-                           [](InferJob& job) {
-                             job.set_stages(0);
-                             job.add_cuts("fc2");
-                             job.add_cuts("pool");
-                           }},
-                    BadJob{"unknown encoding 'fp61'; did you mean 'fp16'?", Code::invalid_argument,
-                           [](InferJob& job) { job.set_activations("fp61"); }},
-                    BadJob{"2 cuts make 3 stages, not 2", Code::invalid_argument,
-                           [](InferJob& job) {
-                             job.add_cuts("pool");
-                             job.add_cuts("fc2");
-                           }},
-                    BadJob{"micro_batch", Code::invalid_argument, [](InferJob& job) { job.set_micro_batch(0); }},
-                    BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(-1); }},
-                    BadJob{"limit", Code::invalid_argument, [](InferJob& job) { job.set_limit(-1); }},
-                    BadJob{"answer_timeout_s", Code::invalid_argument,
-                           [](InferJob& job) { job.set_answer_timeout_s(-1); }},
-                    BadJob{"'pipeline'", Code::not_found, [](InferJob& job) { job.set_strategy("pipelin"); }},
-                    BadJob{"'glyphs'", Code::not_found, [](InferJob& job) { job.set_data("glyph"); }},
-                    BadJob{"model", Code::data_loss, [](InferJob& job) { job.set_model("not onnx"); }}));
+    testing::Values(
+        BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(-1); }},
+        BadJob{"no operator 'flaten'; did you mean 'flatten'?", Code::invalid_argument,
+               [](InferJob& job) {
+                 job.set_stages(0);
+                 job.add_cuts("flaten");
+               }},
+        BadJob{"'pool' begins no stage", Code::invalid_argument,
+               [](InferJob& job) {
+                 job.set_stages(0);
+                 job.add_cuts("fc2");
+                 job.add_cuts("pool");
+               }},
+        BadJob{"unknown encoding 'fp61'; did you mean 'fp16'?", Code::invalid_argument,
+               [](InferJob& job) { job.set_activations("fp61"); }},
+        BadJob{"2 cuts make 3 stages, not 2", Code::invalid_argument,
+               [](InferJob& job) {
+                 job.add_cuts("pool");
+                 job.add_cuts("fc2");
+               }},
+        BadJob{"micro_batch", Code::invalid_argument, [](InferJob& job) { job.set_micro_batch(0); }},
+        BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(-1); }},
+        BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(2'147'483'647); }},
+        BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(2'147'483'647); }},
+        BadJob{"answer_timeout_s", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(1e300); }},
+        BadJob{"deadline_s", Code::invalid_argument, [](InferJob& job) { job.set_deadline_s(1e300); }},
+        BadJob{"limit", Code::invalid_argument, [](InferJob& job) { job.set_limit(-1); }},
+        BadJob{"answer_timeout_s", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(-1); }},
+        BadJob{"'pipeline'", Code::not_found, [](InferJob& job) { job.set_strategy("pipelin"); }},
+        BadJob{"'glyphs'", Code::not_found, [](InferJob& job) { job.set_data("glyph"); }},
+        BadJob{"model", Code::data_loss, [](InferJob& job) { job.set_model("not onnx"); }}));
 
 TEST(RunInference, NoNodesIsAnError) {
   const RoleWorld::Outcome outcome = infer(small_job(10, 1), 0);

@@ -106,6 +106,20 @@ json tier(const json& result, const std::string& name) {
   return {};
 }
 
+TEST(Tiers, NumbersThatWouldHoldItForEverAreRefused) {
+  const std::function<void(TierPart&)> spoils[] = {
+      [](TierPart& part) { part.set_devices(2'147'483'647); }, [](TierPart& part) { part.set_delay_s(1e300); },
+      [](TierPart& part) { part.set_rate(1e-300); }, [](TierPart& part) { part.set_rate(-1); }};
+  for (const auto& spoil : spoils) {
+    InferJob job = tiers_job("end-cloud", "reassign");
+    spoil(*job.mutable_tiers(2));
+    const RoleWorld::Outcome outcome = run(job);
+    ASSERT_FALSE(outcome.leader.ok());
+    EXPECT_EQ(outcome.leader.code(), Code::invalid_argument) << outcome.leader.error().message;
+    EXPECT_NE(outcome.leader.error().message.find("cloud"), std::string::npos) << outcome.leader.error().message;
+  }
+}
+
 TEST(Tiers, EverySchedulerAnswersEachImageOncePerTierAskedFor) {
   for (const Scheduler& scheduler : schedulers()) {
     const InferJob job = tiers_job(std::string(scheduler.name), "hedged");

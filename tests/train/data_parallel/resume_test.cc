@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/train/training_job.h"
 
 namespace mangrove::train {
@@ -63,6 +65,25 @@ TEST(Resume, AnotherJobsCheckpointIsRefusedByName) {
   EXPECT_NE(resumed.leader.error().message.find("batch is '8' in the checkpoint and '4' in this job"),
             std::string::npos)
       << resumed.leader.error().message;
+}
+
+/// A client may be anybody, and send what no run has written.
+TEST(Resume, ACheckpointWithNumbersWithoutBoundIsDataLoss) {
+  TrainJob job = resumable_job();
+  const RoleWorld::Outcome whole = train(job, 2);
+  const std::string written = whole.of_kind("checkpoint").front().attachment;
+  learn::Checkpoint late = learn::parse_checkpoint(written).value(), large = late;
+  late.step = std::numeric_limits<std::int64_t>::max();
+  const std::string key = "pace.samples_per_step=";
+  const std::size_t at = large.job.find(key);
+  ASSERT_NE(at, std::string::npos);
+  large.job.replace(at, large.job.find('\n', at) - at, key + "9223372036854775807");
+  for (const learn::Checkpoint& hostile : {late, large}) {
+    job.set_resume_from(learn::encode_checkpoint(hostile));
+    const RoleWorld::Outcome resumed = train(job, 2);
+    ASSERT_FALSE(resumed.leader.ok());
+    EXPECT_EQ(resumed.leader.code(), Code::data_loss) << resumed.leader.error().message;
+  }
 }
 
 TEST(Resume, ACorruptCheckpointIsDataLoss) {
