@@ -29,30 +29,83 @@ Result<RunFolder> RunFolder::create(const std::string& path, const std::string& 
   MG_RETURN_IF_ERROR(make_writable_folder(folder).context("run folder"));
   RunFolder made(std::move(folder));
   MG_RETURN_IF_ERROR(make_writable_folder(made.logs()).context("run folder"));
+  if (Result<std::string> settings = read_file(made.job_path()); settings.ok()) made.job_yaml_ = *std::move(settings);
   return made;
+}
+
+Status RunFolder::write(const std::string& name, std::string_view content) {
+  Status written = write_file_atomically(path_ / name, content);
+  if (!written.ok() && written.code() == Code::not_found && make_again())
+    written = write_file_atomically(path_ / name, content);
+  return noted(name, std::move(written));
+}
+
+Status RunFolder::write_model(const std::string& prefix, std::string_view content) {
+  const std::string name = prefix + "model.onnx";
+  Status written = write(name, content);
+  if (!written.ok() && has_room_without_checkpoint(prefix, content.size())) {
+    std::error_code error;  // then writing fails again, and says why
+    fs::remove(checkpoint_path(prefix), error);
+    written = write(name, content);
+  }
+  if (written.ok()) unsaved_.erase(checkpoint_path(prefix).filename().string());
+  return written;
+}
+
+bool RunFolder::has_room_without_checkpoint(const std::string& prefix, std::size_t needed) const {
+  std::error_code error;
+  const std::uintmax_t checkpoint = fs::file_size(checkpoint_path(prefix), error);
+  if (error) return false;
+  const fs::space_info disk = fs::space(path_, error);
+  return !error && disk.available + checkpoint > needed;
+}
+
+/// With the settings that a resumed run needs.
+bool RunFolder::make_again() const {
+  return make_writable_folder(path_).ok() && (job_yaml_.empty() || write_file_atomically(job_path(), job_yaml_).ok());
 }
 
 Status RunFolder::add_metrics(const std::string& json_line) {
   const fs::path file = path_ / "metrics.jsonl";
+  std::error_code unreadable;
+  if (metrics_.is_open() && !fs::exists(file, unreadable)) metrics_.close();  // what is written now would be lost
   if (!metrics_.is_open()) {
     const bool cut_off = ends_within_line(file);
     metrics_.open(file, append_ ? std::ios::app : std::ios::trunc);
+    if (!metrics_.is_open() && make_again()) metrics_.open(file, std::ios::app);
     if (append_ && cut_off) metrics_ << '\n';
+    append_ = true;
   }
   metrics_ << json_line << '\n' << std::flush;
-  if (!metrics_) return make_error(Code::resource_exhausted, file.string() + ": cannot write");
-  return {};
+  Status added;
+  if (!metrics_) {
+    added = make_error(Code::resource_exhausted, file.string() + ": cannot write");
+    metrics_.close();
+    metrics_.clear();
+  }
+  return noted("metrics.jsonl", std::move(added));
 }
 
-Status RunFolder::begin(const std::string& job_yaml) const {
+Status RunFolder::noted(const std::string& name, Status written) {
+  if (written.ok()) {
+    unsaved_.erase(name);
+  } else {
+    unsaved_.insert_or_assign(name, written.error().message);
+  }
+  return written;
+}
+
+Status RunFolder::begin(const std::string& job_yaml) {
   std::error_code not_there;
   for (const fs::path& old :
        {head_result_path(), checkpoint_path(kHeadPrefix), checkpoint_path(), path_ / "summary.json"})
     fs::remove(old, not_there);
+  job_yaml_ = job_yaml;
   return write_file_atomically(job_path(), job_yaml);
 }
 
 Error RunFolder::with_resume_hint(Error error) const {
+  for (const auto& [name, why] : unsaved_) error.message += "; not written: " + why;
   std::error_code unreadable;
   if (fs::exists(checkpoint_path(), unreadable) || fs::exists(checkpoint_path(kHeadPrefix), unreadable)) {
     error.message += "; go on with: mangrove train --resume " + path_.string();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -24,13 +25,20 @@ class RunFolder {
   fs::path job_path() const { return path_ / "job.yaml"; }
   fs::path logs() const { return path_ / "logs"; }
 
-  Status write(const std::string& name, std::string_view content) const {
-    return write_file_atomically(path_ / name, content);
-  }
+  /// A folder that was deleted meanwhile is made again. What cannot be written is remembered, until it can.
+  Status write(const std::string& name, std::string_view content);
+  /// The trained network. On a full disk the checkpoint makes room for it where that is enough: a run that has ended
+  /// needs it no more.
+  Status write_model(const std::string& prefix, std::string_view content);
   /// The run starts anew: settings are written, and checkpoint and summary of an earlier run in this folder are
   /// removed, since they are not of these settings.
-  Status begin(const std::string& job_yaml) const;
-  /// The error, with how to go on from the checkpoint if there is one.
+  Status begin(const std::string& job_yaml);
+
+  /// What is missing of the run, by the name of the file, and why.
+  const std::map<std::string, std::string>& unsaved() const { return unsaved_; }
+  /// Remembers of a file whether it was written.
+  Status noted(const std::string& name, Status written);
+  /// The error, with what is missing, and how to go on from the checkpoint if there is one.
   Error with_resume_hint(Error error) const;
 
   /// Appends one line to metrics.jsonl; starts the file anew on the first call unless append_metrics() was called.
@@ -39,9 +47,14 @@ class RunFolder {
 
  private:
   explicit RunFolder(fs::path path) : path_(std::move(path)) {}
+  bool has_room_without_checkpoint(const std::string& prefix, std::size_t needed) const;
+  bool make_again() const;
+
   fs::path path_;
+  std::string job_yaml_;  // of begin()
   std::ofstream metrics_;
   bool append_ = false;
+  std::map<std::string, std::string> unsaved_;
 };
 
 }  // namespace mangrove::cli

@@ -1,5 +1,6 @@
 #include "mangrove/cli/training_phases.h"
 
+#include <tuple>
 #include <utility>
 
 #include "mangrove/cli/command.h"
@@ -50,7 +51,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
   if (!settings.resume.empty()) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(RunFolder::kHeadPrefix), job));
   MG_TRY(json result, play(job, phase));
   for (const char* key : {"nodes", "events", "run_dir"}) result.erase(key);
-  MG_RETURN_IF_ERROR(write_file_atomically(result_path, to_text(result, 2) + "\n"));
+  std::ignore = folder.write(result_path.filename().string(), to_text(result, 2) + "\n");  // see unsaved()
   return result;
 }
 

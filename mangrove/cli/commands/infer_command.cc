@@ -3,8 +3,8 @@
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
-#include "mangrove/cli/reports/report_page.h"
 #include "mangrove/cli/reports/summary.h"
+#include "mangrove/cli/run_result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -20,10 +20,7 @@ Status run(State& state, CommandContext& context) {
   ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   MG_TRY(const nlohmann::json result, run_infer(state.settings, job));
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
-  MG_RETURN_IF_ERROR(write_report(folder));
-  return print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
-                      context.output);
+  return leave_result(result, summary_table({{"infer", result}}), folder, context);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
+#include "mangrove/cli/run_result.h"
 #include "mangrove/cluster/client.h"
 
 namespace mangrove::cli {
@@ -55,10 +56,8 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
   MG_TRY(json result, follow_job(client, state.follow, run));
   result["model"] = job->id();
   result["data"] = job->title();
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
   const std::string kind = job->title().starts_with("infer") ? "infer" : "train";
-  return print_result(result, summary_table({{kind, result}}) + "run folder: " + folder.path().string() + "\n",
-                      context.output);
+  return leave_result(result, summary_table({{kind, result}}), folder, context);
 }
 
 Status run(const State& state, CommandContext& context) {

@@ -1,13 +1,15 @@
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
-#include "mangrove/cli/reports/report_page.h"
 #include "mangrove/cli/reports/summary.h"
+#include "mangrove/cli/run_result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -79,6 +81,14 @@ Result<json> run_section(State& state, const std::string& section, JobContext& j
   return run_infer(state.infer, job);
 }
 
+/// The results of the sections before the one that failed so.
+Error keep_what_was_done(const json& results, RunFolder& folder, Error failed) {
+  if (results.empty()) return failed;
+  std::fputs(summary_table(results).c_str(), stderr);
+  std::ignore = folder.write("summary.json", to_text(results, 2) + "\n");  // the failure says more
+  return failed;
+}
+
 Status run(State& state, CommandContext& context) {
   MG_TRY(const SectionFile file, SectionFile::load(state.file, {"job file", known_sections(), "train"}));
   MG_RETURN_IF_ERROR(read_settings(state, file));
@@ -88,12 +98,12 @@ Status run(State& state, CommandContext& context) {
   JobContext job{session, folder, context.output, context.stop};
   json results = json::object();
   for (const SectionFile::Section& section : file.sections()) {
-    MG_TRY(results[section.name], run_section(state, section.name, job).context(section.name));
+    Result<json> ran = run_section(state, section.name, job).context(section.name);
+    if (!ran.ok()) return keep_what_was_done(results, folder, ran.error());
+    results[section.name] = *std::move(ran);
     folder.append_metrics();
   }
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(results, 2) + "\n"));
-  MG_RETURN_IF_ERROR(write_report(folder));
-  return print_result(results, summary_table(results) + "run folder: " + folder.path().string() + "\n", context.output);
+  return leave_result(results, summary_table(results), folder, context);
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
-#include "mangrove/cli/reports/report_page.h"
 #include "mangrove/cli/reports/summary.h"
+#include "mangrove/cli/run_result.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/sim/simulation.h"
 
@@ -107,16 +108,15 @@ Status run(State& state, CommandContext& context) {
   JobContext job{no_cluster, folder, context.output, context.stop};
   MG_TRY(json result, run_train(state.train, job, simulate));
   events.flush();
-  if (!events) return make_error(Code::resource_exhausted, events_path.string() + ": cannot write");
+  const Status told = events ? Status() : make_error(Code::resource_exhausted, events_path.string() + ": cannot write");
+  std::ignore = folder.noted(events_path.filename().string(), told);
   if (is_modelled) result.erase("model_file");
   result["world"] = state.world_file;
   result["devices"] = world.devices.size() - 1;
   result["events_file"] = events_path.string();
   const std::string learnt = is_modelled ? ", and nothing was learnt" : "";
   const std::string summary = "Simulated: times are virtual" + learnt + "\n" + summary_table({{"train", result}});
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
-  MG_RETURN_IF_ERROR(write_report(folder));
-  return print_result(result, summary + "run folder: " + folder.path().string() + "\n", context.output);
+  return leave_result(result, summary, folder, context);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
-#include "mangrove/cli/reports/report_page.h"
 #include "mangrove/cli/reports/summary.h"
+#include "mangrove/cli/run_result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -18,24 +17,18 @@ struct State {
 
 /// The settings that the interrupted run was started with; where it ran and where it left its files are this run's
 /// business.
-Status load_resumed_settings(const std::string& folder, const Overrides& overrides, const Keys& keys) {
+Status load_resumed_settings(const std::string& folder, const Keys& keys) {
   const fs::path path = fs::path(folder) / "job.yaml";
   MG_TRY(SectionFile file, SectionFile::load(path, {"job file", {"train"}, "train"}).context("resume"));
   SectionFile::Section section = file.sections().front();
   std::erase_if(section.settings, [](const auto& s) { return s.key == "run_dir" || s.key == "resume"; });
-  // a cluster on the command line takes the place of the one that it ran on
-  const auto names_cluster = [](const std::string& key) {
-    return key == "local" || key == "coordinator" || key == "testbed";
-  };
-  if (std::any_of(overrides.begin(), overrides.end(), [&](const auto& o) { return names_cluster(o.first); }))
-    std::erase_if(section.settings, [&](const auto& s) { return names_cluster(s.key); });
   return file.apply(section, keys);
 }
 
 Status run(State& state, CommandContext& context) {
   const Keys keys = state.settings.keys();
   for (const auto& [name, value] : state.overrides)
-    if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, state.overrides, keys));
+    if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, keys));
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
   TrainSettings& settings = state.settings;
   if (!settings.resume.empty()) settings.run_dir = settings.resume;
@@ -46,10 +39,7 @@ Status run(State& state, CommandContext& context) {
   JobContext job{session, folder, context.output, context.stop};
   auto result = run_train(settings, job);
   if (!result.ok()) return folder.with_resume_hint(result.error());
-  const std::string summary = summary_table({{"train", *result}});
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(*result, 2) + "\n"));
-  MG_RETURN_IF_ERROR(write_report(folder));
-  return print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
+  return leave_result(*result, summary_table({{"train", *result}}), folder, context);
 }
 
 }  // namespace

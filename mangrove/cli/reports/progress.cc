@@ -55,6 +55,8 @@ std::string render_epoch(const json& e) {
 /// event node_lost: node=node-2 time_s=3.1
 std::string render_event(const json& e) {
   if (e.value("event", "") == "advice") return "advice: " + advice_line(e);
+  if (e.value("event", "") == "not_written")
+    return "warning: " + e.value("message", "") + "; the run goes on, and tries to write again";
   std::string line = "event " + e.value("event", "?") + ":";
   for (const auto& [key, value] : e.items())
     if (key != "event") line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());

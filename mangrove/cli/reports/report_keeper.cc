@@ -42,17 +42,17 @@ void ReportKeeper::take(Report report) {
   if (!phase_.name.empty() && (report.kind == "progress" || report.kind == "epoch"))
     report.json = placed_in_run(report, phase_);
   display_.show(report);
-  if (!problem_.ok()) return;
-  const auto keep = [&](const std::string& name) {
-    if (!report.attachment.empty()) problem_ = context_.folder.write(phase_.file_prefix + name, report.attachment);
-  };
-  if (report.kind == "checkpoint") return keep("checkpoint.safetensors");
+  RunFolder& folder = context_.folder;
   if (report.kind == "result") {
     result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-    return keep("model.onnx");
+    if (!report.attachment.empty()) note(folder.write_model(phase_.file_prefix, report.attachment));
+    return;
   }
-  if (report.kind == "epoch") keep("best.onnx");
-  take_other(report);
+  const bool is_checkpoint = report.kind == "checkpoint";
+  if (!report.attachment.empty() && (is_checkpoint || report.kind == "epoch"))
+    note(
+        folder.write(phase_.file_prefix + (is_checkpoint ? "checkpoint.safetensors" : "best.onnx"), report.attachment));
+  if (!is_checkpoint) take_other(report);
 }
 
 void ReportKeeper::take_other(const Report& report) {
@@ -65,15 +65,21 @@ void ReportKeeper::take_other(const Report& report) {
 void ReportKeeper::add_metrics(const std::string& kind, const json& body) {
   json line = {{"kind", kind}};
   line.update(body);
-  const Status added = context_.folder.add_metrics(to_text(line));
-  if (problem_.ok()) problem_ = added;
+  note(context_.folder.add_metrics(to_text(line)));
+}
+
+/// Says it once, at the first file that cannot be written: there may be hours left to make room.
+void ReportKeeper::note(const Status& written) {
+  if (written.ok() || !warning_.is_null()) return;
+  warning_ = {{"event", "not_written"}, {"message", written.error().message}};
+  display_.show({.kind = "event", .json = to_text(warning_), .attachment = {}});
 }
 
 Result<json> ReportKeeper::finish(const Status& ended) {
   display_.finish();
   if (!ended.ok()) return ended.error();
-  MG_RETURN_IF_ERROR(std::move(problem_));
   if (!result_.is_object()) return make_error(Code::internal, "the job ended without a result");
+  if (!warning_.is_null() && result_.contains("events")) result_["events"].push_back(warning_);
   result_["run_dir"] = context_.folder.path().string();
   return result_;
 }

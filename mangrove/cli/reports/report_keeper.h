@@ -19,24 +19,27 @@ struct RunPhase {
   Seconds seconds_done = 0;      // of training, before this job
 };
 
-/// Keeps what a job reports: on the screen, in the run folder, and the result for the caller. threads: one at a time.
+/// Keeps what a job reports: on the screen, in the run folder, and the result for the caller. A file that cannot be
+/// written ends nothing: it is said when it happens first, and RunFolder::unsaved() says what is missing at the end.
+/// threads: one at a time.
 class ReportKeeper {
  public:
   /// context: outlives this.
   explicit ReportKeeper(JobContext& context, RunPhase phase = {});
 
   void take(Report report);
-  /// The result of the job, which has ended so. errors: that; the first file that could not be written.
+  /// The result of the job, which has ended so. errors: that.
   Result<nlohmann::json> finish(const Status& ended);
 
  private:
   void take_other(const Report& report);
   void add_metrics(const std::string& kind, const nlohmann::json& body);
+  void note(const Status& written);
 
   JobContext& context_;
   const RunPhase phase_;
   ProgressDisplay display_;
-  Status problem_;  // the first file that could not be written
+  nlohmann::json warning_;  // of the first file that could not be written
   nlohmann::json result_;
 };
 

@@ -23,6 +23,6 @@ std::string report_page(const std::string& title, const std::vector<nlohmann::js
 Result<std::string> report_of_folder(const fs::path& folder);
 
 /// report.html of the run, unless it has no metrics: it ran no job.
-Status write_report(const RunFolder& folder);
+Status write_report(RunFolder& folder);
 
 }  // namespace mangrove::cli

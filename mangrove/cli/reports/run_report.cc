@@ -80,7 +80,7 @@ Result<std::string> report_of_folder(const fs::path& folder) {
   return report_page(title, metrics, results);
 }
 
-Status write_report(const RunFolder& folder) {
+Status write_report(RunFolder& folder) {
   std::error_code unreadable;
   if (!fs::exists(folder.path() / "metrics.jsonl", unreadable)) return {};
   MG_TRY(const std::string page, report_of_folder(folder.path()));

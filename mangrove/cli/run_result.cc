@@ -1,0 +1,22 @@
+#include "mangrove/cli/run_result.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "mangrove/cli/reports/report_page.h"
+
+namespace mangrove::cli {
+
+Status leave_result(nlohmann::json result, const std::string& table, RunFolder& folder, CommandContext& context) {
+  std::ignore = folder.write("summary.json", to_text(result, 2) + "\n");
+  std::ignore = folder.noted("report.html", write_report(folder));
+  if (!folder.unsaved().empty()) result["not_written"] = folder.unsaved();
+  MG_RETURN_IF_ERROR(print_result(result, table + "run folder: " + folder.path().string() + "\n", context.output));
+  for (const auto& [name, why] : folder.unsaved())
+    std::fprintf(stderr, "mangrove: %s is not in the run folder: %s\n", name.c_str(), why.c_str());
+  context.failed = !folder.unsaved().empty();
+  return {};
+}
+
+}  // namespace mangrove::cli
