@@ -1,5 +1,7 @@
 #include "mangrove/cluster/job_store.h"
 
+#include <array>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/log.h"
@@ -9,7 +11,9 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr std::int64_t kVersion = 1;  // of the tables
-constexpr int kEndedKept = 64;
+constexpr std::size_t kEndedKept = 64;
+constexpr std::uintmax_t kModelsKept = std::uintmax_t{1} << 30;  // bytes, of jobs that have ended
+constexpr std::array kEndStates = {"done", "failed", "stopped"};
 
 const char* const kJobs =
     "CREATE TABLE jobs ("
@@ -42,6 +46,8 @@ Result<std::unique_ptr<JobStore>> JobStore::open(const fs::path& folder) {
   std::unique_ptr<JobStore> store(new JobStore(folder, std::move(database)));
   MutexLock lock(store->mutex_);
   MG_RETURN_IF_ERROR(store->prepare().context("state"));
+  for (const Status& tidied : {store->settle_unwritten(), store->forget_old()})
+    if (!tidied.ok()) log_error("jobs of the state folder not put in order", {{"message", tidied.error().message}});
   return store;
 }
 
@@ -98,34 +104,76 @@ Status JobStore::checkpoint(const std::string& id, const Report& report) {
 }
 
 Status JobStore::end(const std::string& id, const Status& ended, const std::optional<Report>& result) {
-  if (result && !result->attachment.empty())
-    MG_RETURN_IF_ERROR(write_file_atomically(model_path(id), result->attachment));
   MutexLock lock(mutex_);
+  const auto write_model = [&]() MG_REQUIRES(mutex_) {
+    return result && !result->attachment.empty() ? write_file_atomically(model_path(id), result->attachment) : Status();
+  };
+  Status model = write_model();
+  Status written = write_end(id, ended, result);
+  std::error_code not_there;
+  fs::remove(checkpoint_path(id), not_there);
+  // on a full disk its room may be enough
+  if (!model.ok()) model = write_model();
+  if (!written.ok()) written = write_end(id, ended, result);
+  if (!written.ok()) std::ofstream(unwritten_end_path(id, state_of(ended)));
+  MG_RETURN_IF_ERROR(std::move(written));
+  MG_RETURN_IF_ERROR(std::move(model));
+  return forget_old();
+}
+
+Status JobStore::write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) {
   MG_RETURN_IF_ERROR(
       database_.run("UPDATE jobs SET state = ?, code = ?, message = ?, result = ?, request = NULL, ended = "
                     "CURRENT_TIMESTAMP WHERE id = ?",
                     {state_of(ended), std::int64_t{wire_code(ended)}, wire_message(ended),
                      result ? Database::Value(result->json) : Database::Value(), id}));
-  return forget_old();
+  return {};
 }
 
-Status JobStore::forget_old() {
-  MG_TRY(const auto old,
-         database_.run("SELECT id FROM jobs WHERE state != 'running' ORDER BY number DESC LIMIT -1 OFFSET " +
-                       std::to_string(kEndedKept)));
-  for (const Database::Row& row : old) {
+/// Of a job whose end the disk did not take, its row says so now.
+Status JobStore::settle_unwritten() {
+  MG_TRY(const auto rows, database_.run("SELECT id FROM jobs WHERE state = 'running'"));
+  for (const Database::Row& row : rows) {
     const std::string id = text(row, 0);
-    MG_RETURN_IF_ERROR(database_.run("DELETE FROM members WHERE job = ?", {id}));
-    MG_RETURN_IF_ERROR(database_.run("DELETE FROM jobs WHERE id = ?", {id}));
+    const std::string state = unwritten_end(id);
+    if (state.empty()) continue;
+    const std::string why = "it ended (" + state + ") when the disk of the state folder was full: its result is lost";
+    MG_RETURN_IF_ERROR(write_end(id, make_error(Code::data_loss, why), {}));
+    std::error_code not_there;
+    fs::remove(unwritten_end_path(id, state), not_there);
+  }
+  return {};
+}
+
+std::string JobStore::unwritten_end(const std::string& id) const {
+  for (const char* state : kEndStates) {
+    std::error_code unreadable;
+    if (fs::exists(unwritten_end_path(id, state), unreadable)) return state;
+  }
+  return {};
+}
+
+/// The newest are kept.
+Status JobStore::forget_old() {
+  MG_TRY(const auto ended, database_.run("SELECT id FROM jobs WHERE state != 'running' ORDER BY number DESC"));
+  std::uintmax_t bytes = 0;
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    const std::string id = text(ended[i], 0);
     std::error_code not_there;
     fs::remove(checkpoint_path(id), not_there);
-    fs::remove(model_path(id), not_there);
+    const std::uintmax_t model = fs::file_size(model_path(id), not_there);
+    if (!not_there) bytes += model;
+    if (i >= kEndedKept || (i > 0 && bytes > kModelsKept)) fs::remove(model_path(id), not_there);
+    if (i < kEndedKept) continue;
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM members WHERE job = ?", {id}));
+    MG_RETURN_IF_ERROR(database_.run("DELETE FROM jobs WHERE id = ?", {id}));
   }
   return {};
 }
 
 Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
   MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(settle_unwritten());
   MG_TRY(const auto rows,
          database_.run("SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive) FROM jobs "
                        "WHERE state = 'running' ORDER BY number DESC LIMIT 1"));
@@ -167,7 +215,8 @@ Result<std::vector<JobStatus>> JobStore::list() {
     JobStatus& job = jobs.emplace_back();
     job.set_id(text(row, 0));
     job.set_title(text(row, 1));
-    job.set_state(text(row, 2));
+    const std::string unwritten = unwritten_end(job.id());
+    job.set_state(unwritten.empty() ? text(row, 2) : unwritten);
     job.set_starts(integer(row, 3));
     job.set_epoch(integer(row, 4));
     job.set_step(integer(row, 5));

@@ -29,7 +29,9 @@ class JobStore {
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".
   Status checkpoint(const std::string& id, const Report& report);
-  /// It needs not be gone on with. Of jobs that have ended, the last 64 are kept.
+  /// It needs not be gone on with: of what it left, the result and its model are kept, the checkpoint makes room for
+  /// them. Of jobs that have ended, the last 64 are kept, and the models of the newest, 1 GiB of them. errors: those of
+  /// the disk; what can be kept is, and the job does not go on after a restart even if its end could not be written.
   Status end(const std::string& id, const Status& ended, const std::optional<Report>& result);
 
   struct Interrupted {
@@ -53,8 +55,16 @@ class JobStore {
  private:
   JobStore(fs::path folder, Database database) : folder_(std::move(folder)), database_(std::move(database)) {}
   Status prepare() MG_REQUIRES(mutex_);
+  Status write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) MG_REQUIRES(mutex_);
   Status forget_old() MG_REQUIRES(mutex_);
+  Status settle_unwritten() MG_REQUIRES(mutex_);
   fs::path checkpoint_path(const std::string& id) const { return folder_ / (id + ".checkpoint.safetensors"); }
+  /// An empty file, which a full disk still takes: the job has ended so, and its row could not say it.
+  fs::path unwritten_end_path(const std::string& id, const std::string& state) const {
+    return folder_ / (id + "." + state);
+  }
+  /// The state of a job with such a file; "": it has none.
+  std::string unwritten_end(const std::string& id) const;
   fs::path model_path(const std::string& id) const { return folder_ / (id + ".onnx"); }
 
   const fs::path folder_;

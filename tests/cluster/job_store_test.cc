@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/small_disk.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/scripted_role.h"
 
 namespace mangrove::cluster {
 namespace {
 
+using testing::SmallDisk;
 using testing::TemporaryFolder;
 
 std::unique_ptr<JobStore> opened(const TemporaryFolder& folder) {
@@ -94,6 +96,60 @@ TEST(JobStore, ForgetsTheOldestOfManyThatHaveEnded) {
   EXPECT_FALSE(fs::exists(folder / "state/job-0.onnx"));
   EXPECT_FALSE(fs::exists(folder / "state/job-0.checkpoint.safetensors"));
   EXPECT_TRUE(fs::exists(folder / "state/job-69.onnx"));
+  EXPECT_FALSE(fs::exists(folder / "state/job-69.checkpoint.safetensors")) << "it has ended";
+}
+
+TEST(JobStore, CheckpointsOfJobsThatHadEndedBeforeAreRemoved) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  ASSERT_TRUE(opened(folder)->end("job-1", {}, {}).ok());
+  const fs::path old = folder / "state/job-1.checkpoint.safetensors";
+  ASSERT_TRUE(write_file_atomically(old, "of an older program").ok());
+  opened(folder);
+  EXPECT_FALSE(fs::exists(old));
+}
+
+/// A store on a small disk with a job that has a checkpoint and has trained `model`, when so many bytes are left.
+struct StoreOnFullDisk : ::testing::Test {
+  void SetUp() override {
+    if (!disk.is_there()) GTEST_SKIP() << "only root may make a small disk";
+    store = *JobStore::open(disk / "state");
+    ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+    ASSERT_TRUE(store->checkpoint("job-1", checkpoint(3, std::string(600'000, 'c'))).ok());
+    disk.fill(0);
+  }
+  Status end() {
+    return store->end("job-1", {}, Report{.kind = "result", .json = "{}", .attachment = std::string(400'000, 'm')});
+  }
+  void open_again() {
+    store.reset();
+    store = *JobStore::open(disk / "state");
+  }
+
+  SmallDisk disk{2 << 20};
+  std::unique_ptr<JobStore> store;
+};
+
+TEST_F(StoreOnFullDisk, TheCheckpointMakesRoomForTheEndAndTheModel) {
+  const Status ended = end();
+  EXPECT_TRUE(ended.ok()) << ended.error().message;
+  EXPECT_EQ(store->list()->front().state(), "done");
+  open_again();
+  EXPECT_FALSE(*store->interrupted());
+  EXPECT_EQ(store->ended("job-1")->result->attachment.size(), 400'000u);
+}
+
+TEST_F(StoreOnFullDisk, AJobWhoseEndCannotBeWrittenIsNotTrainedAgain) {
+  fs::remove(disk / "state/job-1.checkpoint.safetensors");
+  disk.fill(0);
+  EXPECT_EQ(end().code(), Code::resource_exhausted);
+  EXPECT_EQ(store->list()->front().state(), "done");
+  store.reset();
+  fs::remove(disk / "filler");
+  open_again();
+  EXPECT_FALSE(*store->interrupted());
+  EXPECT_EQ(store->list()->front().state(), "failed");
+  EXPECT_NE(store->list()->front().message().find("disk of the state folder was full"), std::string::npos);
 }
 
 void expect_refused(const TemporaryFolder& folder, Code code, const std::string& why) {
