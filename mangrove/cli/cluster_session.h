@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/file.h"
 #include "mangrove/cli/settings.h"
@@ -23,6 +24,9 @@ class ClusterSession {
   /// session.
   Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
                                    const fs::path& log_folder);
+
+  /// What has died of the embedded cluster that it has started, in a sentence each.
+  std::vector<std::string> deaths() const { return local_ ? local_->deaths() : std::vector<std::string>(); }
 
  private:
   /// The address of the coordinator that the settings name or ask to be started.

@@ -15,6 +15,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kPollEvery = 0.01;
+constexpr int kSignalled = 128;  // and the number of the signal: an exit status as shells have it
 
 class Descriptor {
  public:
@@ -164,11 +165,17 @@ bool ChildProcess::wait(Deadline deadline) {
     int status = 0;
     const pid_t done = waitpid(pid_, &status, WNOHANG);
     reaped_ = done == pid_ || (done < 0 && errno == ECHILD);
-    if (done == pid_) exit_status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (done == pid_) exit_status_ = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
     if (!reaped_ && clock.now() >= deadline) return false;
     if (!reaped_) clock.sleep_until(clock.after(kPollEvery));
   }
   return true;
+}
+
+std::string ChildProcess::how_it_ended() const {
+  if (exit_status_ <= kSignalled) return "exit status " + std::to_string(exit_status_);
+  const int number = exit_status_ - kSignalled;
+  return "signal " + std::to_string(number) + " (" + strsignal(number) + ")";
 }
 
 }  // namespace mangrove::cluster

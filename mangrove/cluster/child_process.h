@@ -33,6 +33,8 @@ class ChildProcess {
   bool wait(Deadline deadline);
   /// After wait() has seen its end: its exit status, or 128 + the signal that ended it.
   int exit_status() const { return exit_status_; }
+  /// The same for people: "exit status 1", "signal 9 (Killed)".
+  std::string how_it_ended() const;
 
  private:
   ChildProcess(pid_t pid, int output) : pid_(pid), output_(output) {}

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/child_process.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr Seconds kUpWithin = 30;
 constexpr Seconds kDownWithin = 5;
+constexpr Seconds kEndSeenWithin = 1;  // of a process that has closed its output
+constexpr Seconds kLookEvery = 0.1;    // whether a process has died
 constexpr std::size_t kQuotedLines = 5;
 
 /// The last lines of a log, to be quoted in an error; "" where there is none.
@@ -45,15 +48,24 @@ struct LocalCluster::Impl {
   void take_down();
   fs::path log_of(const std::string& name) const;
   Result<std::string> await_ready(const std::string& name, ChildProcess& child, Deadline deadline);
+  Status launch(const std::string& name, const fs::path& program, const std::vector<std::string>& arguments);
   Status launch_node(const LocalNode& node);
+  void look_for_deaths();
+  Status check_all_live();
 
   LocalClusterOptions options;
   std::string coordinator;
   std::vector<pid_t> node_pids;
-  std::vector<std::unique_ptr<ChildProcess>> children;  // used by the keeper alone
+  struct Child {
+    std::string name;
+    std::unique_ptr<ChildProcess> process;
+    bool died = false;
+  };
+  std::vector<Child> children;  // used by the keeper alone
   Mutex mutex;
   Condition changed;
   std::optional<Status> up MG_GUARDED_BY(mutex);
+  std::vector<std::string> deaths MG_GUARDED_BY(mutex);
   std::jthread keeper;
 };
 
@@ -63,12 +75,11 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
   Status status = bring_up();
   const bool good = status.ok();
   {
-    const std::stop_callback wake(stop, [this] { changed.notify_all(); });
     MutexLock lock(mutex);
     up = std::move(status);
     changed.notify_all();
-    while (good && !stop.stop_requested()) changed.wait_for(mutex, 1);
   }
+  while (good && !wait_for_stop(stop, kLookEvery)) look_for_deaths();
   take_down();
 }
 
@@ -76,13 +87,37 @@ Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
   std::vector<std::string> arguments{"coordinator", "--listen", options.host + ":0"};
   if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
-  MG_TRY(std::unique_ptr<ChildProcess> child,
-         ChildProcess::start(options.program, arguments, log_of("coordinator")).context("coordinator"));
-  children.push_back(std::move(child));
-  MG_TRY(coordinator, await_ready("coordinator", *children.front(), clock.after(kUpWithin)));
+  MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments));
+  MG_TRY(coordinator, await_ready("coordinator", *children.front().process, clock.after(kUpWithin)));
   // one after the other: the first is rank 1, and none measures its speed while its neighbours do
-  for (const LocalNode& node : options.nodes) MG_RETURN_IF_ERROR(launch_node(node));
+  for (const LocalNode& node : options.nodes) {
+    MG_RETURN_IF_ERROR(launch_node(node));
+    MG_RETURN_IF_ERROR(check_all_live());
+  }
   return {};
+}
+
+Status LocalCluster::Impl::launch(const std::string& name, const fs::path& program,
+                                  const std::vector<std::string>& arguments) {
+  MG_TRY(std::unique_ptr<ChildProcess> child, ChildProcess::start(program, arguments, log_of(name)).context(name));
+  children.push_back({name, std::move(child)});
+  return {};
+}
+
+void LocalCluster::Impl::look_for_deaths() {
+  for (Child& child : children) {
+    if (child.died || !child.process->wait(SteadyClock().now())) continue;
+    child.died = true;
+    MutexLock lock(mutex);
+    deaths.push_back("the process of " + child.name + " has died: " + child.process->how_it_ended());
+  }
+}
+
+/// One that came up and died before the last one was up would be waited for in vain.
+Status LocalCluster::Impl::check_all_live() {
+  look_for_deaths();
+  MutexLock lock(mutex);
+  return deaths.empty() ? Status() : make_error(Code::unavailable, deaths.front());
 }
 
 Status LocalCluster::Impl::launch_node(const LocalNode& node) {
@@ -92,11 +127,10 @@ Status LocalCluster::Impl::launch_node(const LocalNode& node) {
   if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
   const fs::path program = command.front();
   command.erase(command.begin());
-  MG_TRY(std::unique_ptr<ChildProcess> child,
-         ChildProcess::start(program, command, log_of(node.name)).context(node.name));
-  node_pids.push_back(child->pid());
-  children.push_back(std::move(child));
-  MG_RETURN_IF_ERROR(await_ready(node.name, *children.back(), SteadyClock().after(kUpWithin)));
+  MG_RETURN_IF_ERROR(launch(node.name, program, command));
+  ChildProcess& process = *children.back().process;
+  node_pids.push_back(process.pid());
+  MG_RETURN_IF_ERROR(await_ready(node.name, process, SteadyClock().after(kUpWithin)));
   return {};
 }
 
@@ -112,7 +146,10 @@ Result<std::string> LocalCluster::Impl::await_ready(const std::string& name, Chi
     const std::size_t at = line->find(kReady);
     if (at != std::string::npos) return line->substr(at + kReady.size());
   }
-  std::string message = name + " did not come up: " + (line.ok() ? "it said '" + *line + "'" : line.error().message);
+  std::string why = line.ok() ? "it said '" + *line + "'" : line.error().message;
+  if (!line.ok() && line.code() == Code::unavailable && child.wait(SteadyClock().after(kEndSeenWithin)))
+    why = "its process has died: " + child.how_it_ended();
+  std::string message = name + " did not come up: " + why;
   const std::string log = end_of_log(log_of(name));
   if (!log.empty()) message += "; its log ends with:\n" + log;
   return make_error(Code::deadline_exceeded, std::move(message));
@@ -122,8 +159,8 @@ void LocalCluster::Impl::take_down() {
   const SteadyClock clock;
   const Deadline deadline = clock.after(kDownWithin);
   // nodes first, so that they can say goodbye
-  for (std::size_t i = children.size(); i-- > 0;) children[i]->terminate();
-  for (const auto& child : children) child->wait(deadline);
+  for (std::size_t i = children.size(); i-- > 0;) children[i].process->terminate();
+  for (const Child& child : children) child.process->wait(deadline);
   children.clear();  // kills what is left
 }
 
@@ -149,6 +186,11 @@ LocalCluster::~LocalCluster() = default;
 
 const std::string& LocalCluster::coordinator() const {
   return impl_->coordinator;
+}
+
+std::vector<std::string> LocalCluster::deaths() const {
+  MutexLock lock(impl_->mutex);
+  return impl_->deaths;
 }
 
 const std::vector<pid_t>& LocalCluster::node_pids() const {

@@ -35,12 +35,14 @@ struct LocalClusterOptions {
 class LocalCluster {
  public:
   /// Returns when every node has joined. errors: invalid_argument (nodes < 1), resource_exhausted, deadline_exceeded (a
-  /// process did not come up; quotes the end of its log).
+  /// process did not come up; quotes the end of its log), unavailable (one died before the last had joined).
   static Result<std::unique_ptr<LocalCluster>> start(const LocalClusterOptions& options);
   ~LocalCluster();
 
   const std::string& coordinator() const;  // HOST:PORT
   const std::vector<pid_t>& node_pids() const;
+  /// Of each process that has died since, a sentence that names it and says how.
+  std::vector<std::string> deaths() const;
 
  private:
   struct Impl;

@@ -77,6 +77,32 @@ TEST_F(LocalClusterTest, RunsANodeWithinACommandAtItsHost) {
             "place board node --coordinator 127.0.0.1:4711 --listen 127.0.0.2:0 --name pi --threads 1");
 }
 
+TEST_F(LocalClusterTest, ANodeThatDiesBeforeTheLastHasJoinedIsNamedAtOnce) {
+  const SteadyClock clock;
+  const Instant start = clock.now();
+  const auto cluster = LocalCluster::start(options(R"(
+if [ "$1" = coordinator ]; then echo "coordinator ready on 127.0.0.1:1"; exec sleep 1000; fi
+case "$*" in *node-1*) echo "node ready on 127.0.0.1:1"; kill -9 $$;; esac
+sleep 0.3
+echo "node ready on 127.0.0.1:2"
+exec sleep 1000
+)",
+                                                   2));
+  ASSERT_FALSE(cluster.ok());
+  EXPECT_EQ(cluster.code(), Code::unavailable);
+  EXPECT_EQ(cluster.error().message, "the process of node-1 has died: signal 9 (Killed)");
+  EXPECT_LT(clock.now() - start, 10);
+}
+
+TEST_F(LocalClusterTest, SaysWhichProcessHasDiedLater) {
+  const auto cluster = LocalCluster::start(options(kWellBehaved, 2));
+  ASSERT_TRUE(cluster.ok()) << cluster.error().message;
+  EXPECT_TRUE((*cluster)->deaths().empty());
+  kill((*cluster)->node_pids()[1], SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !(*cluster)->deaths().empty(); }));
+  EXPECT_EQ((*cluster)->deaths().front(), "the process of node-2 has died: signal 9 (Killed)");
+}
+
 TEST_F(LocalClusterTest, ANodeThatIsFrozenEndsToo) {
   auto cluster = LocalCluster::start(options(kWellBehaved, 1));
   ASSERT_TRUE(cluster.ok());
@@ -98,6 +124,7 @@ exit 3
   EXPECT_EQ(cluster.code(), Code::deadline_exceeded);
   const std::string& message = cluster.error().message;
   EXPECT_NE(message.find("node-1"), std::string::npos) << message;
+  EXPECT_NE(message.find("its process has died: exit status 3"), std::string::npos) << message;
   EXPECT_NE(message.find("no such device"), std::string::npos) << message;
   EXPECT_NE(message.find("line 4"), std::string::npos) << message;
   EXPECT_EQ(message.find("line 3"), std::string::npos) << "the last five lines: " << message;
