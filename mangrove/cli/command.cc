@@ -1,5 +1,7 @@
 #include "mangrove/cli/command.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +23,31 @@ void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides, const std:
   }
 }
 
+namespace {
+
+constexpr std::array kClusterKeys = {"local", "coordinator", "testbed"};
+
+/// A job runs on one cluster: one that is typed takes the place of one in a file, and two are a mistake.
+Status choose_cluster(const Overrides& overrides, const Keys& keys) {
+  if (keys.find("local") == nullptr) return {};  // no job
+  const Key* chosen = nullptr;
+  for (const char* name : kClusterKeys) {
+    if (std::none_of(overrides.begin(), overrides.end(), [&](const auto& o) { return o.first == name; })) continue;
+    const Key* const key = keys.find(name);
+    if (chosen != nullptr)
+      return make_error(Code::invalid_argument,
+                        "a job runs on one cluster: give " + chosen->flag() + " or " + key->flag() + ", not both");
+    chosen = key;
+  }
+  if (chosen == nullptr) return {};
+  MG_RETURN_IF_ERROR(keys.set("coordinator", ""));
+  return keys.set("testbed", "");
+}
+
+}  // namespace
+
 Status apply_overrides(const Overrides& overrides, const Keys& keys) {
+  MG_RETURN_IF_ERROR(choose_cluster(overrides, keys));
   for (const auto& [name, value] : overrides)
     if (const Key* key = keys.find(name)) MG_RETURN_IF_ERROR(key->set(value).context(key->flag()));
   return {};

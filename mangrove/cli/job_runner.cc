@@ -37,6 +37,9 @@ namespace {
 
 using nlohmann::json;
 
+constexpr Seconds kNodesWithin = 10;         // for as many nodes as a job asks for
+constexpr Seconds kEmbeddedNodesWithin = 2;  // which have joined before the job
+
 template <class Table>
 Status check_strategy(const std::string& name, const Table& table) {
   std::vector<std::string> names;
@@ -93,6 +96,14 @@ Result<std::string> with_validation(const std::string& data, double validation, 
   return spec.text();
 }
 
+/// What nodes of this machine would all say of its data is said here: once, and before there are nodes.
+Status check_data_here(const TrainSettings& settings, const std::string& data, const fs::path& data_folder,
+                       const Graph& network, const data::Dataset& train) {
+  if (!settings.cluster.coordinator.empty()) return {};
+  MG_RETURN_IF_ERROR(data::open_dataset(data, data::Split::test, data_folder));
+  return learn::check_fits(network, train).context("data set '" + data + "'");
+}
+
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
   MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
   MG_RETURN_IF_ERROR(check_transfer(settings));
@@ -100,6 +111,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   train::TrainJob job;
   MG_TRY(const Graph network, initial_network(settings, *dataset));
   MG_RETURN_IF_ERROR(learn::check_trainable(network).context("model " + settings.network()));
+  MG_RETURN_IF_ERROR(check_data_here(settings, data, data_folder, network, *dataset));
   job.set_model(encode_onnx(network));
   job.set_data(data);
   job.set_strategy(settings.strategy);
@@ -234,7 +246,7 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
   MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
-  job.set_nodes_timeout_s(10);
+  job.set_nodes_timeout_s(cluster_settings.is_local() ? kEmbeddedNodesWithin : kNodesWithin);
   const auto on_cluster = [&](const cluster::JobSpec& whole, const Reporter& report) -> Status {
     if (pushed == nullptr) return client->run(whole, report, context.stop);
     std::stop_source stop;  // also where answers cannot be told any more
@@ -249,7 +261,13 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
     const Status ended = client->run(whole, take, stop.get_token(), frames_of(*pushed));
     return pushed->printed.ok() ? ended : pushed->printed;
   };
-  return play_job(job, on_cluster, context, phase);
+  Result<json> played = play_job(job, on_cluster, context, phase);
+  if (played.ok()) return played;
+  // a cluster that has lost a process says only what it misses
+  Error failed = played.error();
+  if (failed.code == Code::unavailable || failed.code == Code::deadline_exceeded)
+    for (const std::string& death : context.session.deaths()) failed.message += "; " + death;
+  return failed;
 }
 
 }  // namespace
