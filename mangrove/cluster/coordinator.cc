@@ -3,6 +3,7 @@
 #include <fstream>
 #include <thread>
 
+#include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/cluster_service.h"
@@ -35,9 +36,10 @@ struct Coordinator::Impl {
 
   const CoordinatorOptions options;
   std::string address;  // set by open()
-  SteadyClock clock;
+  const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
+  Clock& clock = *awake;
   Membership membership;
-  net::GrpcTransport transport;
+  net::GrpcTransport transport{awake};
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobQueue jobs;
   ClusterService service;

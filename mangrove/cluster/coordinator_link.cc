@@ -21,15 +21,21 @@ namespace {
 
 constexpr Seconds kWelcomeWithin = 5;
 constexpr Seconds kRetryAfter = 0.2;
-constexpr Seconds kFetchWithin = 600;  // a large model over a slow link
+constexpr double kTimesAsPatient = 10;  // with its coordinator as that is with a node
+constexpr Seconds kFetchWithin = 600;   // a large model over a slow link
 constexpr MemberId kCoordinator = 0;
 
 Seconds interval_of(const Welcome& welcome) {
   return std::fmin(std::fmax(welcome.heartbeat_interval_s(), 0.01), 60);
 }
 
+/// A coordinator that is killed breaks the line at once, one that only stands still wakes to a job that goes on.
+Seconds patience_of(const Welcome& welcome) {
+  return kTimesAsPatient * welcome.silence_limit_s();
+}
+
 int misses_of(const Welcome& welcome) {
-  return static_cast<int>(std::fmin(std::fmax(std::ceil(welcome.silence_limit_s() / interval_of(welcome)), 2), 1e6));
+  return static_cast<int>(std::fmin(std::fmax(std::ceil(patience_of(welcome) / interval_of(welcome)), 2), 1e6));
 }
 
 }  // namespace
@@ -113,7 +119,7 @@ void CoordinatorLink::Impl::pulse(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     changed.wait_for(mutex, std::clamp(next - clock.now(), 0.0, interval / 2));
     if (detector->lost(clock.now()).empty()) continue;
-    log_warn("coordinator silent", {{"limit_s", welcome.silence_limit_s()}});
+    log_warn("coordinator silent", {{"limit_s", patience_of(welcome)}});
     context.TryCancel();
     return;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/coordinator_link.h"
@@ -37,9 +38,10 @@ struct Node::Impl final : RoleHost {
   std::shared_ptr<CoordinatorLink> current_link();
 
   NodeOptions options;
-  SteadyClock clock;
+  const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
+  Clock& clock = *awake;
   NodeDescription description;  // set by open()
-  net::GrpcTransport transport;
+  net::GrpcTransport transport{awake};
   ResourceMonitor monitor{clock};
   RoleRunner roles;
   std::unique_ptr<RpcServer> server;
@@ -85,7 +87,7 @@ Status Node::Impl::open() {
 Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   MG_TRY(std::shared_ptr<CoordinatorLink> joined,
          CoordinatorLink::join(
-             options.coordinator, description, [this] { return measure(); }, clock.after(patience), stop));
+             options.coordinator, description, [this] { return measure(); }, SteadyClock().after(patience), stop));
   MutexLock lock(mutex);
   // shutdown() takes leave of a link that is there before it; a later one would be read for ever
   if (down) return make_error(Code::cancelled, "shut down while joining");

@@ -44,7 +44,10 @@ Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& 
 }  // namespace
 
 struct GrpcTransport::Impl {
-  const std::shared_ptr<LocalEndpoints> jobs = std::make_shared<LocalEndpoints>();
+  explicit Impl(std::shared_ptr<const Clock> clock)
+      : jobs(std::make_shared<LocalEndpoints>(ParkingLimits(), std::move(clock))) {}
+
+  const std::shared_ptr<LocalEndpoints> jobs;
   PeerService service{jobs};
   PeerLinks links{[table = jobs] { table->expire(); }};
 
@@ -154,7 +157,7 @@ void GrpcTransport::Impl::leave(const std::string& job, Rank rank) {
   joined.erase(entry);
 }
 
-GrpcTransport::GrpcTransport() : impl_(std::make_unique<Impl>()) {}
+GrpcTransport::GrpcTransport(std::shared_ptr<const Clock> clock) : impl_(std::make_unique<Impl>(std::move(clock))) {}
 
 GrpcTransport::~GrpcTransport() {
   MG_CHECK_MSG(impl_->joined.empty(), "an endpoint outlives its transport");

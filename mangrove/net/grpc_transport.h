@@ -21,7 +21,8 @@ constexpr Bytes kLongestPayload = GiB(1) - KiB(64);
 /// per peer process, opened when first needed and again after a break. threads: any thread may call any method.
 class GrpcTransport {
  public:
-  GrpcTransport();
+  /// clock: of the Deadlines of its endpoints.
+  explicit GrpcTransport(std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
   ~GrpcTransport();  // every endpoint must be gone
 
   /// To be registered with the process's gRPC server before it starts (see cluster).

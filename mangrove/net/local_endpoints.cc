@@ -18,7 +18,7 @@ Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, 
     return make_error(Code::already_exists,
                       "rank " + std::to_string(rank) + " of job " + job + " runs in this process already");
   }
-  entry->second = std::make_shared<LocalRank>(rank, std::move(members));
+  entry->second = std::make_shared<LocalRank>(rank, std::move(members), clock_);
   expire_locked();
   std::deque<Parked> others;
   for (Parked& parked : parked_) {
@@ -76,7 +76,7 @@ void LocalEndpoints::park(const Key& key, Message message, std::size_t bytes) {
   }
   parked_job_bytes_[key.first] = job_bytes;
   parked_total_bytes_ += cost;
-  parked_.push_back({key, std::move(message), bytes, clock_.now()});
+  parked_.push_back({key, std::move(message), bytes, clock_->now()});
 }
 
 void LocalEndpoints::forget_bytes(const Parked& parked) {
@@ -93,7 +93,7 @@ void LocalEndpoints::expire() {
 }
 
 void LocalEndpoints::expire_locked() {
-  const Instant now = clock_.now();
+  const Instant now = clock_->now();
   while (!parked_.empty() && now - parked_.front().came >= limits_.time) {
     log_debug("message dropped: its rank has not joined",
               {{"job", parked_.front().to.first}, {"to", parked_.front().to.second}});

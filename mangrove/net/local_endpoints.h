@@ -16,7 +16,8 @@ namespace mangrove::net {
 
 /// A rank that this process holds.
 struct LocalRank {
-  LocalRank(Rank rank, Members members) : mailbox(rank, std::move(members)) {}
+  LocalRank(Rank rank, Members members, std::shared_ptr<const Clock> clock)
+      : mailbox(rank, std::make_shared<const Members>(std::move(members)), std::move(clock)) {}
 
   Mailbox mailbox;
   TrafficMeter meter;
@@ -33,7 +34,9 @@ struct ParkingLimits {
 /// threads: any thread may call any method.
 class LocalEndpoints {
  public:
-  explicit LocalEndpoints(ParkingLimits limits = {}) : limits_(limits) {}
+  explicit LocalEndpoints(ParkingLimits limits = {},
+                          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>())
+      : limits_(limits), clock_(std::move(clock)) {}
 
   /// Takes over the messages that wait for it. errors: already_exists.
   Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members);
@@ -61,7 +64,7 @@ class LocalEndpoints {
   void forget_bytes(const Parked& parked) MG_REQUIRES(mutex_);
 
   const ParkingLimits limits_;
-  const SteadyClock clock_;
+  const std::shared_ptr<const Clock> clock_;
   Mutex mutex_;  // before that of a mailbox
   std::map<Key, std::shared_ptr<LocalRank>> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first

@@ -24,7 +24,8 @@ std::string describe(const RankSet& from, const std::vector<Tag>& tags) {
 
 }  // namespace
 
-Mailbox::Mailbox(Rank owner, std::shared_ptr<const Members> members) : owner_(owner), members_(std::move(members)) {}
+Mailbox::Mailbox(Rank owner, std::shared_ptr<const Members> members, std::shared_ptr<const Clock> clock)
+    : owner_(owner), clock_(std::move(clock)), members_(std::move(members)) {}
 
 void Mailbox::deliver(Message message) {
   MutexLock lock(mutex_);
@@ -38,7 +39,7 @@ Result<Message> Mailbox::recv(const RankSet& from, const std::vector<Tag>& tags,
   MutexLock lock(mutex_);
   for (;;) {
     if (std::optional<Result<Message>> now = outcome(from, tags)) return *std::move(now);
-    const Seconds left = deadline - clock_.now();
+    const Seconds left = deadline - clock_->now();
     if (left <= 0) {
       return make_error(Code::deadline_exceeded,
                         "rank " + std::to_string(owner_) + ": " + describe(from, tags) + " did not come in time");

@@ -18,7 +18,9 @@ namespace mangrove::net {
 /// threads: any thread may call any method.
 class Mailbox {
  public:
-  Mailbox(Rank owner, std::shared_ptr<const Members> members);  // shared, where many endpoints are in one process
+  /// Members are shared where many endpoints are in one process. clock: of the Deadlines of recv().
+  Mailbox(Rank owner, std::shared_ptr<const Members> members,
+          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
   Mailbox(Rank owner, Members members) : Mailbox(owner, std::make_shared<const Members>(std::move(members))) {}
 
   void deliver(Message message);  // dropped after cancel(), or if it comes from a rank that is gone
@@ -47,7 +49,7 @@ class Mailbox {
   std::optional<Error> gone(const RankSet& from) const MG_REQUIRES(mutex_);
 
   const Rank owner_;
-  const SteadyClock clock_;
+  const std::shared_ptr<const Clock> clock_;
   mutable Mutex mutex_;
   Condition changed_;
   std::map<Tag, Senders> waiting_ MG_GUARDED_BY(mutex_);  // no map of senders is empty

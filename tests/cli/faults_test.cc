@@ -210,6 +210,49 @@ TEST_F(SeparateProcesses, NodesJoinLeaveAreLostAndJoinAgain) {
   EXPECT_EQ(coordinator->wait(20), 0) << coordinator->err();
 }
 
+/// A coordinator that is swapped out, or whose machine is paused, for longer than the silence that it allows nodes.
+struct FrozenCoordinator : SeparateProcesses {
+  void expect_goes_on(std::vector<std::string> command, const std::string& sign) {
+    const auto a = start_node("a"), b = start_node("b");
+    for (Process* node : {a.get(), b.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
+    const TemporaryFolder folder;
+    command.insert(command.begin(), program());
+    for (const std::string& more : {std::string("--data"), std::string("glyphs"), std::string("--coordinator"), address,
+                                    std::string("--json"), std::string("--run-dir"), (folder / "run").string()})
+      command.push_back(more);
+    Process client(command);
+    ASSERT_TRUE(
+        client.wait_until([&] { return text_of(folder / "run/metrics.jsonl").find(sign) != std::string::npos; }, kLong))
+        << client.err();
+    coordinator->signal(SIGSTOP);
+    SteadyClock clock;
+    clock.sleep_until(clock.after(8));
+    coordinator->signal(SIGCONT);
+    ASSERT_EQ(client.wait(kLong), 0) << client.err();
+    result = json::parse(client.out());
+    for (const json& event : result["events"]) EXPECT_NE(event["event"], "node_lost") << event;
+    for (const json& node : result["nodes"]) EXPECT_EQ(node["state"], "alive") << node;
+  }
+
+  json result;
+};
+
+TEST_F(FrozenCoordinator, TrainsOnWithTheSameNodesWhenItWakes) {
+  expect_goes_on({"train", "--model", "lenet", "--epochs", "2", "--limit", "20000"}, R"("phase":"train")");
+  EXPECT_EQ(result["samples"], 40'000) << "every sample of each epoch once";
+}
+
+TEST_F(FrozenCoordinator, ClassifiesOnWithTheSameNodesWhenItWakes) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model.onnx";
+  const Finished exported = run_program({program(), "model", "export", "lenet", "--output", model});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  expect_goes_on({"infer", "--model", model, "--stages", "2", "--micro-batch", "1"}, R"("phase":"pipeline")");
+  EXPECT_EQ(result["images"], 10'000);
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_EQ(result["duplicated"], 0);
+}
+
 TEST_F(SeparateProcesses, ANodeWhoseCoordinatorDiesGivesUpInTheEnd) {
   const Finished impatient =
       run_program({program(), "node", "--coordinator", "127.0.0.1:1", "--join-timeout", "300ms"});
