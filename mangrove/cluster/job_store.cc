@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;  // of the tables
 constexpr std::size_t kEndedKept = 64;
+constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
 constexpr std::uintmax_t kModelsKept = std::uintmax_t{1} << 30;  // bytes, of jobs that have ended
 constexpr std::array kEndStates = {"done", "failed", "stopped"};
 
@@ -184,6 +185,12 @@ Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
   if (!found.job.ParseFromString(text(row, 1)))
     return make_error(Code::data_loss, (folder_ / "coordinator.db").string() + ": job " + found.id + " cannot be read");
   const Result<std::string> checkpoint = read_file(checkpoint_path(found.id));
+  if (!checkpoint.ok() && found.starts > kMostStarts) {
+    const std::string why = "the coordinator ended " + std::to_string(kMostStarts) +
+                            " times before this job came to a checkpoint: perhaps because of it";
+    MG_RETURN_IF_ERROR(write_end(found.id, make_error(Code::aborted, why), {}));
+    return std::optional<Interrupted>();
+  }
   if (checkpoint.ok() && found.job.has_train()) found.job.mutable_train()->set_resume_from(*checkpoint);
   if (!checkpoint.ok() && checkpoint.code() != Code::not_found) return checkpoint.error();
   MG_RETURN_IF_ERROR(database_.run("UPDATE jobs SET starts = ? WHERE id = ?", {found.starts, found.id}));

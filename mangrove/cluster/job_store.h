@@ -40,7 +40,8 @@ class JobStore {
     std::int64_t starts;    // with this one
     std::size_t nodes = 0;  // that it had last
   };
-  /// The job that had not ended when the store was last open, if there is one. It counts as started once more.
+  /// The job that had not ended when the store was last open, if there is one. It counts as started once more. One that
+  /// was started five times and never came to a checkpoint has failed: it may be what ends the coordinator.
   Result<std::optional<Interrupted>> interrupted();
 
   struct Ended {

@@ -29,6 +29,20 @@ void write_truncated_model(const fs::path& path) {
   std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() / 2);
 }
 
+/// As what `mangrove quantize` writes: nothing in it can be trained.
+void write_model_without_parameters(const fs::path& path) {
+  GraphParts parts;
+  parts.name = "fixed";
+  parts.inputs = {{"input", {DType::f32, {kBatch, 1, 28, 28}}}};
+  parts.outputs = {"logits"};
+  parts.nodes = {{"flatten", "Flatten", {}, {"input"}, {"flat"}},
+                 {"first", "Slice", {}, {"flat", "from", "to", "axis"}, {"logits"}}};
+  parts.initializers = {{"from", Tensor::of<std::int64_t>({1}, {0})},
+                        {"to", Tensor::of<std::int64_t>({1}, {10})},
+                        {"axis", Tensor::of<std::int64_t>({1}, {1})}};
+  ASSERT_TRUE(save_onnx(Graph::create(std::move(parts)).value(), path).ok());
+}
+
 /// Headers that promise two images, with less than one behind.
 void write_truncated_mnist(const fs::path& folder) {
   using namespace std::string_literals;
@@ -38,6 +52,16 @@ void write_truncated_mnist(const fs::path& folder) {
   for (const std::string split : {"train", "t10k"}) {
     std::ofstream(folder / (split + "-images-idx3-ubyte"), std::ios::binary) << images;
     std::ofstream(folder / (split + "-labels-idx1-ubyte"), std::ios::binary) << labels;
+  }
+}
+
+void write_images_without_test_split(const fs::path& folder) {
+  for (const char* name : {"a", "b"}) {
+    fs::create_directories(folder / "train" / name);
+    for (int i = 0; i < 10; ++i)
+      std::ofstream(folder / "train" / name / (std::to_string(i) + ".ppm"), std::ios::binary)
+          << "P6 28 28 255\n"
+          << std::string(28 * 28 * 3, static_cast<char>(i));
   }
 }
 
@@ -65,7 +89,9 @@ TEST_P(BadUsage, GivesOneLineAndTheRightStatus) {
     std::ofstream(folder / (std::string("data/mnist/") + name)) << "not IDX at all";
   std::ofstream(folder / "job.yaml") << "train:\n  epoks: 1\n";
   std::ofstream(folder / "resume.yaml") << "train:\n  resume: somewhere\n";
+  write_images_without_test_split(folder / "images");
   write_truncated_model(folder / "truncated.onnx");
+  write_model_without_parameters(folder / "fixed.onnx");
   write_truncated_mnist(folder / "truncated/mnist");
   const Finished run = run_program(arguments, 60, {"HOME=" + folder.path().string()});
   EXPECT_EQ(run.status, GetParam().status) << run.err;
@@ -95,6 +121,26 @@ INSTANTIATE_TEST_SUITE_P(
               {"train", "--data", "glyphs", "--schedule", "cosin", "--run-dir", "$T/r"},
               2,
               "did you mean 'cosine'"},
+        Usage{"two_clusters",
+              {"train", "--data", "glyphs", "--local", "2", "--coordinator", "127.0.0.1:1", "--run-dir", "$T/r"},
+              2,
+              "give --local or --coordinator, not both"},
+        Usage{"two_clusters_of_infer",
+              {"infer", "--data", "glyphs", "--local", "2", "--testbed", "boards.yaml", "--run-dir", "$T/r"},
+              2,
+              "give --local or --testbed, not both"},
+        Usage{"nothing_to_train",
+              {"train", "--model", "$T/fixed.onnx", "--data", "glyphs", "--run-dir", "$T/r"},
+              2,
+              "/fixed.onnx: graph 'fixed' has no parameters that could be trained"},
+        Usage{"data_of_another_shape",
+              {"train", "--model", "$T/fixed.onnx", "--data", "leaves", "--run-dir", "$T/r"},
+              2,
+              "/fixed.onnx"},
+        Usage{"no_test_split",
+              {"train", "--data", "folder:$T/images,size=28,channels=1", "--local", "3", "--run-dir", "$T/r"},
+              2,
+              "has no test split; carve one from its training samples"},
         Usage{"run_dir_is_a_file", {"train", "--data", "glyphs", "--run-dir", "$T/file"}, 1, "run folder"},
         Usage{"corrupt_idx", {"train", "--data", "mnist", "--data-dir", "$T/data", "--run-dir", "$T/r"}, 1, "ubyte"},
         Usage{"corrupt_onnx", {"eval", "--model", "$T/garbage.onnx", "--data", "glyphs"}, 1, "garbage.onnx"},

@@ -60,6 +60,16 @@ TEST(JobStore, WithoutACheckpointItBeginsAnew) {
   EXPECT_EQ((*opened(folder)->interrupted())->job.train().resume_from(), "of an earlier run");
 }
 
+TEST(JobStore, AJobThatMayEndTheCoordinatorIsNotStartedForEver) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  for (int starts = 2; starts <= 5; ++starts) EXPECT_TRUE(*opened(folder)->interrupted()) << starts;
+  const auto store = opened(folder);
+  EXPECT_FALSE(*store->interrupted());
+  EXPECT_EQ(store->list()->front().state(), "failed");
+  EXPECT_NE(store->list()->front().message().find("5 times"), std::string::npos);
+}
+
 TEST(JobStore, KeepsHowAJobEnded) {
   const TemporaryFolder folder;
   {
