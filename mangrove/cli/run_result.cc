@@ -15,7 +15,7 @@ Status leave_result(nlohmann::json result, const std::string& table, RunFolder& 
   MG_RETURN_IF_ERROR(print_result(result, table + "run folder: " + folder.path().string() + "\n", context.output));
   for (const auto& [name, why] : folder.unsaved())
     std::fprintf(stderr, "mangrove: %s is not in the run folder: %s\n", name.c_str(), why.c_str());
-  context.failed = !folder.unsaved().empty();
+  if (!folder.unsaved().empty()) context.failed = true;
   return {};
 }
 
