@@ -19,6 +19,7 @@
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/replica_pool.h"
 #include "mangrove/train/step_timer.h"
+#include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
 #include "mangrove/train/worker_role.h"
 
@@ -34,7 +35,7 @@ class Worker final : public WorkerRole {
   using Phase = StepTimer::Phase;
   Status prepare() override;
   void describe(Hello& hello) override;
-  bool reduces() const { return job_.strategy() == "all_reduce"; }
+  bool reduces() const { return strategy_of(job_).sums_gradients; }
   Status handle(const Work& work, std::string_view body) override;
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
   Result<bool> accept(const Work& work, std::string_view body);
@@ -88,8 +89,8 @@ Status Worker::prepare() {
     MG_TRY(reducer_, AllReduceWorker::create(graph, job_, recipe_, context_, interruption_));
     sums_.resize(bench_->flat().size());
   }
-  if (steps_locally(job_)) local_.emplace(recipe_.optimizer, job_, context_, interruption_);
-  if (job_.strategy() == "gossip") averager_.emplace(job_, graph, context_, interruption_);
+  if (strategy_of(job_).steps_locally) local_.emplace(recipe_.optimizer, job_, context_, interruption_);
+  if (strategy_of(job_).averages_with_neighbours) averager_.emplace(job_, graph, context_, interruption_);
   MG_TRY(codecs_, WorkerCodecs::create(job_, recipe_, graph, context_));
   return {};
 }
