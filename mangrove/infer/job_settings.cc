@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/strategy_row.h"
 
 namespace mangrove::infer {
 namespace {
@@ -18,6 +19,7 @@ Status check(const char* key, T value, bool allowed, const char* expected) {
 }  // namespace
 
 Status check_job(const InferJob& job) {
+  MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
   MG_RETURN_IF_ERROR(check("stages", job.stages(), job.stages() >= 0, "0 or more"));
   if (job.stages() > 0 && job.cuts_size() > 0 && job.stages() != job.cuts_size() + 1)
     return make_error(Code::invalid_argument, "cuts: " + std::to_string(job.cuts_size()) + " cuts make " +
@@ -31,10 +33,10 @@ Status check_job(const InferJob& job) {
   MG_RETURN_IF_ERROR(check("answer_timeout_s", timeout, std::isfinite(timeout) && timeout >= 0, "0 or more"));
   const double deadline = job.deadline_s();
   MG_RETURN_IF_ERROR(check("deadline_s", deadline, std::isfinite(deadline) && deadline >= 0, "0 or more"));
-  if (job.frames() && job.strategy() != "pipeline")
+  if (job.frames() && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "input: frames go through strategy 'pipeline', not '" + job.strategy() + "'");
-  if (deadline > 0 && job.strategy() != "pipeline")
+  if (deadline > 0 && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "deadline: is of strategy 'pipeline', and '" + job.strategy() + "' has no requests");
   MG_RETURN_IF_ERROR(check_activations(job.activations()));
