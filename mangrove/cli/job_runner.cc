@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "mangrove/base/process_memory.h"
-#include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/frame_answers.h"
 #include "mangrove/cli/reports/report_keeper.h"
@@ -39,16 +38,6 @@ using nlohmann::json;
 
 constexpr Seconds kNodesWithin = 10;         // for as many nodes as a job asks for
 constexpr Seconds kEmbeddedNodesWithin = 2;  // which have joined before the job
-
-template <class Table>
-Status check_strategy(const std::string& name, const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& row : table) {
-    if (row.name == name) return {};
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::invalid_argument, "unknown strategy '" + name + "'" + suggestion(name, names));
-}
 
 /// An ONNX file, its open dimensions as the key input_shape says.
 Result<Graph> read_model(const std::string& path, const std::string& input_shape) {
@@ -105,7 +94,7 @@ Status check_data_here(const TrainSettings& settings, const std::string& data, c
 }
 
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
-  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
+  MG_RETURN_IF_ERROR(train::find_strategy(settings.strategy));
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   train::TrainJob job;
@@ -166,15 +155,17 @@ Status add_view_thresholds(const InferSettings& settings, const Graph& graph, in
 }
 
 /// The network, or those of an ensemble.
-Status add_networks(const InferSettings& settings, infer::InferJob& job) {
+Status add_networks(const InferSettings& settings, const infer::Strategy& strategy, infer::InferJob& job) {
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
-  if (settings.strategy == "tiers") return make_error(Code::invalid_argument, "strategy 'tiers' needs --tiers FILE");
-  const bool has_views = settings.strategy == "views";
+  using infer::Networks;
+  if (strategy.networks == Networks::of_tiers)
+    return make_error(Code::invalid_argument, "strategy '" + settings.strategy + "' needs --tiers FILE");
+  const bool has_views = strategy.networks == Networks::with_views;
   if (!settings.exit_thresholds.empty() && !has_views)
     return make_error(Code::invalid_argument,
                       "exit_thresholds: are for --tiers of one network with early exits, and for strategy 'views'");
   const std::vector<std::string> members = parse_names(settings.models);
-  const bool is_ensemble = settings.strategy == "ensemble" || settings.strategy == "averaging";
+  const bool is_ensemble = strategy.networks == Networks::members;
   if (is_ensemble == members.empty())
     return make_error(Code::invalid_argument, "strategy '" + settings.strategy +
                                                   (is_ensemble ? "' needs --models a.onnx,b.onnx"
@@ -191,13 +182,13 @@ Status add_networks(const InferSettings& settings, infer::InferJob& job) {
 
 /// nodes: how many there are, where the job says it; else as it was.
 Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data, std::int64_t& nodes) {
-  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
+  MG_TRY(const infer::Strategy* strategy, infer::find_strategy(settings.strategy));
   infer::InferJob job;
   job.set_strategy(settings.strategy);
   job.set_micro_batch(settings.micro_batch);
   job.set_limit(settings.limit);
   if (settings.tiers.empty()) {
-    MG_RETURN_IF_ERROR(add_networks(settings, job));
+    MG_RETURN_IF_ERROR(add_networks(settings, *strategy, job));
   } else {
     MG_TRY(nodes, add_tiers(settings, data, data::data_folder(settings.data.data_dir), job));
   }

@@ -8,6 +8,7 @@
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
+#include "mangrove/train/strategy.h"
 
 namespace mangrove::cli {
 namespace {
@@ -85,10 +86,7 @@ Keys TrainSettings::keys() {
   keys.add("fine_tune_rate", fine_tune_rate, "with freeze: learning rate once all is trained", 1e-12);
   data.declare(keys);
   cluster.declare(keys);
-  keys.add(
-      "strategy", strategy,
-      "how the nodes train together: parameter_server, all_reduce, federated, gossip; or, each with a stage of the "
-      "network: gpipe, one_f_one_b, pipedream");
+  keys.add("strategy", strategy, "how the nodes train together: " + names_of(train::strategies()));
   keys.add("consistency", consistency,
            "of parameter_server, federated: sync; async; stale(S): async, but nobody is over S updates ahead; "
            "k_of_n(K): each step "

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/strategy_row.h"
 
 namespace mangrove::infer {
 namespace {
@@ -21,6 +22,7 @@ Status check(const char* key, T value, bool allowed, const char* expected) {
 }  // namespace
 
 Status check_job(const InferJob& job) {
+  MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
   MG_RETURN_IF_ERROR(
       check("stages", job.stages(), job.stages() >= 0 && job.stages() <= kMostStages, "from 0 to 10000"));
   if (job.stages() > 0 && job.cuts_size() > 0 && job.stages() != job.cuts_size() + 1)
@@ -36,10 +38,10 @@ Status check_job(const InferJob& job) {
   MG_RETURN_IF_ERROR(check("answer_timeout_s", timeout, timeout >= 0 && timeout <= kLongest, "from 0 to 1000000000"));
   const double deadline = job.deadline_s();
   MG_RETURN_IF_ERROR(check("deadline_s", deadline, deadline >= 0 && deadline <= kLongest, "from 0 to 1000000000"));
-  if (job.frames() && job.strategy() != "pipeline")
+  if (job.frames() && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "input: frames go through strategy 'pipeline', not '" + job.strategy() + "'");
-  if (deadline > 0 && job.strategy() != "pipeline")
+  if (deadline > 0 && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "deadline: is of strategy 'pipeline', and '" + job.strategy() + "' has no requests");
   MG_RETURN_IF_ERROR(check_activations(job.activations()));

@@ -7,7 +7,8 @@
 
 namespace mangrove::infer {
 
-/// errors: invalid_argument (a value that makes no sense: names the key, the value and what is allowed).
+/// errors: not_found (an unknown strategy), invalid_argument (a value that makes no sense: names the key, the value and
+/// what is allowed).
 Status check_job(const InferJob& job);
 
 Seconds answer_timeout(const InferJob& job);

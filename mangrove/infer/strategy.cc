@@ -1,10 +1,7 @@
 #include "mangrove/infer/strategy.h"
 
 #include <array>
-#include <string>
-#include <vector>
 
-#include "mangrove/base/suggestion.h"
 #include "mangrove/infer/ensemble/ensemble.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/pipeline.h"
@@ -22,6 +19,7 @@ constexpr std::array kStrategies = {
                    "2019; forward only)",
         .on_loss = "the stages of a lost node move to a spare one, or all are cut anew for the others; micro-batches "
                    "without an answer are sent again",
+        .takes_requests = true,
         .run = &run_pipeline},
     Strategy{.name = "single",
              .summary = "the whole network on the fastest node",
@@ -30,20 +28,24 @@ constexpr std::array kStrategies = {
     Strategy{.name = "ensemble",
              .summary = "several networks, each for some of the classes, on different nodes: one-vs-rest",
              .on_loss = "another node begins anew with the network that a lost one had",
+             .networks = Networks::members,
              .run = &run_ensemble},
     Strategy{.name = "averaging",
              .summary = "several networks, each for all classes, on different nodes: the mean of their probabilities",
              .on_loss = "as for ensemble",
-             .run = &run_ensemble},
+             .networks = Networks::members,
+             .run = &run_averaging},
     Strategy{.name = "tiers",
              .summary = "a network on each of end devices, edge servers and cloud: a first answer, then a finer one",
              .on_loss = "as the fault policy says",
+             .networks = Networks::of_tiers,
              .run = &run_tiers},
     Strategy{.name = "views",
              .summary = "a network over devices that each see a part of the image (Teerapittayanon, McDanel & Kung, "
                         "DDNN, ICDCS 2017)",
              .on_loss = "what a lost device would make of zeros stands in its place; the upper part is computed "
                         "elsewhere",
+             .networks = Networks::with_views,
              .run = &run_views},
 };
 
@@ -55,13 +57,8 @@ std::span<const Strategy> strategies() {
 
 Status run_inference(const InferJob& job, net::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
-  std::vector<std::string> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.name == job.strategy()) return strategy.run(job, context);
-    names.emplace_back(strategy.name);
-  }
-  return make_error(Code::not_found, "strategy: unknown inference strategy '" + job.strategy() + "'" +
-                                         suggestion(job.strategy(), names));
+  MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
+  return strategy->run(job, context);
 }
 
 }  // namespace mangrove::infer

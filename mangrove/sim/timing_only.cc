@@ -19,6 +19,7 @@
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/settings.h"
 #include "mangrove/train/replica_pool.h"
+#include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::sim {
@@ -72,7 +73,7 @@ Error not_modelled(const std::string& key) {
 
 Status check(const cluster::JobSpec& job) {
   if (!job.has_train()) return make_error(Code::invalid_argument, "only training can be modelled");
-  if (train::is_pipeline(job.train()))
+  if (train::strategy_of(job.train()).pipeline != nullptr)
     return make_error(Code::unimplemented, "strategy: the stages of '" + job.train().strategy() +
                                                "' cannot be modelled yet; use --compute real");
   if (job.train().patience() > 0) return not_modelled("patience");
@@ -132,7 +133,7 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
   };
   sizes.push = coded(job.codec());
   sizes.pull = coded(job.codec_pull());
-  sizes.answers_are_pushed = job.strategy() != "gossip";
+  sizes.answers_are_pushed = !train::strategy_of(job).averages_with_neighbours;
   return sizes;
 }
 

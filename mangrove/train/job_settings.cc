@@ -17,6 +17,7 @@
 #include "mangrove/train/frozen.h"
 #include "mangrove/train/pipeline/settings.h"
 #include "mangrove/train/shards/fetcher.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -94,6 +95,7 @@ Status check_local_training(const TrainJob& job) {
 }  // namespace
 
 Status check_job(const TrainJob& job) {
+  MG_RETURN_IF_ERROR(find_strategy(job.strategy()));
   MG_RETURN_IF_ERROR(check("epochs", job.epochs(), job.epochs() >= 1 && job.epochs() <= kMany, "from 1 to 1000000000"));
   MG_RETURN_IF_ERROR(check("batch", job.batch(), job.batch() >= 1 && job.batch() <= 1 << 20, "from 1 to 1048576"));
   const float rate = job.learning_rate();
@@ -140,10 +142,6 @@ Result<std::uint32_t> shuffle_window(const TrainJob& job) {
                                                 std::to_string(kMostInWindow) + ", got '" + job.shuffle() + "'");
 }
 
-bool steps_locally(const TrainJob& job) {
-  return job.strategy() == "federated" || job.strategy() == "gossip";
-}
-
 std::int64_t local_steps(const TrainJob& job) {
   return job.local_steps() > 0 ? job.local_steps() : 16;
 }
@@ -160,6 +158,7 @@ std::string settings_text(const TrainJob& job, const Hyperparameters& recipe, co
                           std::int64_t train_samples) {
   std::string text;
   const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
+  const Strategy& strategy = strategy_of(job);
   add("strategy", job.strategy());
   add("consistency", job.consistency());
   add("topology", job.topology());
@@ -207,18 +206,18 @@ std::string settings_text(const TrainJob& job, const Hyperparameters& recipe, co
   if (!is_plain(job.codec())) add("codec", job.codec());
   if (!is_plain(job.codec_pull())) add("codec_pull", job.codec_pull());
   if (job.codec_warmup() > 0) add("codec_warmup", std::to_string(job.codec_warmup()));
-  if (job.strategy() == "gossip") add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
-  if (is_pipeline(job)) {
+  if (strategy.averages_with_neighbours) add("neighbours", job.neighbours().empty() ? "ring" : job.neighbours());
+  if (strategy.pipeline != nullptr) {
     add("local_steps", std::to_string(local_steps(job)));
     add("micro_batches", std::to_string(job.micro_batches()));
     if (job.ahead() > 0) add("ahead", std::to_string(job.ahead()));
   }
-  if (steps_locally(job)) {
+  if (strategy.steps_locally) {
     add("local_steps", std::to_string(local_steps(job)));
     add("split", job.split().empty() ? "iid" : job.split());
   }
-  if (!steps_locally(job) && job.split() == "shards") add("split", job.split());
-  if (job.strategy() == "federated") {
+  if (!strategy.steps_locally && job.split() == "shards") add("split", job.split());
+  if (strategy.steps_locally && strategy.has_server) {
     add("local_epochs", std::to_string(job.local_epochs()));
     add("client_fraction", exact(client_fraction(job)));
     if (job.shared_samples() > 0) add("shared_samples", exact(job.shared_samples()));

@@ -10,7 +10,8 @@
 
 namespace mangrove::train {
 
-/// errors: invalid_argument (a value that makes no sense: names the key, the value and what is allowed).
+/// errors: not_found (an unknown strategy), invalid_argument (a value that makes no sense: names the key, the value and
+/// what is allowed).
 Status check_job(const TrainJob& job);
 
 Seconds step_timeout(const TrainJob& job);
@@ -20,8 +21,6 @@ Seconds checkpoint_interval(const TrainJob& job);
 /// random order, so many samples from them at a time; see data::run_order. errors: invalid_argument (another text).
 Result<std::uint32_t> shuffle_window(const TrainJob& job);
 
-/// Whether its workers make steps of their own between averages.
-bool steps_locally(const TrainJob& job);
 std::int64_t local_steps(const TrainJob& job);   // 16 where the job says 0
 float client_fraction(const TrainJob& job);      // 1
 float outer_learning_rate(const TrainJob& job);  // 1

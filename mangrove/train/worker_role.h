@@ -45,15 +45,14 @@ class WorkerRole {
   Status failure_;  // why this worker cannot take part
 };
 
-/// Plays a role, with a fetcher where the job's data comes from the cluster. arguments: further ones of its
-/// constructor.
-template <class Role, class... Arguments>
-Status play_worker(const TrainJob& job, net::RoleContext& context, const Arguments&... arguments) {
+/// Plays a role, with a fetcher where the job's data comes from the cluster.
+template <class Role>
+Status play_worker(const TrainJob& job, net::RoleContext& context) {
   MG_TRY(const bool from_cluster, is_from_cluster(job));
   // simulated devices that share a bench read from one data folder
-  if (!from_cluster || context.bench != nullptr) return Role(job, context, nullptr, arguments...).run();
+  if (!from_cluster || context.bench != nullptr) return Role(job, context, nullptr).run();
   ShardFetcher fetcher(job, context);
-  return Role(job, fetcher.context(), &fetcher, arguments...).run();
+  return Role(job, fetcher.context(), &fetcher).run();
 }
 
 }  // namespace mangrove::train

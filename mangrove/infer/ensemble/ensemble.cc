@@ -188,8 +188,7 @@ Status check_members(const std::vector<Member>& members, const Hello& data, Vote
   return {};
 }
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  const Votes::Rule rule = job.strategy() == "averaging" ? Votes::Rule::averaging : Votes::Rule::one_vs_rest;
+Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, Votes::Rule rule) {
   MG_TRY(const Hello data, nodes.gather());
   const std::vector<std::string> classes(data.classes().begin(), data.classes().end());
   std::vector<Member> members;
@@ -214,13 +213,22 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   return {};
 }
 
-}  // namespace
-
-Status run_ensemble(const InferJob& job, net::RoleContext& context) {
+Status run(const InferJob& job, net::RoleContext& context, Votes::Rule rule) {
   if (context.endpoint.rank() != 0) return run_node(job, context);  // whose job names networks by their SHA-256
   if (job.members().empty())
     return make_error(Code::invalid_argument, "models: strategy '" + job.strategy() + "' needs at least one network");
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+  return lead_nodes(job, context,
+                    [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports, rule); });
+}
+
+}  // namespace
+
+Status run_ensemble(const InferJob& job, net::RoleContext& context) {
+  return run(job, context, Votes::Rule::one_vs_rest);
+}
+
+Status run_averaging(const InferJob& job, net::RoleContext& context) {
+  return run(job, context, Votes::Rule::averaging);
 }
 
 }  // namespace mangrove::infer

@@ -8,10 +8,11 @@ namespace mangrove::infer {
 
 /// job.members are networks for the same samples. Each board classifies all samples with one of them, and when it is
 /// done takes the next that nobody has, so that fast boards take more of them; that of a lost or silent one begins anew
-/// elsewhere. What they say is put together by the leader (see votes.h):
-///
-/// ensemble   one-vs-rest, each network for some of the classes
-/// averaging  each network for all of them
+/// elsewhere. The leader puts together what they say (see votes.h). Here each network is for some of the classes:
+/// one-vs-rest.
 Status run_ensemble(const InferJob& job, net::RoleContext& context);
+
+/// The same, with networks that are for all classes each: the mean of their probabilities.
+Status run_averaging(const InferJob& job, net::RoleContext& context);
 
 }  // namespace mangrove::infer

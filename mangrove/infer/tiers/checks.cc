@@ -118,8 +118,10 @@ Status check_goal(const InferJob& job) {
     return bad("finish_by: must be from 0 to 1000000000 seconds");
   if (floor == 0 && job.finish_by_s() == 0) return {};
   const char* const key = floor > 0 ? "accuracy_floor" : "finish_by";
-  if (job.scheduler() != "auto")
-    return bad(std::string(key) + ": is for the scheduler auto, not '" + job.scheduler() + "'");
+  MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
+  if (!scheduler->takes_goal)
+    return bad(std::string(key) + ": is for the scheduler " + std::string(kAutoScheduler.name) + ", not '" +
+               job.scheduler() + "'");
   if (floor > 0 && job.finish_by_s() > 0) return bad("accuracy_floor: give it or finish_by, not both");
   double most = 0;
   for (const TierPart& part : job.tiers()) {
@@ -155,7 +157,7 @@ Status check_tiers(const InferJob& job) {
 }
 
 Status check_switch(const InferJob& job, const std::string& scheduler) {
-  if (job.strategy() != "tiers") return make_error(Code::failed_precondition, "the job that runs has no tiers");
+  if (job.tiers().empty()) return make_error(Code::failed_precondition, "the job that runs has no tiers");
   return check_scheduler(job, scheduler);
 }
 

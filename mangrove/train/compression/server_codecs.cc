@@ -3,6 +3,7 @@
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/compression/codec_choice.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -12,8 +13,9 @@ constexpr std::int64_t kStatesEvery = 64;  // steps; states only matter for eval
 }  // namespace
 
 ServerCodecs::ServerCodecs(const TrainJob& job, const Graph& graph)
-    : state_bytes_(learn::flat_states(graph).size() * sizeof(float)), is_auto_(is_auto(job) && has_server(job)) {
-  if (!has_server(job)) return;  // of other strategies the workers encode for each other
+    : state_bytes_(learn::flat_states(graph).size() * sizeof(float)),
+      is_auto_(is_auto(job) && strategy_of(job).has_server) {
+  if (!strategy_of(job).has_server) return;  // of other strategies the workers encode for each other
   if (!is_plain(job.codec())) push_.emplace(job, graph);
   if (!is_plain(job.codec_pull()) || is_auto(job)) pull_.emplace(job, graph);
 }

@@ -8,13 +8,10 @@
 #include "mangrove/train/compression/codec_choice.h"
 #include "mangrove/train/data_parallel/worker_momentum.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
-
-bool sends_gradients(const TrainJob& job) {
-  return job.strategy() == "parameter_server";
-}
 
 Status refuse(const std::string& key, const std::string& why) {
   return make_error(Code::invalid_argument, key + ": " + why);
@@ -27,7 +24,7 @@ std::unique_ptr<codec::Codec> with_feedback(std::unique_ptr<codec::Codec> codec,
 }
 
 Status check_auto(const TrainJob& job) {
-  if (!has_server(job))
+  if (!strategy_of(job).has_server)
     return refuse("codec", "'auto' measures the link to a server, strategy '" + job.strategy() + "' has none");
   if (!is_plain(job.codec_pull())) return refuse("codec_pull", "is chosen too where codec is 'auto': leave it out");
   if (job.codec_warmup() > 0) return refuse("codec_warmup", "codec 'auto' has no fraction that could come down");
@@ -40,11 +37,12 @@ Status check_push(const TrainJob& job) {
   if (is_plain(job.codec())) return {};
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
   const std::string name(row->name);
-  if (row->has_momentum && !sends_gradients(job))
-    return refuse("codec", "'" + name + "' brings momentum along: for strategy parameter_server only");
-  if (job.strategy() == "gossip" && !row->is_contraction)
-    return refuse("codec", "gossip sends differences of values, for which '" + name + "' is too coarse");
-  if (job.codec_warmup() > 0 && !has_server(job))
+  if (row->has_momentum && !strategy_of(job).sends_gradients)
+    return refuse("codec", "'" + name + "' brings momentum along: for strategy " +
+                               strategies_with(&Strategy::sends_gradients) + " only");
+  if (strategy_of(job).averages_with_neighbours && !row->is_contraction)
+    return refuse("codec", job.strategy() + " sends differences of values, for which '" + name + "' is too coarse");
+  if (job.codec_warmup() > 0 && !strategy_of(job).has_server)
     return refuse("codec_warmup", "is of what is sent to a server, strategy '" + job.strategy() + "' has none");
   if (job.codec_warmup() > 0 && !codec::parameter_of(job.codec(), "fraction"))
     return refuse("codec_warmup", "codec '" + name + "' has no fraction that could come down");
@@ -54,7 +52,7 @@ Status check_push(const TrainJob& job) {
 Status check_pull(const TrainJob& job) {
   if (is_plain(job.codec_pull())) return {};
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec_pull()).context("codec_pull"));
-  if (!has_server(job))
+  if (!strategy_of(job).has_server)
     return refuse("codec_pull", "strategy '" + job.strategy() + "' has no server that values come from; see codec");
   if (!row->is_contraction) {
     return refuse("codec_pull", "values are sent as differences from those before, for which '" +
@@ -80,7 +78,7 @@ std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec
 }
 
 bool pushes_momentum(const TrainJob& job, const Hyperparameters& recipe) {
-  if (is_plain(job.codec()) || !sends_gradients(job)) return false;
+  if (is_plain(job.codec()) || !strategy_of(job).sends_gradients) return false;
   if (is_auto(job)) return shared_momentum(recipe.optimizer) > 0;
   const Result<const codec::CodecRow*> row = codec::find_codec(job.codec());
   if (!row.ok()) return false;

@@ -24,11 +24,6 @@ inline bool is_auto(const TrainJob& job) {
   return job.codec() == "auto";
 }
 
-/// Workers push updates to a server and pull values from it.
-inline bool has_server(const TrainJob& job) {
-  return job.strategy() == "parameter_server" || job.strategy() == "federated";
-}
-
 /// The parameters of a network as codecs see them. seed: of the sender.
 codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed);
 /// Those of this worker's updates.

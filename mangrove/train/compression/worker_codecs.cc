@@ -1,13 +1,14 @@
 #include "mangrove/train/compression/worker_codecs.h"
 
 #include "mangrove/train/data_parallel/worker_momentum.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 
 Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, const Hyperparameters& recipe,
                                                            const Graph& graph, net::RoleContext& context) {
   std::unique_ptr<WorkerCodecs> codecs(new WorkerCodecs);
-  if (!has_server(job)) return codecs;
+  if (!strategy_of(job).has_server) return codecs;
   const codec::Stream stream = push_stream(graph, job, context.endpoint.rank());
   if (is_auto(job)) {
     codecs->stream_ = stream;

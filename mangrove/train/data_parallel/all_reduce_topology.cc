@@ -17,7 +17,12 @@ class Plan {
  public:
   Plan(Group group, std::size_t me, std::vector<Transfer>& transfers) : group_(group), me_(me), transfers_(transfers) {}
 
-  /// Each part goes around once and is added to, then around once more as it is.
+  /// Ring. The vector is cut into P parts. In each of the first P - 1 steps (reduce-scatter) every rank sends one part
+  /// to the next rank, which adds it to its own: part p begins at rank p and has everyone's values when it reaches rank
+  /// p - 1. In each of the other P - 1 steps (all-gather) every rank passes a finished part on, and the next rank takes
+  /// it in place of its own. A rank sends 2 (P-1) messages of n/P floats: about 2n floats whatever P is, which is the
+  /// least that any algorithm needs (Patarasuk and Yuan, 2009). Each part is added up in one order, by one rank at a
+  /// time, and copied afterwards; so all ranks end with the same bits.
   void ring(std::size_t n) {
     const std::size_t size = group_.size(), next = (me_ + 1) % size, before = (me_ + size - 1) % size;
     for (std::size_t step = 0; step + 1 < size; ++step) {
@@ -30,7 +35,11 @@ class Plan {
     }
   }
 
-  /// Sums flow to the first rank of the group along a binomial tree.
+  /// Binomial tree. In round k = 0, 1, ... each rank whose number is an odd multiple of 2^k sends its sum to the rank
+  /// 2^k before it, and is done; after log2 P rounds the first rank has everything. from_head() goes the same way back.
+  /// There are 2 log2 P steps in place of the ring's 2 (P-1), but each of them takes all n floats: this wins where the
+  /// time for an answer counts more than the bytes, as for small networks (Thakur et al., 2005). One rank makes the sum
+  /// and the others copy it; so all have the same bits.
   void to_head(std::size_t n) {
     for (std::size_t distance = 1; distance < group_.size(); distance *= 2) {
       if (me_ % (2 * distance) != 0) return send(me_ - distance, {0, n});
@@ -48,7 +57,11 @@ class Plan {
     }
   }
 
-  /// The first ranks are the servers of a part each; where there are fewer ranks, they serve more than one.
+  /// Servers. The vector is cut into S parts, and each of the first S ranks is the server of one (where there are fewer
+  /// ranks, a rank serves several). Everyone sends each part to its server, which adds up P vectors of n/S floats and
+  /// sends the sum to all. These are two steps only; a server receives and sends (P-1) n/S floats, another rank sends
+  /// and receives n. With S = P every link carries as much as on the ring, in two steps of P - 1 small messages
+  /// (Li et al., 2014).
   void servers(std::size_t n, std::size_t servers) {
     const std::size_t size = group_.size();
     for (std::size_t part = 0; part < servers; ++part) {
@@ -75,6 +88,9 @@ class Plan {
   std::vector<Transfer>& transfers_;
 };
 
+/// Two levels. Ranks are in groups of `size`. A tree adds up each group at its head, a ring adds up the heads, and the
+/// tree of each group gives the sum back. Only heads use the links between groups, 2n floats each; links inside a group
+/// carry n floats each way. This pays where links inside a group are faster.
 void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std::vector<Transfer>& transfers) {
   const std::size_t first = me / size * size;
   Plan mine(group.subspan(first, std::min(size, group.size() - first)), me - first, transfers);
@@ -130,6 +146,9 @@ std::vector<Transfer> plan_all_reduce(Group group, std::size_t me, const Topolog
   return transfers;
 }
 
+/// A layer's gradient is ready as soon as the backward pass has gone through it, from the last layer to the first, so a
+/// bucket of late layers is on its way while earlier layers are still computed. Small buckets begin sooner, large ones
+/// need fewer messages (Li et al., PyTorch distributed, VLDB 2020).
 std::vector<Bucket> plan_buckets(std::span<const std::size_t> sizes, std::size_t least) {
   std::vector<Bucket> buckets;  // the last one first
   std::size_t end = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});

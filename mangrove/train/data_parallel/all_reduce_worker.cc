@@ -9,6 +9,26 @@
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
+
+// One step of all_reduce, at a worker:
+//
+//   1. It computes gradients, from the last layer to the first. ready() tells which are there.
+//   2. A bucket whose gradients are all there follows its plan (plan_all_reduce): it sends, adds and takes parts. This
+//      overlaps with the layers that are still computed: sending never waits, and ready() takes in whatever has come.
+//   3. finish() waits for the buckets that are under way. Now `values` are the sums, the same bits on every rank.
+//   4. The worker sends 1/P of the sums to the leader, which so gets each of them once: n/P floats.
+//   5. The leader makes the update, and tells of it with the next work. Only then does the worker make it too:
+//   follow().
+//
+// Bytes: along a ring each worker sends 2n (P-1)/P floats to the next one, and n/P to the leader.
+//
+// Why values never part: everyone has the same sums, and everyone makes the update or nobody does. When a rank is lost
+// in between, the leader does not tell of an update, and the step begins anew with the others. It is the commit of two
+// phases, with the leader's next work as the commit.
+//
+// A codec is used for each part on its way. A finished sum is encoded once, by the rank that made it, and passed on as
+// it came; that rank, too, goes on from what is decoded from it. So the bits are the same everywhere again.
+
 namespace {
 
 constexpr std::size_t kBucket = 128 * 1024;  // elements; half a megabyte is some 40 ms on the link of a small board

@@ -22,6 +22,15 @@ AsynchronousServer::AsynchronousServer(const TrainJob& job, net::RoleContext& co
       momentum_(pushes_momentum(job, recipe) ? 0 : shared_momentum(recipe.optimizer),
                 static_cast<std::size_t>(Leader::master().graph().parameter_elements())) {}
 
+/// One update. Each worker has values, computes a gradient on its own batch, and sends it (n floats); the server makes
+/// an update with it at once, and sends the new values back (n floats). Nobody waits for anybody: P workers keep the
+/// server busy at their own speeds (Dean et al., 2012).
+///
+/// The price is staleness. While a worker computed, others have changed the values s times, so its gradient belongs to
+/// values that are s updates old. Its learning rate is divided by 1 + s (Zhang et al., 2016): P equal workers have
+/// s = P - 1, so that P updates together move the values as far as one synchronous step would. Momentum is kept for
+/// each worker: one for all would add up gradients of different values. With a bound (stale(S)), a worker that is S
+/// updates ahead of the slowest waits for it, so that no gradient is older than that allows (Ho et al., 2013).
 Status AsynchronousServer::advance() {
   count_newcomers();
   for (const net::Rank rank : workers().ready()) {

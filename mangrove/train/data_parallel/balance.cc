@@ -11,6 +11,7 @@
 #include "mangrove/train/data_parallel/consistency.h"
 #include "mangrove/train/data_parallel/data_split.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -24,10 +25,12 @@ bool is_by_speed(const TrainJob& job) {
   return job.balance() == "speed";
 }
 
-bool nobody_waits(const std::string& strategy, Consistency::Kind kind) {
+/// Without a server the consistency says nothing. With k_of_n a server waits for the first K answers; workers that make
+/// steps of their own go on meanwhile, and their answers count later.
+bool nobody_waits(const Strategy& strategy, Consistency::Kind kind) {
   using Kind = Consistency::Kind;
-  if (strategy == "parameter_server") return kind == Kind::async || kind == Kind::stale;
-  return strategy == "federated" && kind != Kind::sync;
+  if (!strategy.has_server) return false;
+  return kind == Kind::async || kind == Kind::stale || (kind == Kind::k_of_n && strategy.steps_locally);
 }
 
 /// Unknown speeds become the mean of the others.
@@ -58,7 +61,7 @@ Status check_balance(const TrainJob& job) {
   if (!is_by_speed(job)) return refuse("must be equal or speed, got '" + job.balance() + "'");
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   MG_TRY(const DataSplit split, parse_split(job.split()));
-  if (nobody_waits(job.strategy(), consistency.kind)) {
+  if (nobody_waits(strategy_of(job), consistency.kind)) {
     return refuse("speed is for workers that wait for each other, but with strategy '" + job.strategy() +
                   "' and consistency '" + job.consistency() + "' nobody waits; use consistency sync, or balance equal");
   }
@@ -70,7 +73,7 @@ Status check_balance(const TrainJob& job) {
 }
 
 std::optional<std::int64_t> micro_batch_of_shares(const TrainJob& job) {
-  if (!is_by_speed(job) || steps_locally(job)) return std::nullopt;
+  if (!is_by_speed(job) || strategy_of(job).steps_locally) return std::nullopt;
   return job.micro_batch() > 0 ? job.micro_batch() : std::max<std::int64_t>(1, job.batch() / kUnitsPerBatch);
 }
 

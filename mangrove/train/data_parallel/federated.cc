@@ -77,6 +77,17 @@ std::size_t FederatedLeader::share(std::size_t workers) const {
   return is_dealt_out() ? (all + workers - 1) / workers : all;  // else all of its own
 }
 
+/// One round. The leader sends the values to the workers that take part (n floats each). Each makes some steps of its
+/// own on its own samples, and sends back what they have changed (n floats). The values move by the mean of the
+/// changes, weighted by samples. So a round of E steps sends 2n floats for each worker, where a server that gets every
+/// gradient sends 2n E: the more local steps, the fewer bytes.
+///
+/// With one step each this is synchronous SGD. With more, workers drift apart between the averages, and the mean of
+/// their values is no longer what one device would have come to; it works because averages of networks that began from
+/// the same values stay good ones (McMahan et al., 2017), the less alike their samples are, the fewer steps. The mean
+/// change may be treated as a gradient, with momentum over rounds (outer_momentum; Douillard et al., 2023). Where
+/// nobody waits, a change that is s rounds late counts 1/(1+s), since it was made from older values (Nguyen et al.,
+/// 2022).
 Status FederatedLeader::advance() {
   while (workers().in_use().empty()) MG_RETURN_IF_ERROR(next_answer());
   start();

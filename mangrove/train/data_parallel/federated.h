@@ -16,7 +16,7 @@ namespace mangrove::train {
 /// Running statistics are averaged. Workers keep what their optimizer remembers from one round to the next.
 ///
 /// consistency  sync: a round waits for all that take part. k_of_n(K): nobody waits; an outer step is made with every K
-///         answers (async: with each one), and an answer to values that are s steps old counts 1/sqrt(1 + s). stale(S):
+///         answers (async: with each one), and an answer to values that are s steps old counts 1/(1 + s). stale(S):
 ///         async, but nobody begins while another is S steps behind.
 /// faults  a worker that is gone, silent for step_timeout_s, or failed gives its samples back; they go to the others,
 ///         and every sample of an epoch counts exactly once. Workers say how far they are, so a round may take longer.

@@ -5,6 +5,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -100,7 +101,7 @@ void LocalSteps::read(learn::Replica& replica, std::vector<float>& values) {
 
 /// Where it goes on from its own values, those of the last work stay until this one is done.
 void LocalSteps::evict(learn::Replica& replica) {
-  read(replica, job_.strategy() == "gossip" ? laid_aside_ : values_);
+  read(replica, strategy_of(job_).averages_with_neighbours ? laid_aside_ : values_);
 }
 
 /// With the optimizer, which works on the replica's own buffers: there is a new one after each evaluation.

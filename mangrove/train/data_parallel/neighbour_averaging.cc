@@ -124,6 +124,17 @@ Result<bool> NeighbourAveraging::receive(net::Rank from, std::span<const float> 
   }
 }
 
+/// One average. A worker sends its values to each neighbour (n floats for each), and moves towards theirs:
+/// x <- x + sum over neighbours j of w_j (x_j - x). The weights are the same in both directions (Metropolis), so what
+/// one end gains the other loses, and the mean over all workers stays as it is; repeated averages bring all of them to
+/// that mean, the faster the better connected they are (Lian et al., 2017). No device carries the values of all.
+///
+/// With a codec, sending coarse values would add an error that never goes away. So both ends of a link keep a copy of
+/// what each has told the other, and only the difference to that copy is encoded and added to it, at both ends
+/// (CHOCO-SGD, Koloskova et al., 2019). Differences shrink as the copies follow the values, and with them the errors.
+/// Workers move by the copies, w_j (copy_j - own copy), which are the same at both ends, so that the mean still stays
+/// as it is. The step is shortened to the share of the difference that the coarser of the two messages carried. Where a
+/// message may have been lost, all values are sent, which makes a new copy.
 Result<bool> NeighbourAveraging::average(const Averaging& averaging, std::span<float> values) {
   const net::RankSet neighbours(averaging.ranks().begin(), averaging.ranks().end());
   parts_.begin(averaging.id(), neighbours);

@@ -5,6 +5,7 @@
 #include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -12,18 +13,12 @@ namespace {
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 
 /// What a codec remembers and works with: see codec::MomentumCorrection and PullReceiver.
-Bytes vectors_of_codecs(const TrainJob& job, int workers) {
-  if (job.strategy() == "gossip" && !is_plain(job.codec())) {
+int vectors_of_codecs(const TrainJob& job, int workers) {
+  if (strategy_of(job).averages_with_neighbours && !is_plain(job.codec())) {
     const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";
     return 2 * (is_ring ? 2 : workers) + 2;  // see NeighbourAveraging
   }
   return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) && !is_auto(job) ? 0 : 3);
-}
-
-Bytes vectors_held(const TrainJob& job) {
-  if (job.strategy() == "all_reduce") return 15;
-  if (job.strategy() == "gossip") return 13;
-  return steps_locally(job) ? 7 : 4;
 }
 
 /// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and
@@ -36,7 +31,7 @@ learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sourc
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (vectors_held(job) + vectors_of_codecs(job, workers)) * weights;
+  const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, workers)) * weights;
   return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch + data.cached(), .released = weights};
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mangrove/train/data_parallel/data_split.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -20,7 +21,9 @@ Status check_shared_samples(const TrainJob& job) {
   if (job.shared_samples() == 0) return {};
   if (!(job.shared_samples() > 0 && job.shared_samples() <= kMost))
     return refuse("must be from 0 to 0.5, got " + std::to_string(job.shared_samples()));
-  if (job.strategy() != "federated") return refuse("is for strategy federated, not for '" + job.strategy() + "'");
+  if (!strategy_of(job).takes_shared_samples)
+    return refuse("is for strategy " + strategies_with(&Strategy::takes_shared_samples) + ", not for '" +
+                  job.strategy() + "'");
   MG_TRY(const DataSplit split, parse_split(job.split()));
   if (split.kind == DataSplit::Kind::iid) return refuse("with split iid all samples are for all workers anyway");
   return {};

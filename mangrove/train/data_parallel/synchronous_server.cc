@@ -13,7 +13,13 @@ std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
   return static_cast<std::int64_t>(workers_in_step(workers) * batch());
 }
 
-/// A step: everyone gets a part, and their answers are one update.
+/// One step. The server sends the values to P workers (n floats each) with up to `batch` samples each, and every worker
+/// answers with the gradient of the sum of its losses (n floats). The server adds them up, divides by the number of
+/// samples, and makes one update. So the server's link carries P n floats each way in a step: that is what bounds P.
+///
+/// It is right because the gradient of a sum is the sum of gradients: P workers with batch b compute what one computes
+/// with batch P b. With a quorum (k_of_n), the update is made with the first k answers. The others' samples are given
+/// out again later, so that each counts once; a slow worker costs its own time, not everyone's (Chen et al., 2016).
 Status SynchronousServer::advance() {
   while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
   const std::map<net::Rank, Work> works = assign(workers().ready(), batch());

@@ -6,7 +6,7 @@
 
 namespace mangrove::train {
 
-/// Ranks 1 .. P of the parameter-server strategy (see parameter_server.h).
+/// Ranks 1 .. P of every strategy whose workers have the whole network. Its traits say which Exchange they use.
 /// errors: unavailable (the server is gone), cancelled, and what kept the worker from taking part.
 Status run_worker(const TrainJob& job, net::RoleContext& context);
 

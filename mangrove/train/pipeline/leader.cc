@@ -16,6 +16,7 @@
 #include "mangrove/train/pipeline/plan.h"
 #include "mangrove/train/pipeline/replanner.h"
 #include "mangrove/train/pipeline/settings.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -26,9 +27,8 @@ constexpr std::int64_t kProfiledParts = 8;
 class PipelineLeader final : public Leader {
  public:
   PipelineLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
-                 std::unique_ptr<GlobalModel> master, Schedule schedule, CutRule rule, std::size_t optimizer_slots)
+                 std::unique_ptr<GlobalModel> master, CutRule rule, std::size_t optimizer_slots)
       : Leader(job, context, recipe, std::move(master)),
-        schedule_(schedule),
         rule_(std::move(rule)),
         optimizer_slots_(optimizer_slots),
         most_stages_(most_stages(Leader::master().graph())),
@@ -61,7 +61,6 @@ class PipelineLeader final : public Leader {
   Status finish(std::int64_t steps, Seconds seconds);
   Workers::Answered last_answer() const;
 
-  const Schedule schedule_;
   const CutRule rule_;
   const std::size_t optimizer_slots_;
   const std::size_t most_stages_;
@@ -317,10 +316,11 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
   std::vector<StageWork> done;
   std::vector<std::vector<Action>> actions;
   const Pipeline passed = stages_.message(passage_, micro_batch_);
+  const Schedule schedule = strategy_of(job()).pipeline->actions;
   const auto micro_batches = divide(last.answer.count(), static_cast<std::int64_t>(batch()), micro_batch_);
   for (const net::Rank rank : ranks_of(passed)) {
     done.push_back(answers_.at(rank).answer.stage());
-    actions.push_back(own_actions(passed, *place_of(passed, rank), schedule_, micro_batches, job().ahead()));
+    actions.push_back(own_actions(passed, *place_of(passed, rank), schedule, micro_batches, job().ahead()));
   }
   if (!meter_)
     meter_.emplace(stages_.described([&](net::Rank rank) { return reports().node(rank); },
@@ -380,7 +380,7 @@ Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
 
 }  // namespace
 
-Status lead_pipeline(const TrainJob& job, net::RoleContext& context, Schedule schedule) {
+Status lead_pipeline(const TrainJob& job, net::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   MG_TRY(CutRule rule, parse_cut(job.cut()));
@@ -389,7 +389,7 @@ Status lead_pipeline(const TrainJob& job, net::RoleContext& context, Schedule sc
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph).context("strategy " + job.strategy()));
   MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), recipe));
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe.optimizer.name));
-  return PipelineLeader(job, context, recipe, std::move(master), schedule, std::move(rule), optimizer->slots).run();
+  return PipelineLeader(job, context, recipe, std::move(master), std::move(rule), optimizer->slots).run();
 }
 
 }  // namespace mangrove::train

@@ -8,6 +8,8 @@
 #include "mangrove/graph/cut.h"
 #include "mangrove/plan/kinds.h"
 #include "mangrove/plan/stage_load.h"
+#include "mangrove/train/pipeline/schedule.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -242,13 +244,13 @@ plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_
   const auto arrays = static_cast<double>(1 + slots);  // and as many on their way to the leader, twice
   const auto behind = static_cast<std::int64_t>(nodes) - 1;
   const std::int64_t micro_batches = (job.batch() + micro_batch - 1) / micro_batch;
-  const bool is_stashing = job.strategy() == "pipedream", is_at_once = job.strategy() == "gpipe";
-  const std::int64_t most_in_flight = is_at_once ? micro_batches : 1 + behind * (1 + job.ahead());
+  const PipelineSchedule& schedule = *strategy_of(job).pipeline;
+  const std::int64_t most_in_flight = schedule.holds_all ? micro_batches : 1 + behind * (1 + job.ahead());
   const double sums = most_replicas(job) == 1 ? 0 : arrays;  // see StageBudget
-  return {.copies = 1 + sums + 3 * arrays + static_cast<double>(is_stashing ? most_in_flight : 0),
+  return {.copies = 1 + sums + 3 * arrays + static_cast<double>(schedule.is_stashing ? most_in_flight : 0),
           .messages = 2 * static_cast<double>(most_in_flight + 1),
           .ahead = job.ahead(),
-          .at_once = is_at_once ? micro_batches : 0,
+          .at_once = schedule.holds_all ? micro_batches : 0,
           .per_update = micro_batches};
 }
 

@@ -6,6 +6,30 @@
 #include "mangrove/base/check.h"
 
 namespace mangrove::train {
+
+// The network is cut into S stages, one device each. A mini-batch is cut into M micro-batches, which follow each other
+// through the stages: activations go forward, their gradients come back. Only what crosses a cut travels: for each
+// micro-batch and cut its activations once, and as many floats back. With M micro-batches every device is idle for
+// about (S - 1) / (M + S - 1) of the time, while the pipeline fills and runs empty: the bubble.
+//
+// gpipe: all M micro-batches go forward, then all come back, then there is one update (Huang et al., NeurIPS 2019).
+//
+//   stage 0   F0 F1 F2 F3 .. .. .. .. B0 B1 B2 B3 U
+//   stage 1   .. F0 F1 F2 F3 .. .. B0 B1 B2 B3 U
+//   stage 2   .. .. F0 F1 F2 F3 B0 B1 B2 B3 U
+//
+// one_f_one_b: a stage makes as many forward passes as there are stages from it on, then a backward and a forward pass
+// in turn. It has the same bubble, but stage s holds S - s micro-batches in place of M (Narayanan et al., ICML 2021).
+//
+// Both are right for the same reason: an update waits for the gradients of all micro-batches of its mini-batch, all of
+// them computed with the same parameters. So they compute what one device does with the whole mini-batch.
+//
+// pipedream: the pipeline never runs empty. Mini-batches are not cut, and follow each other without a pause; each stage
+// makes its update as soon as a mini-batch has come back. There is no bubble, but other mini-batches are under way with
+// the parameters from before the update. A backward pass must use the parameters of its own forward pass, or the
+// gradient would belong to no function at all; so a stage keeps those (weight stashing, see Stage). What remains is
+// that updates are late, by up to S - 1 of them at the first stage and 0 at the last (Narayanan et al., SOSP 2019).
+
 namespace {
 
 using Kind = Action::Kind;

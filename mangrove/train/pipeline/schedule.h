@@ -56,6 +56,16 @@ std::vector<Action> one_f_one_b_schedule(StageWidth width, std::span<const std::
 std::vector<Action> pipedream_schedule(StageWidth width, std::span<const std::int64_t> micro_batches,
                                        std::int64_t ahead = 0);
 
+/// What makes one strategy of pipelines another. Everything else they have in common; see run_pipeline().
+struct PipelineSchedule {
+  Schedule actions;
+  bool holds_all = false;    // every micro-batch of a mini-batch is under way at once
+  bool is_stashing = false;  // a stage keeps older parameters for the mini-batches under way, which are not divided
+};
+inline constexpr PipelineSchedule kGpipe{.actions = &gpipe_schedule, .holds_all = true};
+inline constexpr PipelineSchedule kOneFOneB{.actions = &one_f_one_b_schedule};
+inline constexpr PipelineSchedule kPipeDream{.actions = &pipedream_schedule, .is_stashing = true};
+
 /// The forward passes alone, of any number of micro-batches.
 std::vector<Action> forward_schedule(std::int64_t micro_batches);
 

@@ -4,6 +4,8 @@
 
 #include "mangrove/base/call_syntax.h"
 #include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/pipeline/schedule.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -15,10 +17,6 @@ Error refused(const TrainJob& job, const std::string& key, const std::string& wh
 }
 
 }  // namespace
-
-bool is_pipeline(const TrainJob& job) {
-  return job.strategy() == "gpipe" || job.strategy() == "one_f_one_b" || job.strategy() == "pipedream";
-}
 
 Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe) {
   MG_RETURN_IF_ERROR(parse_cut(job.cut()));
@@ -32,10 +30,11 @@ Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe) {
   MG_RETURN_IF_ERROR(in_range("micro_batches", job.micro_batches(), job.batch()));
   MG_RETURN_IF_ERROR(in_range("ahead", job.ahead(), 100));
   MG_RETURN_IF_ERROR(in_range("replicas", job.replicas(), 10'000));
-  if (!is_pipeline(job)) return {};
-  if (job.strategy() == "pipedream" && job.micro_batches() > 1)
+  const PipelineSchedule* schedule = strategy_of(job).pipeline;
+  if (schedule == nullptr) return {};
+  if (schedule->is_stashing && job.micro_batches() > 1)
     return refused(job, "micro_batches", "each mini-batch is one update; use a smaller batch");
-  if (job.strategy() == "pipedream" && most_replicas(job) != 1)
+  if (schedule->is_stashing && most_replicas(job) != 1)
     return refused(job, "replicas", "replicas would have to agree on older parameters too; use one_f_one_b");
   if (most_replicas(job) != 1 && (job.stages() > 0 || argument_of(job.cut(), "behind")))
     return refused(job, "replicas",
@@ -80,7 +79,7 @@ std::int64_t most_replicas(const TrainJob& job) {
 }
 
 std::int64_t pipeline_micro_batch(const TrainJob& job, std::size_t stages) {
-  if (job.strategy() == "pipedream") return job.batch();
+  if (strategy_of(job).pipeline->is_stashing) return job.batch();
   const std::int64_t wanted =
       job.micro_batches() > 0 ? job.micro_batches() : kMicroBatchesPerStage * static_cast<std::int64_t>(stages);
   return (job.batch() + wanted - 1) / wanted;

@@ -11,9 +11,6 @@
 
 namespace mangrove::train {
 
-/// Whether the job's strategy is a pipeline: its workers have parts of the network, not of the samples.
-bool is_pipeline(const TrainJob& job);
-
 /// That a job that is a pipeline asks for nothing that goes by whole networks on workers, and its own keys. errors:
 /// invalid_argument: names the key and what is allowed.
 Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe);
@@ -39,7 +36,7 @@ std::int64_t most_replicas(const TrainJob& job);
 
 /// Samples of a micro-batch, where there are so many stages: `batch` in `micro_batches` parts, of which there are four
 /// for each stage where the job does not say (source: Huang et al., GPipe, NeurIPS 2019: then bubbles hardly count);
-/// the whole of it for pipedream.
+/// the whole of it where stages keep older parameters.
 std::int64_t pipeline_micro_batch(const TrainJob& job, std::size_t stages);
 
 }  // namespace mangrove::train

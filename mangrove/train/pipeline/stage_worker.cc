@@ -20,6 +20,7 @@
 #include "mangrove/train/pipeline/stage_budget.h"
 #include "mangrove/train/pipeline/stage_load_meter.h"
 #include "mangrove/train/pipeline/stage_profile.h"
+#include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
 #include "mangrove/train/worker_role.h"
 
@@ -28,12 +29,8 @@ namespace {
 
 class StageWorker final : public WorkerRole {
  public:
-  StageWorker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher, Schedule schedule)
-      : WorkerRole(job, context, fetcher),
-        schedule_(schedule),
-        timer_(context),
-        load_(context),
-        parts_(context, kStageTag, interruption_) {}
+  StageWorker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
+      : WorkerRole(job, context, fetcher), timer_(context), load_(context), parts_(context, kStageTag, interruption_) {}
 
  private:
   using Phase = StepTimer::Phase;
@@ -58,7 +55,6 @@ class StageWorker final : public WorkerRole {
   void lay_aside();
   void send(Answer answer, std::uint64_t round, std::span<const float> state = {});
 
-  const Schedule schedule_;
   StepTimer timer_;
   StageLoadMeter load_;
   ChunkChannel parts_;
@@ -207,7 +203,8 @@ Status StageWorker::train(const Work& work) {
   const Pipeline& pipeline = work.pipeline();
   const StagePlace place = *place_of(pipeline, context_.endpoint.rank());
   const auto micro_batches = divide(work.samples_size(), job_.batch(), pipeline.micro_batch());
-  const std::vector<Action> actions = own_actions(pipeline, place, schedule_, micro_batches, job_.ahead());
+  const Schedule schedule = strategy_of(job_).pipeline->actions;
+  const std::vector<Action> actions = own_actions(pipeline, place, schedule, micro_batches, job_.ahead());
   const std::vector<std::int64_t> late = staleness(actions);
   const std::int64_t most_late = late.empty() ? 0 : *std::max_element(late.begin(), late.end());
   Answer answer;
@@ -396,8 +393,8 @@ void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float
 
 }  // namespace
 
-Status run_stage_worker(const TrainJob& job, net::RoleContext& context, Schedule schedule) {
-  return play_worker<StageWorker>(job, context, schedule);
+Status run_stage_worker(const TrainJob& job, net::RoleContext& context) {
+  return play_worker<StageWorker>(job, context);
 }
 
 }  // namespace mangrove::train

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "mangrove/net/role.h"
-#include "mangrove/train/pipeline/schedule.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
 
 /// A worker of a pipeline: has one stage of the network, as the leader says; see PipelineLeader. errors: those of
 /// WorkerRole::run.
-Status run_stage_worker(const TrainJob& job, net::RoleContext& context, Schedule schedule);
+Status run_stage_worker(const TrainJob& job, net::RoleContext& context);
 
 }  // namespace mangrove::train

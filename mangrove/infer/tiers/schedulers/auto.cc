@@ -168,6 +168,7 @@ const Scheduler kAutoScheduler = {
     .name = "auto",
     .summary = "each second answer from whichever of edge and cloud has it first, by what is measured meanwhile",
     .answers = 2,
+    .takes_goal = true,
     .belongs = &belongs,
     .next = &next,
     .predict = &predict};

@@ -100,7 +100,8 @@ struct Assignment {
 struct Scheduler {
   std::string_view name;
   std::string_view summary;
-  std::size_t answers;  // the most that it asks for, of each image
+  std::size_t answers;      // the most that it asks for, of each image
+  bool takes_goal = false;  // it goes by TierState::goal
   /// Whether the task is one for that tier.
   bool (*belongs)(const TierState& state, const TierTask& task, Tier tier);
   /// What to give out next; nothing: wait for an answer.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mangrove/train/data_parallel/all_reduce_worker.h"
+#include "mangrove/train/data_parallel/exchange.h"
+#include "mangrove/train/data_parallel/trainee.h"
+
+namespace mangrove::train {
+
+/// Workers add up their gradients among themselves while they compute them, and each makes the update on its own copy
+/// of the values; see AllReduceWorker.
+class AllReduceExchange final : public Exchange {
+ public:
+  /// graph: the job's model. errors: those of AllReduceWorker::create.
+  static Result<std::unique_ptr<Exchange>> create(Trainee& trainee, const Graph& graph);
+
+  bool accept(const Work& work, std::string_view body) override;
+  Status train(const Work& work, std::string_view body) override;
+
+ private:
+  AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> reducer);
+  learn::BatchStats compute(const Work& work, const Trainee::Step& step);
+
+  Trainee& trainee_;
+  const std::unique_ptr<AllReduceWorker> reducer_;
+  std::vector<float> sums_;  // gradient and states, while they are summed
+};
+
+}  // namespace mangrove::train

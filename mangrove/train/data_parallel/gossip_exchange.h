@@ -1,0 +1,28 @@
+#pragma once
+
+#include "mangrove/train/data_parallel/exchange.h"
+#include "mangrove/train/data_parallel/local_steps.h"
+#include "mangrove/train/data_parallel/neighbour_averaging.h"
+#include "mangrove/train/data_parallel/trainee.h"
+
+namespace mangrove::train {
+
+/// Steps of the worker's own, then an average with its neighbours, from which it goes on. Its values come from the
+/// leader only where it has none.
+class GossipExchange final : public Exchange {
+ public:
+  /// graph: the job's model.
+  GossipExchange(Trainee& trainee, const Graph& graph);
+
+  bool accept(const Work& work, std::string_view body) override;
+  Status train(const Work& work, std::string_view body) override;
+  std::span<const float> own_values() const override;
+
+ private:
+  Trainee& trainee_;
+  LocalSteps local_;
+  NeighbourAveraging averager_;
+  bool has_values_ = false;
+};
+
+}  // namespace mangrove::train

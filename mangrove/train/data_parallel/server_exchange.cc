@@ -1,0 +1,99 @@
+#include "mangrove/train/data_parallel/server_exchange.h"
+
+#include <algorithm>
+
+#include "mangrove/base/check.h"
+#include "mangrove/net/payload.h"
+#include "mangrove/train/data_parallel/balance.h"
+
+namespace mangrove::train {
+namespace {
+
+using Phase = StepTimer::Phase;
+
+}  // namespace
+
+bool ServerExchange::accept(const Work& work, std::string_view body) {
+  if (work.has_reduction() || work.has_averaging()) return false;
+  return codecs_->pulls() ? codecs_->take(work, body) : body.size() == trainee_.pool().flat().size_bytes();
+}
+
+void ServerExchange::read_values(std::string_view body, std::span<float> values) const {
+  if (codecs_->pulls()) return codecs_->read_values(values);
+  MG_CHECK(net::read_floats(body, values).ok());
+}
+
+void ServerExchange::answer_update(const learn::BatchStats& stats, const Work& work) {
+  ReplicaPool& pool = trainee_.pool();
+  const std::span<const float> update = pool.flat_parameters(), states = pool.flat_states();
+  codecs_->keep_states(states);
+  if (codecs_->pushes()) {
+    Answer encoded = answer_with(stats);
+    const WorkerCodecs::OnWire before{trainee_.timer().on_wire(), trainee_.exchanged_bytes()};
+    const double loss = stats.loss / static_cast<double>(stats.count);
+    const std::string message = codecs_->encode(update, loss, before, encoded);
+    trainee_.answer(std::move(encoded), work.round(), work.states() ? states : std::span<const float>(), message);
+  } else {
+    trainee_.answer(answer_with(stats), work.round(), pool.flat());
+  }
+  trainee_.timer().end_step();
+}
+
+Result<std::unique_ptr<Exchange>> GradientsToServer::create(Trainee& trainee, const Graph& graph) {
+  MG_TRY(auto codecs, WorkerCodecs::create(trainee.job(), trainee.recipe(), graph, trainee.context()));
+  return std::unique_ptr<Exchange>(new GradientsToServer(trainee, std::move(codecs)));
+}
+
+bool GradientsToServer::accept(const Work& work, std::string_view body) {
+  return work.samples_size() <= most_in_batch(trainee_.job()) && ServerExchange::accept(work, body);
+}
+
+/// Gradients of the plain sum of losses: only the server knows by how many samples of the step to divide.
+Status GradientsToServer::train(const Work& work, std::string_view body) {
+  MG_TRY(const auto step, trainee_.begin_step(work, [&](std::span<float> values) { read_values(body, values); }));
+  if (!step) return {};
+  const learn::BatchStats stats = step->replica->compute_gradients(step->batch, 1.0f);
+  trainee_.timer().enter(Phase::encode);
+  const std::span<float> gradient = trainee_.pool().flat_parameters();
+  step->replica->read_gradients(gradient);
+  step->replica->read_states(trainee_.pool().flat_states());
+  if (codecs().pushes()) {
+    for (float& value : gradient) value /= static_cast<float>(stats.count);
+  }
+  answer_update(stats, work);
+  return {};
+}
+
+ChangesToServer::ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs)
+    : ServerExchange(trainee, std::move(codecs)),
+      local_(trainee.recipe().optimizer, trainee.job(), trainee.context(), trainee.interruption()) {}
+
+Result<std::unique_ptr<Exchange>> ChangesToServer::create(Trainee& trainee, const Graph& graph) {
+  MG_TRY(auto codecs, WorkerCodecs::create(trainee.job(), trainee.recipe(), graph, trainee.context()));
+  return std::unique_ptr<Exchange>(new ChangesToServer(trainee, std::move(codecs)));
+}
+
+bool ChangesToServer::accept(const Work& work, std::string_view body) {
+  return local_.accepts(work) && ServerExchange::accept(work, body);
+}
+
+Status ChangesToServer::train(const Work& work, std::string_view body) {
+  ReplicaPool& pool = trainee_.pool();
+  read_values(body, pool.flat());
+  local_.set_values(pool.flat());
+  trainee_.timer().enter(Phase::compute);
+  MG_TRY(const std::optional<learn::BatchStats> stats, local_.run(work, pool, trainee_.timer()));
+  if (!stats) return {};
+  trainee_.timer().enter(Phase::encode);
+  const auto count = codecs().pushes() ? 1.0f : static_cast<float>(stats->count);
+  const std::span<const float> values = local_.values();
+  const std::span<float> change = pool.flat_parameters(), states = pool.flat_states();
+  read_values(body, pool.flat());
+  for (std::size_t i = 0; i < change.size(); ++i) change[i] = (change[i] - values[i]) * count;
+  std::copy(values.end() - static_cast<std::ptrdiff_t>(states.size()), values.end(), states.begin());
+  local_.drop_values();
+  answer_update(*stats, work);
+  return {};
+}
+
+}  // namespace mangrove::train

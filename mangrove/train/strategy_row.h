@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mangrove/base/result.h"
+#include "mangrove/net/role.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+struct PipelineSchedule;
+
+/// One way of training a network on several devices: its file, and one row of the table in strategy.cc. Code that
+/// treats strategies differently asks for one of the traits below, never for a name.
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;  // one line, with the source paper
+  std::string_view on_loss;  // what happens when a rank is lost, one line
+
+  bool has_server = false;       // workers send updates to rank 0, and values come from there
+  bool sends_gradients = false;  // an update is the gradient of one step, not what several steps have changed
+  bool sums_gradients = false;   // workers add up their gradients among themselves
+  bool steps_locally = false;    // workers make steps of their own between averages
+  bool averages_with_neighbours =
+      false;                          // workers keep values of their own, and tell their neighbours how these change
+  bool has_own_data = false;          // workers may have samples of their own: see DataSplit
+  bool takes_shared_samples = false;  // these workers may also learn from some samples of all: see SharedSamples
+  int vectors_held = 0;               // by a worker beside its program, of as many floats as there are parameters
+  const PipelineSchedule* pipeline = nullptr;  // workers have parts of the network, not of the samples
+
+  /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
+  /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled
+  /// (stopped early, after a checkpoint), unavailable (no worker is left), those of data and engine.
+  Status (*run)(const TrainJob& job, net::RoleContext& context) = nullptr;
+};
+
+/// The table.
+std::span<const Strategy> strategies();
+
+/// errors: not_found (an unknown strategy; names the nearest known one).
+Result<const Strategy*> find_strategy(std::string_view name);
+
+/// The row of the job's strategy. An unknown strategy has a row without traits: check_job() refuses it.
+const Strategy& strategy_of(const TrainJob& job);
+
+/// The names of all strategies with this trait, with commas between, for messages.
+std::string strategies_with(bool Strategy::*trait);
+
+}  // namespace mangrove::train
