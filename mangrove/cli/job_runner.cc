@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "mangrove/base/process_memory.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/frame_answers.h"
 #include "mangrove/cli/reports/report_keeper.h"
@@ -34,16 +34,6 @@ namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
-
-template <class Table>
-Status check_strategy(const std::string& name, const Table& table) {
-  std::vector<std::string> names;
-  for (const auto& row : table) {
-    if (row.name == name) return {};
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::invalid_argument, "unknown strategy '" + name + "'" + suggestion(name, names));
-}
 
 /// An ONNX file, its open dimensions as the key input_shape says.
 Result<Graph> read_model(const std::string& path, const std::string& input_shape) {
@@ -92,7 +82,7 @@ Result<std::string> with_validation(const std::string& data, double validation, 
 }
 
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
-  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, train::strategies()));
+  MG_RETURN_IF_ERROR(find_row(train::strategies(), settings.strategy, "unknown strategy", Code::invalid_argument));
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   train::TrainJob job;
@@ -176,7 +166,7 @@ Status add_networks(const InferSettings& settings, infer::InferJob& job) {
 
 /// nodes: how many there are, where the job says it; else as it was.
 Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data, std::int64_t& nodes) {
-  MG_RETURN_IF_ERROR(check_strategy(settings.strategy, infer::strategies()));
+  MG_RETURN_IF_ERROR(find_row(infer::strategies(), settings.strategy, "unknown strategy", Code::invalid_argument));
   infer::InferJob job;
   job.set_strategy(settings.strategy);
   job.set_micro_batch(settings.micro_batch);

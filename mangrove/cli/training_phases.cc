@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/graph/onnx.h"
@@ -50,7 +51,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
   if (!settings.resume.empty()) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(RunFolder::kHeadPrefix), job));
   MG_TRY(json result, play(job, phase));
   for (const char* key : {"nodes", "events", "run_dir"}) result.erase(key);
-  MG_RETURN_IF_ERROR(write_file_atomically(result_path, to_text(result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(write_file_atomically(result_path, dump(result, 2) + "\n"));
   return result;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/infer/ensemble/ensemble.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/pipeline.h"
@@ -55,13 +55,8 @@ std::span<const Strategy> strategies() {
 
 Status run_inference(const InferJob& job, net::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
-  std::vector<std::string> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.name == job.strategy()) return strategy.run(job, context);
-    names.emplace_back(strategy.name);
-  }
-  return make_error(Code::not_found, "strategy: unknown inference strategy '" + job.strategy() + "'" +
-                                         suggestion(job.strategy(), names));
+  MG_TRY(const Strategy* strategy, find_row(kStrategies, job.strategy(), "strategy: unknown inference strategy"));
+  return strategy->run(job, context);
 }
 
 }  // namespace mangrove::infer

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/train/data_parallel/all_reduce.h"
 #include "mangrove/train/data_parallel/data_split.h"
 #include "mangrove/train/data_parallel/federated.h"
@@ -91,18 +91,12 @@ std::span<const Strategy> strategies() {
 
 Status run_training(const TrainJob& job, net::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
-  std::vector<std::string> names;
-  for (const Strategy& strategy : kStrategies) {
-    names.emplace_back(strategy.name);
-    if (strategy.name != job.strategy()) continue;
-    MG_RETURN_IF_ERROR(check_split(job, strategy));
-    MG_TRY(const bool from_cluster, is_from_cluster(job));
-    if (!from_cluster || context.endpoint.rank() != 0) return strategy.run(job, context);
-    MG_TRY(const std::unique_ptr<ShardLeader> shards, ShardLeader::create(job, context));
-    return strategy.run(job, shards->context());
-  }
-  return make_error(Code::not_found,
-                    "strategy: unknown training strategy '" + job.strategy() + "'" + suggestion(job.strategy(), names));
+  MG_TRY(const Strategy* strategy, find_row(kStrategies, job.strategy(), "strategy: unknown training strategy"));
+  MG_RETURN_IF_ERROR(check_split(job, *strategy));
+  MG_TRY(const bool from_cluster, is_from_cluster(job));
+  if (!from_cluster || context.endpoint.rank() != 0) return strategy->run(job, context);
+  MG_TRY(const std::unique_ptr<ShardLeader> shards, ShardLeader::create(job, context));
+  return strategy->run(job, shards->context());
 }
 
 }  // namespace mangrove::train

@@ -1,6 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/report_page.h"
@@ -20,7 +21,7 @@ Status run(State& state, CommandContext& context) {
   ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   MG_TRY(const nlohmann::json result, run_infer(state.settings, job));
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", dump(result, 2) + "\n"));
   MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(result, summary_table({{"infer", result}}) + "run folder: " + folder.path().string() + "\n",
                       context.output);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
@@ -55,7 +56,7 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
   MG_TRY(json result, follow_job(client, state.follow, run));
   result["model"] = job->id();
   result["data"] = job->title();
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", dump(result, 2) + "\n"));
   const std::string kind = job->title().starts_with("infer") ? "infer" : "train";
   return print_result(result, summary_table({{kind, result}}) + "run folder: " + folder.path().string() + "\n",
                       context.output);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
@@ -91,7 +92,7 @@ Status run(State& state, CommandContext& context) {
     MG_TRY(results[section.name], run_section(state, section.name, job).context(section.name));
     folder.append_metrics();
   }
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(results, 2) + "\n"));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", dump(results, 2) + "\n"));
   MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(results, summary_table(results) + "run folder: " + folder.path().string() + "\n", context.output);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/report_page.h"
@@ -114,7 +115,7 @@ Status run(State& state, CommandContext& context) {
   result["events_file"] = events_path.string();
   const std::string learnt = is_modelled ? ", and nothing was learnt" : "";
   const std::string summary = "Simulated: times are virtual" + learnt + "\n" + summary_table({{"train", result}});
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", dump(result, 2) + "\n"));
   MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(result, summary + "run folder: " + folder.path().string() + "\n", context.output);
 }

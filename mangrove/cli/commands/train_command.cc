@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/report_page.h"
@@ -47,7 +48,7 @@ Status run(State& state, CommandContext& context) {
   auto result = run_train(settings, job);
   if (!result.ok()) return folder.with_resume_hint(result.error());
   const std::string summary = summary_table({{"train", *result}});
-  MG_RETURN_IF_ERROR(folder.write("summary.json", to_text(*result, 2) + "\n"));
+  MG_RETURN_IF_ERROR(folder.write("summary.json", dump(*result, 2) + "\n"));
   MG_RETURN_IF_ERROR(write_report(folder));
   return print_result(*result, summary + "run folder: " + folder.path().string() + "\n", context.output);
 }
