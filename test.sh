@@ -10,13 +10,28 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
 scripts/install-packages.sh build test
 
+skipped=$(mktemp)  # tests that did not run, one a line, with the reason
+trap 'rm -f "$skipped"' EXIT
+keep_skipped() {  # PRESET
+  awk -v preset="$1" '
+    /^[0-9]+\/[0-9]+ Testing: / { test = $3; seen = 0; last = "" }
+    /^\[ RUN  / { reason = "" }
+    collects && /^\[/ { collects = 0 }
+    collects { reason = reason (reason ? " " : "") $0 }
+    /: Skipped$/ { collects = 1 }
+    /^\[  SKIPPED \] .* ms\)$/ { print preset ": " $4 ": " reason; seen = 1 }
+    /^Test Skipped/ && !seen { print preset ": " test ": " last }
+    NF && !/^-+$/ { last = $0 }
+  ' "build/$1/Testing/Temporary/LastTest.log" >> "$skipped"
+}
+
 build_and_test() {  # PRESET "TARGETS" [ctest flags]
   local preset=$1 targets=$2
   shift 2
   echo "== $preset =="
   # shellcheck disable=SC2086  # a list of words
   scripts/build.sh "$preset" $targets
-  ctest --preset "$preset" -j "$(nproc)" "$@" && return
+  ctest --preset "$preset" -j "$(nproc)" "$@" && { keep_skipped "$preset"; return; }
   echo "== what failed =="
   grep -hE -A5 ': Failure$|^\[  FAILED  \]|ERROR: |SUMMARY: ' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200
   return 1
@@ -49,4 +64,8 @@ for one; do
     *) echo "test.sh: unknown '$one': expected release, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
   esac
 done
+if [ -s "$skipped" ]; then
+  echo "== $(wc -l < "$skipped") tests were skipped =="
+  cat "$skipped"
+fi
 echo "all tests passed"

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/base/median.h"
 #include "mangrove/base/random.h"
 
 namespace mangrove::codec {
@@ -72,9 +73,7 @@ double seconds_of(const std::function<void(std::size_t)>& call, double seconds) 
     times.push_back(std::chrono::duration<double>(after - before).count());
     before = after;
   }
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return median(std::move(times));
 }
 
 double relative_error(const std::vector<float>& decoded, const std::vector<float>& values) {

@@ -10,7 +10,7 @@
 #     PRECOMPILE <fmt/format.h>        # headers from outside that most of its sources include, besides the standard library's
 #     OUTSIDE_PUBLIC ...               # only where a public header cannot do without
 #
-# Every other *.cc in the module's folder and the folders in it is part of it. tests/layering.cmake compares the DEPENDS of every
+# Every other *.cc in the module's folder and the folders in it is part of it. tests/layering.sh compares the DEPENDS of every
 # module with its #include lines.
 
 # What most sources include from outside is parsed once a library or test program, not once a file. A source still includes

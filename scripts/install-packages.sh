@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Mangrove needs, and nothing if they are all there.
 #
-#   install-packages.sh build|test|bench...   # packages for these purposes
+#   install-packages.sh build|test|check|bench...   # packages for these purposes
 set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
@@ -10,6 +10,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
 # oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
 test="libonnx-testdata python3"
+check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
 packages=""
@@ -17,8 +18,9 @@ for purpose in "$@"; do
   case $purpose in
     build) packages="$packages $build" ;;
     test) packages="$packages $test" ;;
+    check) packages="$packages $check" ;;
     bench) packages="$packages $bench" ;;
-    *) echo "install-packages: unknown purpose '$purpose': expected build, test or bench" >&2; exit 2 ;;
+    *) echo "install-packages: unknown purpose '$purpose': expected build, test, check or bench" >&2; exit 2 ;;
   esac
 done
 

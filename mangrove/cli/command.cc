@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
+
 namespace mangrove::cli {
 
 void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides, const std::function<bool(const Key&)>& is_flag) {
@@ -60,15 +62,11 @@ void add_output_flags(CLI::App& app, OutputOptions& output) {
 
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
   std::fputs(table.c_str(), output.json ? stderr : stdout);
-  if (output.json) std::printf("%s\n", to_text(json_output).c_str());
+  if (output.json) std::printf("%s\n", dump(json_output).c_str());
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return make_error(Code::resource_exhausted, "standard output: cannot write");
   }
   return {};
-}
-
-std::string to_text(const nlohmann::json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace mangrove::cli

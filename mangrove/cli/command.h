@@ -40,9 +40,6 @@ void add_output_flags(CLI::App& app, OutputOptions& output);
 /// errors: resource_exhausted (standard output takes no more).
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
 
-/// JSON as text; bytes that are not UTF-8 (a file's name, say) are replaced. indent < 0: on one line.
-std::string to_text(const nlohmann::json& json, int indent = -1);
-
 // One file per command.
 void add_train_command(CLI::App& app, CommandContext& context);
 void add_infer_command(CLI::App& app, CommandContext& context);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/interrupt.h"
@@ -40,7 +41,7 @@ int report_error(const Error& error, int status, bool json) {
   std::fprintf(stderr, "mangrove: %s\n", error.message.c_str());
   if (json)
     std::printf("%s\n",
-                cli::to_text({{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}).c_str());
+                dump(nlohmann::json{{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}).c_str());
   return status;
 }
 

@@ -4,12 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/reports/report_page.h"
 
 namespace mangrove::cli {
 
 Status leave_result(nlohmann::json result, const std::string& table, RunFolder& folder, CommandContext& context) {
-  std::ignore = folder.write("summary.json", to_text(result, 2) + "\n");
+  std::ignore = folder.write("summary.json", dump(result, 2) + "\n");
   std::ignore = folder.noted("report.html", write_report(folder));
   if (!folder.unsaved().empty()) result["not_written"] = folder.unsaved();
   MG_RETURN_IF_ERROR(print_result(result, table + "run folder: " + folder.path().string() + "\n", context.output));

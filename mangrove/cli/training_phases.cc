@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/graph/onnx.h"
@@ -51,7 +52,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
   if (!settings.resume.empty()) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(RunFolder::kHeadPrefix), job));
   MG_TRY(json result, play(job, phase));
   for (const char* key : {"nodes", "events", "run_dir"}) result.erase(key);
-  std::ignore = folder.write(result_path.filename().string(), to_text(result, 2) + "\n");  // see unsaved()
+  std::ignore = folder.write(result_path.filename().string(), dump(result, 2) + "\n");  // see unsaved()
   return result;
 }
 

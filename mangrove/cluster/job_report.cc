@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
+
 namespace mangrove::cluster {
 namespace {
 
@@ -63,11 +65,6 @@ ordered_json sample_object(const NodeSample& sample, const std::string& job, Ins
     json["steps"]["recent"].push_back(std::move(recent));
   }
   return json;
-}
-
-// messages of peers may hold bytes that are no UTF-8
-std::string dump(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace

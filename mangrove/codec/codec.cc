@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/codec/codecs/rows.h"
 
 namespace mangrove::codec {
@@ -95,12 +95,7 @@ Result<std::vector<double>> arguments_of(const CodecRow& row, const Text& text) 
 }
 
 Result<const CodecRow*> row_of(std::string_view name) {
-  std::vector<std::string> names;
-  for (const CodecRow& row : table()) {
-    if (row.name == name) return &row;
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::not_found, "unknown codec '" + std::string(name) + "'" + suggestion(name, names));
+  return find_row(table(), name, "unknown codec");
 }
 
 }  // namespace

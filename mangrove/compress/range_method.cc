@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::compress {
 namespace {
@@ -85,16 +85,11 @@ std::span<const RangeMethod> range_methods() {
 }
 
 std::vector<std::string> range_method_names() {
-  std::vector<std::string> names;
-  for (const RangeMethod& method : kMethods) names.emplace_back(method.name);
-  return names;
+  return row_names(kMethods);
 }
 
 Result<const RangeMethod*> find_range_method(std::string_view name) {
-  const auto* found = std::ranges::find(kMethods, name, &RangeMethod::name);
-  if (found != std::end(kMethods)) return found;
-  return make_error(Code::invalid_argument,
-                    "no range method is called '" + std::string(name) + "'" + suggestion(name, range_method_names()));
+  return find_row(kMethods, name, "no range method is called", Code::invalid_argument);
 }
 
 }  // namespace mangrove::compress

@@ -3,6 +3,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
+
 namespace mangrove::data {
 namespace {
 
@@ -91,8 +93,7 @@ std::string to_json(const ShardHeader& header) {
     object["coarse_classes"] = header.coarse.names;
     object["coarse_of_class"] = header.coarse.of_class;
   }
-  // names of folders need not be UTF-8
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return dump(object);
 }
 
 Result<ShardHeader> parse_shard_header(std::string_view text) {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/engine/portable/portable_backend.h"
 #ifdef MANGROVE_WITH_ONEDNN
 #include "mangrove/engine/onednn/onednn_backend.h"
@@ -27,19 +27,12 @@ constexpr BackendEntry kBackends[] = {
 }  // namespace
 
 Result<std::shared_ptr<const Backend>> find_backend(std::string_view name) {
-  for (const BackendEntry& entry : kBackends) {
-    if (entry.name == name) return entry.make();
-  }
-  return make_error(Code::invalid_argument,
-                    "unknown backend '" + std::string(name) + "'" + suggestion(name, backend_names()));
+  MG_TRY(const BackendEntry* entry, find_row(kBackends, name, "unknown backend", Code::invalid_argument));
+  return entry->make();
 }
 
 std::span<const std::string> backend_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const BackendEntry& entry : kBackends) list.emplace_back(entry.name);
-    return list;
-  }();
+  static const std::vector<std::string> names = row_names(kBackends);
   return names;
 }
 

@@ -13,6 +13,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/clock.h"
+#include "mangrove/base/median.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/engine/memory_plan.h"
@@ -385,13 +386,6 @@ void Execution::from_plain(const std::string& name, std::span<const float> plain
 }
 
 namespace {
-
-Seconds median(std::vector<Seconds>& times) {
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
 
 void append(std::vector<std::vector<Seconds>>& runs, const std::vector<Seconds>& run) {
   runs.resize(run.size());

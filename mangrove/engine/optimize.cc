@@ -1,7 +1,7 @@
 #include "mangrove/engine/optimize.h"
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/graph/passes/passes.h"
 
@@ -52,12 +52,9 @@ std::vector<PassName> pass_names() {
 }
 
 Status check_pass_names(const std::set<std::string>& names) {
-  std::vector<std::string> known;
-  for (const PassName& pass : pass_names()) known.emplace_back(pass.name);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return make_error(Code::invalid_argument, "no rewriting pass is called '" + name + "'" + suggestion(name, known));
-  }
+  const std::vector<PassName> known = pass_names();
+  for (const std::string& name : names)
+    MG_RETURN_IF_ERROR(find_row(known, name, "no rewriting pass is called", Code::invalid_argument));
   return {};
 }
 

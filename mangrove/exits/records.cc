@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mangrove/base/median.h"
 #include "mangrove/exits/tuning.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/learn/replica.h"
@@ -39,11 +40,7 @@ Status time_segments(Segments& segments, std::int64_t size, std::span<const floa
   const Instant start = clock.now();
   for (int runs = 0; runs < kFewestRuns || (runs < 100 * kFewestRuns && clock.now() - start < kMostSeconds); ++runs)
     MG_RETURN_IF_ERROR(run_through(segments, size, samples, clock, keep));
-  for (std::size_t exit = 0; exit < segments.size(); ++exit) {
-    const auto middle = times[exit].begin() + static_cast<std::ptrdiff_t>(times[exit].size() / 2);
-    std::ranges::nth_element(times[exit], middle);
-    records.seconds[exit][size] = *middle;
-  }
+  for (std::size_t exit = 0; exit < segments.size(); ++exit) records.seconds[exit][size] = median(times[exit]);
   return {};
 }
 

@@ -1,9 +1,17 @@
 #include "mangrove/infer/reports.h"
 
-#include "mangrove/infer/result.h"
+#include <nlohmann/json.hpp>
+
+#include "mangrove/base/json_dump.h"
 #include "mangrove/net/node_name.h"
 
 namespace mangrove::infer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
 std::string Reports::node(net::Rank rank) const {
   return net::node_name(context_.endpoint, rank);
 }
@@ -13,7 +21,7 @@ void Reports::event(std::string json) {
 }
 
 void Reports::progress(const char* phase, std::int64_t done, std::int64_t total, Seconds seconds) {
-  const double rate = per_second(done, seconds);
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
   const Json json = {{"phase", phase},
                      {"done", done},
                      {"total", total},

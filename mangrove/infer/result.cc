@@ -5,7 +5,7 @@
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
-#include "mangrove/infer/pipeline/frame_work.h"
+#include "mangrove/infer/pipeline/frame_counts.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::infer {
@@ -49,10 +49,6 @@ Json stages_json(const StreamResult& streamed, const Reports& reports) {
 }
 
 }  // namespace
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json latency_json(std::vector<Seconds> latencies) {
   std::ranges::sort(latencies);

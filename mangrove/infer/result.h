@@ -16,9 +16,6 @@ struct FrameCounts;
 /// The parts of a result, as JSON; docs/json.md lists their keys.
 using Json = nlohmann::ordered_json;
 
-/// Names come from other machines: bytes that are not UTF-8 are replaced.
-std::string dump(const Json& json);
-
 double per_second(std::int64_t images, Seconds seconds);
 
 /// Their percentiles.

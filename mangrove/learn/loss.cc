@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/learn/losses/rules.h"
 
 namespace mangrove::learn {
@@ -85,12 +85,7 @@ std::span<const LossRow> losses() {
 }
 
 Result<const LossRow*> find_loss(const std::string& name) {
-  std::vector<std::string> names;
-  for (const LossRow& row : kLosses) {
-    if (row.name == name) return &row;
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::not_found, "unknown loss '" + name + "'" + suggestion(name, names));
+  return find_row(kLosses, name, "unknown loss");
 }
 
 Status check_options(const LossOptions& options) {

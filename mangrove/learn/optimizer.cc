@@ -5,7 +5,8 @@
 #include <string>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/check_setting.h"
+#include "mangrove/base/table.h"
 #include "mangrove/learn/optimizers/rules.h"
 
 namespace mangrove::learn {
@@ -37,12 +38,6 @@ bool is_weight(const std::string& op, std::size_t input) {
   return (product && input <= 1) || (recurrent && (input == 1 || input == 2));
 }
 
-Status check(const char* key, float value, bool allowed, const char* expected) {
-  if (allowed) return {};
-  return make_error(Code::invalid_argument,
-                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
-}
-
 }  // namespace
 
 std::span<const OptimizerRow> optimizers() {
@@ -50,12 +45,7 @@ std::span<const OptimizerRow> optimizers() {
 }
 
 Result<const OptimizerRow*> find_optimizer(const std::string& name) {
-  std::vector<std::string> names;
-  for (const OptimizerRow& row : kOptimizers) {
-    if (row.name == name) return &row;
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::not_found, "unknown optimizer '" + name + "'" + suggestion(name, names));
+  return find_row(kOptimizers, name, "unknown optimizer");
 }
 
 Status check_options(const OptimizerOptions& options) {
@@ -64,17 +54,19 @@ Status check_options(const OptimizerOptions& options) {
   const auto nonnegative = [](float x) { return std::isfinite(x) && x >= 0; };
   constexpr const char* kDecay = "from 0 to below 1";
   constexpr const char* kNonnegative = "0 or more";
-  MG_RETURN_IF_ERROR(check("momentum", options.momentum, decay(options.momentum), kDecay));
-  MG_RETURN_IF_ERROR(check("beta1", options.beta1, decay(options.beta1), kDecay));
-  MG_RETURN_IF_ERROR(check("beta2", options.beta2, decay(options.beta2), kDecay));
-  MG_RETURN_IF_ERROR(check("alpha", options.alpha, decay(options.alpha), kDecay));
+  MG_RETURN_IF_ERROR(check_setting("momentum", options.momentum, decay(options.momentum), kDecay));
+  MG_RETURN_IF_ERROR(check_setting("beta1", options.beta1, decay(options.beta1), kDecay));
+  MG_RETURN_IF_ERROR(check_setting("beta2", options.beta2, decay(options.beta2), kDecay));
+  MG_RETURN_IF_ERROR(check_setting("alpha", options.alpha, decay(options.alpha), kDecay));
   // 0 would divide 0 by 0 in padding
   MG_RETURN_IF_ERROR(
-      check("epsilon", options.epsilon, std::isfinite(options.epsilon) && options.epsilon > 0, "above 0"));
-  MG_RETURN_IF_ERROR(check("trust", options.trust, std::isfinite(options.trust) && options.trust > 0, "above 0"));
-  MG_RETURN_IF_ERROR(check("weight_decay", options.weight_decay, nonnegative(options.weight_decay), kNonnegative));
-  MG_RETURN_IF_ERROR(check("clip_norm", options.clip_norm, nonnegative(options.clip_norm), kNonnegative));
-  return check("clip_value", options.clip_value, nonnegative(options.clip_value), kNonnegative);
+      check_setting("epsilon", options.epsilon, std::isfinite(options.epsilon) && options.epsilon > 0, "above 0"));
+  MG_RETURN_IF_ERROR(
+      check_setting("trust", options.trust, std::isfinite(options.trust) && options.trust > 0, "above 0"));
+  MG_RETURN_IF_ERROR(
+      check_setting("weight_decay", options.weight_decay, nonnegative(options.weight_decay), kNonnegative));
+  MG_RETURN_IF_ERROR(check_setting("clip_norm", options.clip_norm, nonnegative(options.clip_norm), kNonnegative));
+  return check_setting("clip_value", options.clip_value, nonnegative(options.clip_value), kNonnegative);
 }
 
 std::vector<bool> spared_from_decay(const Graph& graph) {

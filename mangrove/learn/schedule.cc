@@ -3,7 +3,8 @@
 #include <charconv>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/check_setting.h"
+#include "mangrove/base/table.h"
 #include "mangrove/learn/schedules/rules.h"
 
 namespace mangrove::learn {
@@ -20,13 +21,6 @@ constexpr ScheduleRow kSchedules[] = {
      true, false, false, &rules::reduce_on_plateau},
 };
 
-template <class T>
-Status check(const char* key, T value, bool allowed, const char* expected) {
-  if (allowed) return {};
-  return make_error(Code::invalid_argument,
-                    std::string(key) + ": must be " + expected + ", got " + std::to_string(value));
-}
-
 }  // namespace
 
 std::span<const ScheduleRow> schedules() {
@@ -34,24 +28,20 @@ std::span<const ScheduleRow> schedules() {
 }
 
 Result<const ScheduleRow*> find_schedule(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ScheduleRow& row : kSchedules) {
-    if (row.name == name) return &row;
-    names.emplace_back(row.name);
-  }
-  return make_error(Code::not_found, "unknown schedule '" + name + "'" + suggestion(name, names));
+  return find_row(kSchedules, name, "unknown schedule");
 }
 
 Status check_options(const ScheduleOptions& options) {
   MG_RETURN_IF_ERROR(find_schedule(options.name));
-  MG_RETURN_IF_ERROR(check("warmup_steps", options.warmup_steps, options.warmup_steps >= 0, "0 or more"));
-  MG_RETURN_IF_ERROR(check("step_epochs", options.step_epochs, options.step_epochs >= 1, "at least 1"));
-  MG_RETURN_IF_ERROR(check("gamma", options.gamma, options.gamma > 0 && options.gamma <= 1, "above 0, at most 1"));
-  MG_RETURN_IF_ERROR(check("plateau_patience", options.patience, options.patience >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check_setting("warmup_steps", options.warmup_steps, options.warmup_steps >= 0, "0 or more"));
+  MG_RETURN_IF_ERROR(check_setting("step_epochs", options.step_epochs, options.step_epochs >= 1, "at least 1"));
+  MG_RETURN_IF_ERROR(
+      check_setting("gamma", options.gamma, options.gamma > 0 && options.gamma <= 1, "above 0, at most 1"));
+  MG_RETURN_IF_ERROR(check_setting("plateau_patience", options.patience, options.patience >= 0, "0 or more"));
   for (std::size_t i = 0; i < options.milestones.size(); ++i) {
     const std::int64_t before = i > 0 ? options.milestones[i - 1] : 0;
     MG_RETURN_IF_ERROR(
-        check("milestones", options.milestones[i], options.milestones[i] > before, "epochs above 0 that rise"));
+        check_setting("milestones", options.milestones[i], options.milestones[i] > before, "epochs above 0 that rise"));
   }
   if (options.name == "multi_step" && options.milestones.empty())
     return make_error(Code::invalid_argument, "milestones: schedule 'multi_step' needs some, e.g. 82,123");

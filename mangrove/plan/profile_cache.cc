@@ -1,10 +1,10 @@
 #include "mangrove/plan/profile_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <fstream>
 
+#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/data/sha256.h"
@@ -43,9 +43,7 @@ std::string processor(const fs::path& root) {
 }  // namespace
 
 std::string this_device(const fs::path& root) {
-  char name[256] = {};
-  const bool has_name = gethostname(name, sizeof name - 1) == 0;
-  return fmt::format("{},{}, {:.6g} cores", has_name ? name : "unknown", processor(root), cpu_limit(root));
+  return fmt::format("{},{}, {:.6g} cores", host_name(), processor(root), cpu_limit(root));
 }
 
 ProfileCache::ProfileCache(const fs::path& data_folder, Bytes most)

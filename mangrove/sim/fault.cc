@@ -8,7 +8,7 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/keys.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::sim {
 namespace {
@@ -34,13 +34,9 @@ std::vector<std::string> words_of(std::string text) {
 }
 
 Result<std::size_t> device_named(const World& world, const std::string& name) {
-  std::vector<std::string> names;
-  for (std::size_t i = 1; i < world.devices.size(); ++i) {
-    if (world.devices[i].name == name) return i;
-    names.push_back(world.devices[i].name);
-  }
-  return make_error(Code::invalid_argument,
-                    fmt::format("key 'devices': there is no device '{}'{}", name, suggestion(name, names)));
+  MG_TRY(const auto* device, find_row(std::span(world.devices).subspan(1), name, "key 'devices': there is no device",
+                                      Code::invalid_argument));
+  return static_cast<std::size_t>(device - world.devices.data());
 }
 
 Status add_region(const World& world, const std::string& name, Fault& fault) {

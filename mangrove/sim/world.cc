@@ -7,7 +7,7 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/keys.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::sim {
 namespace {
@@ -106,13 +106,9 @@ class Reader {
   }
 
   Result<std::size_t> find_region(const std::string& name) const {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < world_.regions.size(); ++i) {
-      if (world_.regions[i].name == name) return i;
-      names.push_back(world_.regions[i].name);
-    }
-    return make_error(Code::invalid_argument,
-                      fmt::format("there is no section 'region {}'{}", name, suggestion(name, names)));
+    MG_TRY(const Region* region,
+           find_row(world_.regions, name, "there is no section of the region", Code::invalid_argument));
+    return static_cast<std::size_t>(region - world_.regions.data());
   }
 
   Status add_way(const SectionFile::Section& section) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/log.h"
 #include "mangrove/testbed/cgroup.h"
 #include "mangrove/testbed/network.h"
@@ -80,7 +81,7 @@ std::string Record::to_json() const {
                     {"file", file.string()},
                     {"coordinator", coordinator},
                     {"boards", std::move(entries)}};
-  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";  // paths may hold any bytes
+  return dump(all, 1) + "\n";
 }
 
 Result<Record> Record::parse(const std::string& text) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "mangrove/base/median.h"
+
 namespace mangrove::train {
 namespace {
 
@@ -44,12 +46,6 @@ std::string explain(const Advice& advice, const Speed& s) {
   if (rounds_per_epoch(s, static_cast<double>(*advice.local_steps * s.batch)) < kFewRounds)
     text += fmt::format(", but an epoch would have fewer than {} rounds", kFewRounds);
   return text;
-}
-
-Seconds median(std::vector<Seconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace

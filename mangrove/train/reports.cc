@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/net/node_name.h"
 
 namespace mangrove::train {
@@ -12,10 +13,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Names come from other machines: bytes that are not UTF-8 are replaced.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 double eta_s(std::int64_t done, std::int64_t total, double images_per_s) {
   return images_per_s > 0 ? static_cast<double>(total - done) / images_per_s : 0;
 }

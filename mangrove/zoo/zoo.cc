@@ -4,6 +4,7 @@
 #include <new>
 
 #include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/zoo/families.h"
 
 namespace mangrove::zoo {
@@ -154,11 +155,9 @@ const ModelFamily* find_family(std::string_view name) {
 
 Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
   const Builder* builder = find_builder(name);
-  if (builder == nullptr) {
-    std::vector<std::string> known;
-    for (const ModelEntry& model : models()) known.emplace_back(model.name);
-    return make_error(Code::not_found, "no model is called '" + std::string(name) + "'" + suggestion(name, known));
-  }
+  if (builder == nullptr)
+    return make_error(Code::not_found,
+                      "no model is called '" + std::string(name) + "'" + suggestion(name, row_names(models())));
   const std::string where = "model '" + std::string(name) + "'";
   MG_RETURN_IF_ERROR(check(options, builder->sample).context(where));
   try {

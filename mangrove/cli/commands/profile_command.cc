@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/sources/model_source.h"
@@ -43,11 +43,6 @@ struct State {
     return keys;
   }
 };
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
 
 /// How far the cost model is off, summed over the operators, as a share of their time.
 double model_error(const plan::Profile& profile) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
@@ -85,7 +86,7 @@ Result<json> run_section(State& state, const std::string& section, JobContext& j
 Error keep_what_was_done(const json& results, RunFolder& folder, Error failed) {
   if (results.empty()) return failed;
   std::fputs(summary_table(results).c_str(), stderr);
-  std::ignore = folder.write("summary.json", to_text(results, 2) + "\n");  // the failure says more
+  std::ignore = folder.write("summary.json", dump(results, 2) + "\n");  // the failure says more
   return failed;
 }
 

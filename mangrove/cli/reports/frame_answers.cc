@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cli/command.h"
 
@@ -31,7 +32,7 @@ Result<std::int64_t> print_answers(const std::string& report, const OutputOption
   const json body = json::parse(report, nullptr, /*allow_exceptions=*/false);
   std::int64_t count = 0;
   for (const json& answer : body.is_object() ? body.value("answers", json::array()) : json::array()) {
-    std::fputs((output.json ? to_text(answer) + "\n" : answer_text(answer)).c_str(), stdout);
+    std::fputs((output.json ? dump(answer) + "\n" : answer_text(answer)).c_str(), stdout);
     ++count;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

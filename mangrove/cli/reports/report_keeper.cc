@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
 
 namespace mangrove::cli {
@@ -30,7 +31,7 @@ std::string placed_in_run(const Report& report, const RunPhase& phase) {
     body["train_seconds"] = body.value("train_seconds", 0.0) + phase.seconds_done;
     if (body.contains("best_epoch")) body["best_epoch"] = whole(body, "best_epoch") + before;
   }
-  return to_text(body);
+  return dump(body);
 }
 
 }  // namespace
@@ -65,14 +66,14 @@ void ReportKeeper::take_other(const Report& report) {
 void ReportKeeper::add_metrics(const std::string& kind, const json& body) {
   json line = {{"kind", kind}};
   line.update(body);
-  note(context_.folder.add_metrics(to_text(line)));
+  note(context_.folder.add_metrics(dump(line)));
 }
 
 /// Says it once, at the first file that cannot be written: there may be hours left to make room.
 void ReportKeeper::note(const Status& written) {
   if (written.ok() || !warning_.is_null()) return;
   warning_ = {{"event", "not_written"}, {"message", written.error().message}};
-  display_.show({.kind = "event", .json = to_text(warning_), .attachment = {}});
+  display_.show({.kind = "event", .json = dump(warning_), .attachment = {}});
 }
 
 Result<json> ReportKeeper::finish(const Status& ended) {

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "mangrove/base/median.h"
+
 namespace mangrove::cli {
 namespace {
 
 constexpr double kWellAbove = 1.5;
-
-double median(std::vector<Seconds> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/ensemble/votes.h"
 #include "mangrove/infer/job_settings.h"

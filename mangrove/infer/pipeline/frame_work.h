@@ -6,21 +6,13 @@
 #include <vector>
 
 #include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/pipeline/frame_counts.h"
 #include "mangrove/infer/pipeline/stream_work.h"
 #include "mangrove/infer/reports.h"
 #include "mangrove/infer/result.h"
 #include "mangrove/net/frame_queue.h"
 
 namespace mangrove::infer {
-
-/// What became of the frames.
-struct FrameCounts {
-  std::int64_t frames = 0;          // answered in any way
-  std::int64_t unreadable = 0;      // no images
-  std::int64_t missed = 0;          // their deadline passed
-  std::deque<Seconds> latencies{};  // of the others, from when they came: of the last kMostLatencies
-  static constexpr std::size_t kMostLatencies = 100'000;
-};
 
 /// Frames that a client pushes. A micro-batch is as many as are there when the pipeline takes one. Answers are reported
 /// in the order in which frames came; that, and the window, bound how many are in memory: who pushes waits.

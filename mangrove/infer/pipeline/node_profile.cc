@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/median.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/data/batch_rows.h"
@@ -17,12 +18,6 @@ namespace mangrove::infer {
 namespace {
 
 constexpr int kRepeats = 9;
-
-Seconds median(std::vector<Seconds> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
 
 /// Samples [begin, begin + count) of a data set, read on this thread.
 Result<data::Batch> read_batch(const SampleSource& source, std::int64_t begin, std::int64_t count) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "mangrove/base/median.h"
+
 namespace mangrove::infer {
 namespace {
 
 constexpr int kLongestBackoff = 64;  // rounds
 constexpr std::size_t kFewest = 3;   // times that a median is taken of
 constexpr double kTrifle = 0.05;     // of the plan's period: how fast a board is cannot be seen from less work
-
-Seconds median(std::vector<Seconds> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 bool is_drift(double factor) {
   return factor > Replanner::kDrift || factor < 1 / Replanner::kDrift;

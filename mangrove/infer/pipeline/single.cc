@@ -1,5 +1,6 @@
 #include "mangrove/infer/pipeline/single.h"
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"

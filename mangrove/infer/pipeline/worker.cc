@@ -1,13 +1,12 @@
 #include "mangrove/infer/pipeline/worker.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <deque>
 #include <thread>
 #include <utility>
 
 #include "mangrove/base/control_group.h"
+#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
@@ -32,11 +31,10 @@ double cores_of_host() {
 }
 
 /// The machine whose cores this process uses; one with a quota of its own counts as a machine of its own.
-std::string host_name() {
-  char name[256] = {};
-  std::string host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+std::string machine_name() {
   const std::vector<OwnControlGroup> groups = control_groups("cpu");
-  return cpu_limit() < cores_of_host() && !groups.empty() ? host + groups.front().folder.string() : host;
+  return host_name() +
+         (cpu_limit() < cores_of_host() && !groups.empty() ? groups.front().folder.string() : std::string());
 }
 
 class PipelineWorker {
@@ -154,7 +152,7 @@ void PipelineWorker::say_hello() {
     hello.set_samples(source_.samples);
     for (const std::string& name : source_.dataset->class_names()) hello.add_classes(name);
     for (const std::int64_t size : source_.dataset->sample_shape()) hello.add_sample_shape(size);
-    hello.set_host(host_name());
+    hello.set_host(machine_name());
     hello.set_cores(static_cast<std::int32_t>(cores_of_host()));
     hello.set_cpu(cpu_limit());
     hello.set_threads(context_.threads);

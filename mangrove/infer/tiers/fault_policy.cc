@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::infer {
 namespace {
@@ -39,13 +39,7 @@ std::span<const FaultPolicy> fault_policies() {
 }
 
 Result<const FaultPolicy*> find_fault_policy(std::string_view name) {
-  std::vector<std::string> names;
-  for (const FaultPolicy& policy : kPolicies) {
-    if (policy.name == name) return &policy;
-    names.emplace_back(policy.name);
-  }
-  return make_error(Code::invalid_argument,
-                    "policy: unknown fault policy '" + std::string(name) + "'" + suggestion(name, names));
+  return find_row(kPolicies, name, "policy: unknown fault policy", Code::invalid_argument);
 }
 
 }  // namespace mangrove::infer

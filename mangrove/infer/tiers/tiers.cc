@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/tiers/answers.h"

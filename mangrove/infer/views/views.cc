@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/median.h"
 
 namespace mangrove::train {
 namespace {
@@ -22,12 +23,6 @@ constexpr int kOthersMeasure = 2 + kSkipped + static_cast<int>(kMeasured);
 constexpr double kLeastGain = 0.03;   // of a step; less is within what two measurements differ by
 constexpr double kHopeless = 4;       // steps with small messages that an exchange of floats takes, not to be tried
 constexpr double kPlainlySlower = 2;  // than steps with small messages: one step shows it
-
-Seconds median(std::vector<Seconds> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
 
 std::string milliseconds(Seconds time) {
   return fmt::format("{:.3g} ms", time * 1000);

@@ -5,19 +5,13 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/median.h"
 
 namespace mangrove::train {
 namespace {
 
 constexpr Seconds kLongestPassage = 1e6;
 constexpr double kMostOff = 100;  // times what was expected; nobody tells of more in good faith
-
-/// Of an even number the lower one of the two: one that some device has. 1 of none.
-double median(std::vector<double> values) {
-  if (values.empty()) return 1;
-  std::ranges::sort(values);
-  return values[(values.size() - 1) / 2];
-}
 
 void scale(const StageRange& range, double factor, StageProfile& profile) {
   for (std::size_t i = range.first; i < range.last; ++i) {

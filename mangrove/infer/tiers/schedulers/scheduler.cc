@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::infer {
 
@@ -19,13 +19,7 @@ std::span<const Scheduler> schedulers() {
 }
 
 Result<const Scheduler*> find_scheduler(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Scheduler& scheduler : schedulers()) {
-    if (scheduler.name == name) return &scheduler;
-    names.emplace_back(scheduler.name);
-  }
-  return make_error(Code::invalid_argument,
-                    "scheduler: unknown scheduler '" + std::string(name) + "'" + suggestion(name, names));
+  return find_row(schedulers(), name, "scheduler: unknown scheduler", Code::invalid_argument);
 }
 
 bool may_run(const TierState& state, Belongs belongs, const TierTask& task, Tier tier) {

@@ -1,0 +1,12 @@
+#include "mangrove/base/host_name.h"
+
+#include <unistd.h>
+
+namespace mangrove {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 && name[0] != 0 ? name : "unknown";
+}
+
+}  // namespace mangrove

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Checks that need no test to run: how the code is written, and what another compiler sees in it.
+#
+#   scripts/check.sh                # all of them
+#   scripts/check.sh threads links  # only these
+#   scripts/check.sh --all tidy     # the whole tree, also where a check looks at what changed alone
+#
+#   format    clang-format leaves every C++ file as it is
+#   threads   clang proves that what a mutex guards is touched under it (-Wthread-safety), with its other warnings as errors
+#   tidy      clang-tidy on the sources that changed against the merge base with main; on main itself, against the last commit
+#   shell     shellcheck on every shell script
+#   links     links of the pages
+#   commits   subjects of commits have at most 72 characters
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+scripts/install-packages.sh build check
+
+generated=build/release/generated   # headers that protoc makes
+first_commit_checked=2f0b910        # the commits before it had no rule
+flags=(-std=c++20 -I. -isystem "$generated" -DMANGROVE_WITH_ONEDNN -fopenmp -Wall -Wextra -Wshadow -Wconversion)
+
+in_parallel() { xargs -r -P "$(nproc)" "$@"; }
+
+check_format() { git ls-files -z '*.h' '*.cc' | in_parallel -0 -n 64 clang-format --dry-run --Werror; }
+
+make_headers() {
+  [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+  # shellcheck disable=SC2046  # a list of words
+  ninja -C build/release $(ninja -C build/release -t targets all | sed -n 's/^\(generated.*\.pb\.h\): .*/\1/p') >/dev/null
+}
+
+# A guarded member is private: the sources that touch it include its header themselves, or lock a mutex of their own.
+sources_with_locks() {
+  local marks='MG_(GUARDED_BY|REQUIRES|EXCLUDES)|MutexLock'
+  git grep -lE "$marks" -- '*.cc'
+  git grep -lE "$marks" -- '*.h' ':!mangrove/base/mutex.h' | sed 's/.*/#include "&"/' |
+    git grep -lF -f - -- '*.cc'
+}
+check_threads() {
+  make_headers && sources_with_locks | sort -u | in_parallel -n 1 clang++ "${flags[@]}" -fsyntax-only -Wthread-safety -Werror
+}
+
+changed_sources() {
+  if [ -n "$all" ]; then
+    git ls-files '*.cc'
+    return
+  fi
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
+  [ "$base" != "$(git rev-parse HEAD)" ] || base=$(git rev-parse --verify --quiet HEAD~1 || echo HEAD)
+  git diff --name-only --diff-filter=d "$base" -- '*.cc'
+}
+check_tidy() {
+  make_headers && changed_sources | in_parallel -I{} clang-tidy --quiet {} -- "${flags[@]}"
+}
+
+check_shell() { git grep -lE '^#!.*\b(ba)?sh$' | in_parallel -n 8 shellcheck; }
+
+check_links() { scripts/check-links.py; }
+
+check_commits() {
+  git rev-parse --verify --quiet "$first_commit_checked^{commit}" >/dev/null || return 0  # a shallow clone
+  local long
+  long=$(git log --format='%h %s' "$first_commit_checked..HEAD" | awk 'length($0) > 72 + length($1) + 1')
+  [ -z "$long" ] || { printf 'longer than 72 characters:\n%s\n' "$long"; return 1; }
+}
+
+all=""
+[ "${1:-}" != --all ] || { all=yes; shift; }
+[ $# -gt 0 ] || set -- format shell links commits threads tidy
+failed=""
+for one; do
+  case $one in
+    format | threads | tidy | shell | links | commits) ;;
+    *) echo "check.sh: unknown '$one': expected format, threads, tidy, shell, links or commits" >&2; exit 2 ;;
+  esac
+  SECONDS=0
+  if "check_$one"; then echo "check $one: passed, ${SECONDS} s"; else failed="$failed $one"; fi
+done
+[ -z "$failed" ] || { echo "check.sh: failed:$failed" >&2; exit 1; }
