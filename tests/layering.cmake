@@ -2,7 +2,7 @@ cmake_minimum_required(VERSION 3.25)
 # Fails when a module includes from a module that it does not declare in DEPENDS, or one that is not above it:
 #   cmake -DROOT=. -P tests/layering.cmake
 # One include root lets a forbidden #include compile; this is what forbids it.
-set(order base tensor graph zoo engine data learn codec net exits privacy plan train infer compress cluster sim testbed serve cli)
+set(order base tensor graph zoo engine data learn codec net exits privacy plan job train infer compress cluster sim testbed serve cli)
 set(problems)
 file(GLOB modules RELATIVE ${ROOT}/mangrove ${ROOT}/mangrove/*)
 foreach(module ${modules})
