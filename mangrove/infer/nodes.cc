@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
 #include "mangrove/infer/tags.h"
 
@@ -12,7 +13,6 @@ namespace {
 constexpr Seconds kPollInterval = 0.2;  // how often the stop token is looked at
 constexpr double kLeastCpu = 1e-4;      // of a core, that a node can have
 constexpr int kMostAtOnce = 1000;       // messages, so that a node that never stops talking holds nobody up
-constexpr double kPatience = 3;         // timeouts without any node before the job fails
 
 /// What must be the same on all nodes.
 std::string data_of(const Hello& hello) {
@@ -24,8 +24,10 @@ std::string data_of(const Hello& hello) {
   return data.SerializeAsString();
 }
 
-std::string describe(const Hello& hello) {
-  return std::to_string(hello.samples()) + " samples of " + std::to_string(hello.classes_size()) + " classes";
+job::Introduction introduction(const Hello& hello) {
+  return {data_of(hello),
+          std::to_string(hello.samples()) + " samples of " + std::to_string(hello.classes_size()) + " classes",
+          !hello.without_data()};
 }
 
 }  // namespace
@@ -34,95 +36,31 @@ Nodes::Nodes(net::RoleContext& context, Reports& reports, Networks networks, Sec
     : context_(context),
       reports_(reports),
       networks_(std::move(networks)),
-      last_request_(context.clock.now()),
-      timeout_(timeout),
-      last_failure_(make_error(Code::unavailable, "no node is left")) {
-  for (net::Rank rank = 1; rank < context.endpoint.size(); ++rank)
-    nodes_[rank].next_ping = context.clock.after(timeout);
-}
+      roster_(context, *this, {"node", "answer_timeout_s"}, timeout) {}
 
-void Nodes::set_data(Hello data) {
-  reference_ = std::move(data);
-  has_reference_ = takes_without_data_ = true;
+void Nodes::set_data(const Hello& data) {
+  roster_.set_data(introduction(data));
 }
 
 Result<Hello> Nodes::gather() {
-  const Instant start = context_.clock.now();
-  while (!has_gathered(start)) {
-    MG_RETURN_IF_ERROR(check_patience(start));
-    MG_RETURN_IF_ERROR(next(Instant::never()));
+  MG_TRY(const job::Introduction* const chosen, roster_.gather([this] { return next(Instant::never()); }));
+  Hello data;
+  if (chosen != nullptr) {
+    MG_CHECK(data.ParseFromString(chosen->data));
+    return data;
   }
-  choose_reference();
-  if (has_reference_) return reference_;
-  for (const auto& [rank, node] : nodes_)
-    if (node.failure) return *node.failure;
+  for (const net::Rank rank : roster_.all())
+    if (failure(rank)) return *failure(rank);
   return make_error(Code::failed_precondition, "no node has the data set");
 }
 
-bool Nodes::has_gathered(Instant since) const {
-  const net::RankSet ranks = ranks_not_out();
-  const auto has_said = [&](net::Rank rank) { return nodes_.at(rank).said_hello; };
-  const auto tells_of_data = [&](net::Rank rank) {
-    return has_said(rank) && (has_reference_ || !hello(rank).without_data());
-  };
-  if (!ranks.empty() && std::ranges::all_of(ranks, has_said)) return true;
-  return std::ranges::any_of(ranks, tells_of_data) && context_.clock.now() - last_sign(since) >= timeout_;
-}
-
-/// The data that most nodes that have any have; among equals that of the lowest rank.
-void Nodes::choose_reference() {
-  std::map<std::string, int> votes;
-  int most = 0;
-  const auto votes_too = [](const Node& node) { return node.said_hello && !node.hello.without_data(); };
-  for (const auto& [rank, node] : nodes_) {
-    if (votes_too(node)) most = std::max(most, ++votes[data_of(node.hello)]);
-  }
-  for (const auto& [rank, node] : nodes_) {
-    if (has_reference_ || !votes_too(node) || votes[data_of(node.hello)] < most) continue;
-    reference_ = node.hello;
-    has_reference_ = true;
-  }
-  for (const auto& [rank, node] : nodes_) {
-    if (node.state == State::starting && node.said_hello) admit(rank);
-  }
-}
-
 Result<net::RankSet> Nodes::wait_usable() {
-  const Instant start = context_.clock.now();
+  roster_.begin_waiting();
   while (usable().empty()) {
-    MG_RETURN_IF_ERROR(check_patience(start));
+    MG_RETURN_IF_ERROR(roster_.check_patience());
     MG_RETURN_IF_ERROR(next(Instant::never()));
   }
   return usable();
-}
-
-/// Of life, while nodes fetch a network, which can take long on a slow link.
-Instant Nodes::last_sign(Instant since) const {
-  return std::max(since, last_request_);
-}
-
-Status Nodes::check_patience(Instant since) const {
-  const Seconds waited = context_.clock.now() - last_sign(since);
-  if (waited <= kPatience * timeout_) return {};
-  const std::string who = takes_without_data_ && !has_reference_ ? "no node with the data set" : "no node";
-  return make_error(Code::unavailable, who + " has said hello for " + format_seconds(waited) +
-                                           "; answer_timeout_s is " + format_seconds(timeout_));
-}
-
-net::RankSet Nodes::usable() const {
-  net::RankSet ranks;
-  for (const auto& [rank, node] : nodes_) {
-    if (node.state == State::usable) ranks.push_back(rank);
-  }
-  return ranks;
-}
-
-net::RankSet Nodes::ranks_not_out() const {
-  net::RankSet ranks;
-  for (const auto& [rank, node] : nodes_) {
-    if (node.state != State::out) ranks.push_back(rank);
-  }
-  return ranks;
 }
 
 void Nodes::send(net::Rank rank, const Command& command) {
@@ -133,16 +71,15 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
   std::optional<Said> nothing;
   heard_ = false;
   if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped");
-  ping_starting();
-  const net::RankSet ranks = ranks_not_out();
-  if (ranks.empty()) return last_failure_;
+  roster_.ask_the_silent();
+  MG_RETURN_IF_ERROR(roster_.check_left());
   const Deadline poll = context_.clock.after(kPollInterval);
-  net::RankSet from = ranks;
+  net::RankSet from = roster_.heard();
   from.push_back(0);  // says that a frame has come
   Result<net::Message> message = context_.endpoint.recv_any(from, {kFromNodeTag, kFrameTag}, std::min(deadline, poll));
   if (!message.ok()) {
     if (message.code() == Code::cancelled) return message.error();
-    if (message.code() == Code::unavailable) drop_gone();
+    if (message.code() == Code::unavailable) roster_.drop_gone();
     return nothing;
   }
   heard_ = true;
@@ -153,17 +90,11 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
     return nothing;
   }
   if (said.message.has_need_network()) {
-    const Status answered = networks_.answer(context_.endpoint, said.rank, said.message.need_network());
-    if (answered.ok()) {
-      last_request_ = context_.clock.now();
-    } else {
-      log_warn("a node asks for a network that it does not get",
-               {{"node", reports_.node(said.rank)}, {"message", answered.error().message}});
-    }
+    answer_need(said.rank, said.message.need_network());
     return nothing;
   }
   if (said.message.has_hello()) {
-    take_hello(said.rank, said.message.hello());
+    take_hello(said.rank, std::move(*said.message.mutable_hello()));
     return nothing;
   }
   return std::optional<Said>(std::move(said));
@@ -182,70 +113,38 @@ Result<std::vector<Nodes::Said>> Nodes::all(Deadline deadline) {
   return all;
 }
 
-void Nodes::take_hello(net::Rank rank, const Hello& hello) {
-  if (hello.code() != 0) {
-    const bool known = hello.code() >= 1 && hello.code() <= static_cast<int>(Code::data_loss);
-    leave_out(rank, make_error(known ? static_cast<Code>(hello.code()) : Code::internal,
-                               reports_.node(rank) + ": " + hello.message()));
-    return;
-  }
-  Node& node = nodes_.at(rank);
-  node.hello = hello;
-  node.hello.set_cores(std::max(1, hello.cores()));
-  node.hello.set_threads(std::max(1, hello.threads()));
-  if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) node.hello.set_cpu(node.hello.cores());
-  node.said_hello = true;
-  if (has_reference_ && node.state == State::starting) admit(rank);
-}
-
-bool Nodes::has_data(net::Rank rank) const {
-  return data_of(hello(rank)) == data_of(reference_);
-}
-
-void Nodes::admit(net::Rank rank) {
-  Node& node = nodes_.at(rank);
-  if (takes_without_data_ || has_data(rank)) {
-    node.state = State::usable;
-    return;
-  }
-  leave_out(rank, make_error(Code::failed_precondition,
-                             reports_.node(rank) + ": its data set differs: " + describe(node.hello) +
-                                 ", the others have " + describe(reference_) + " (names and sample shape count too)"));
-}
-
-void Nodes::leave_out(net::Rank rank, const Error& error) {
-  nodes_.at(rank).state = State::out;
-  nodes_.at(rank).said_hello = false;
-  nodes_.at(rank).failure = last_failure_ = error;
-  reports_.node_left_out(rank, error.message);
-}
-
-void Nodes::drop_gone() {
-  const net::Members members = context_.endpoint.members();
-  for (auto& [rank, node] : nodes_) {
-    if (node.state == State::out || members.alive(rank)) continue;
-    node.state = State::out;
-    node.said_hello = false;
-    last_failure_ = make_error(Code::unavailable, "no node is left; the last one lost was " + reports_.node(rank));
+/// Nodes that fetch a network, which can take long on a slow link, are alive.
+void Nodes::answer_need(net::Rank rank, const NeedNetwork& need) {
+  const Status answered = networks_.answer(context_.endpoint, rank, need);
+  if (answered.ok()) {
+    roster_.begin_waiting();
+  } else {
+    log_warn("a node asks for a network that it does not get",
+             {{"node", reports_.node(rank)}, {"message", answered.error().message}});
   }
 }
 
-/// Its hello may have been lost on the way.
-void Nodes::ping_starting() {
-  const Instant now = context_.clock.now();
-  for (auto& [rank, node] : nodes_) {
-    if (node.state != State::starting || node.said_hello || now < node.next_ping) continue;
-    node.next_ping = now + timeout_;
-    Command command;
-    command.set_kind(Command::PING);
-    send(rank, command);
-  }
+void Nodes::take_hello(net::Rank rank, Hello hello) {
+  if (hello.code() != 0)
+    return roster_.leave_out(rank, job::failure_in_hello(hello.code(), reports_.node(rank) + ": " + hello.message()));
+  hello.set_cores(std::max(1, hello.cores()));
+  hello.set_threads(std::max(1, hello.threads()));
+  if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) hello.set_cpu(hello.cores());
+  job::Introduction said = introduction(hello);
+  hellos_[rank] = std::move(hello);
+  roster_.take_hello(rank, std::move(said));
+}
+
+void Nodes::ask_for_hello(net::Rank rank) {
+  Command command;
+  command.set_kind(Command::PING);
+  send(rank, command);
 }
 
 void Nodes::end() {
   Command command;
   command.set_kind(Command::END);
-  for (const auto& [rank, node] : nodes_) send(rank, command);
+  for (const net::Rank rank : roster_.all()) send(rank, command);
 }
 
 }  // namespace mangrove::infer

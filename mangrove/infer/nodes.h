@@ -8,21 +8,22 @@
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/reports.h"
+#include "mangrove/job/roster.h"
 #include "mangrove/net/role.h"
 
 namespace mangrove::infer {
 
-/// The nodes of a job as the leader sees them.
+/// The nodes of a job as the leader sees them: their roster, what they say, and the networks that they ask for.
 /// threads: one at a time.
-class Nodes {
+class Nodes final : private job::Roster::Owner {
  public:
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
   Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
 
   /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
-  void set_data(Hello data);
+  void set_data(const Hello& data);
   /// Nodes without the data work too, as some tasks need none. Before gather().
-  void take_without_data() { takes_without_data_ = true; }
+  void take_without_data() { roster_.take_without_data(); }
   /// Waits until every node has said what data it has, or until the timeout if at least one has that knows any, or,
   /// after set_data(), any node at all (the others may still come in later, as spare ones); while parts of a network go
   /// to one, it is waited for. A node that cannot take part is left out, with an event; so is, without set_data() and
@@ -32,15 +33,15 @@ class Nodes {
   Result<Hello> gather();
 
   /// Those that can work, by rank.
-  net::RankSet usable() const;
-  bool is_usable(net::Rank rank) const { return nodes_.at(rank).state == State::usable; }
+  net::RankSet usable() const { return roster_.present(); }
+  bool is_usable(net::Rank rank) const { return roster_.is_present(rank); }
   /// Why a node was left out; nothing: it was not, or is gone.
-  const std::optional<Error>& failure(net::Rank rank) const { return nodes_.at(rank).failure; }
+  const std::optional<Error>& failure(net::Rank rank) const { return roster_.failure(rank); }
   /// The same, waiting until there is one. errors: as gather().
   Result<net::RankSet> wait_usable();
-  const Hello& hello(net::Rank rank) const { return nodes_.at(rank).hello; }
+  const Hello& hello(net::Rank rank) const { return hellos_.at(rank); }
   /// Whether it has the data that gather() returned. REQUIRES is_usable(rank).
-  bool has_data(net::Rank rank) const;
+  bool has_data(net::Rank rank) const { return roster_.has_data(rank); }
 
   /// Where the job has tiers: lets the node have the network of its tier.
   void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }
@@ -63,36 +64,18 @@ class Nodes {
   void end();
 
  private:
-  enum class State { starting, usable, out };
-  struct Node {
-    State state = State::starting;
-    Hello hello;
-    bool said_hello = false;
-    std::optional<Error> failure = {};  // why it was left out
-    Instant next_ping;
-  };
-  bool has_gathered(Instant since) const;
-  void take_hello(net::Rank rank, const Hello& hello);
-  void choose_reference();
-  void admit(net::Rank rank);
-  void leave_out(net::Rank rank, const Error& error);
-  void drop_gone();
-  void ping_starting();
-  net::RankSet ranks_not_out() const;
-  Instant last_sign(Instant since) const;
-  Status check_patience(Instant since) const;
+  void ask_for_hello(net::Rank rank) override;
+  void left_out(net::Rank rank, const Error& why) override { reports_.node_left_out(rank, why.message); }
+  void lost(net::Rank) override {}
+  void take_hello(net::Rank rank, Hello hello);
+  void answer_need(net::Rank rank, const NeedNetwork& need);
 
   net::RoleContext& context_;
   Reports& reports_;
   Networks networks_;
-  bool heard_ = false;    // anything, when next() was called last
-  Instant last_request_;  // for a part of a network
-  Seconds timeout_;
-  std::map<net::Rank, Node> nodes_;
-  Hello reference_;  // what the data is like
-  bool has_reference_ = false;
-  bool takes_without_data_ = false;
-  Error last_failure_;
+  job::Roster roster_;
+  bool heard_ = false;  // anything, when next() was called last
+  std::map<net::Rank, Hello> hellos_;
 };
 
 }  // namespace mangrove::infer

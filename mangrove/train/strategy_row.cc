@@ -1,18 +1,11 @@
 #include "mangrove/train/strategy_row.h"
 
-#include <vector>
-
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 
 namespace mangrove::train {
 
 Result<const Strategy*> find_strategy(std::string_view name) {
-  for (const Strategy& strategy : strategies())
-    if (strategy.name == name) return &strategy;
-  std::vector<std::string> names;
-  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
-  return make_error(Code::not_found,
-                    "strategy: unknown strategy '" + std::string(name) + "'" + suggestion(name, names));
+  return find_row(strategies(), name, "strategy: unknown strategy");
 }
 
 const Strategy& strategy_of(const TrainJob& job) {

@@ -2,47 +2,41 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "mangrove/job/worker_loop.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/shards/fetcher.h"
+#include "mangrove/train/tags.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
 
-/// What every worker of training does: it says hello, takes work until the leader has no more, and says so when it
-/// cannot go on. A kind of worker derives from it and says what it is ready for, and does the work.
-class WorkerRole {
- public:
-  /// errors: those of prepare() and handle(), once the leader has been told; cancelled, unavailable (the leader is
-  /// gone).
-  Status run();
-
+/// What every worker of training does: the orders of a job::WorkerLoop are work. A kind of worker derives from it, says
+/// what it is ready for, and does the work.
+class WorkerRole : public job::WorkerLoop {
  protected:
   /// fetcher: null where the data is in the data folder.
   WorkerRole(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
-      : job_(job), context_(context), fetcher_(fetcher) {}
+      : WorkerLoop(context, kWorkTag), job_(job), fetcher_(fetcher) {}
   ~WorkerRole() = default;
 
-  /// Once, before it says hello.
-  virtual Status prepare() = 0;
   /// Says what data there is. Only when it is prepared.
   virtual void describe(Hello& hello) = 0;
   /// Work other than pings and the end. errors: it cannot take part any more.
   virtual Status handle(const Work& work, std::string_view body) = 0;
 
   const TrainJob& job_;
-  net::RoleContext& context_;
   ShardFetcher* const fetcher_;
   std::optional<net::Message> interruption_;  // the work that ended another
   std::size_t received_bytes_ = 0;            // of the last work
 
  private:
-  Result<net::Message> next_message();
-  void say_hello();
-
-  Status failure_;  // why this worker cannot take part
+  void say_hello(const Status& status) final;
+  Order read(const net::Message& message) final;
+  std::optional<net::Message> next_postponed() final { return std::exchange(interruption_, std::nullopt); }
 };
 
 /// Plays a role, with a fetcher where the job's data comes from the cluster.

@@ -12,6 +12,7 @@
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/pipeline/worker.h"
 #include "mangrove/infer/result.h"
+#include "mangrove/job/requests.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
@@ -30,7 +31,8 @@ class Runs {
         reports_(reports),
         data_(data),
         members_(members),
-        timeout_(answer_timeout(job)) {
+        timeout_(answer_timeout(job)),
+        requests_(timeout_) {
     runs_.resize(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) waiting_.push_back(i);
   }
@@ -50,7 +52,7 @@ class Runs {
       MG_TRY(const net::RankSet usable, nodes_.wait_usable());
       give_up_lost();
       for (const net::Rank rank : usable)
-        if (!busy_.contains(rank) && !waiting_.empty()) MG_RETURN_IF_ERROR(begin(rank));
+        if (!requests_.is_asked(rank) && !waiting_.empty()) MG_RETURN_IF_ERROR(begin(rank));
       MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(context_.clock.after(timeout_)));
       if (said && said->message.has_single()) take(said->rank, said->message.single());
     }
@@ -58,12 +60,6 @@ class Runs {
   }
 
  private:
-  struct Work {
-    std::size_t member;
-    std::uint64_t request;
-    Deadline deadline;
-  };
-
   Status begin(net::Rank rank) {
     const std::size_t member = waiting_.front();
     waiting_.pop_front();
@@ -81,22 +77,19 @@ class Runs {
     Command command;
     command.set_kind(Command::SINGLE);
     command.set_member(static_cast<std::uint32_t>(member));
-    command.set_request(++requests_);
+    command.set_request(requests_.add(rank, member, context_.clock.now()));
     nodes_.send(rank, command);
-    busy_[rank] = {member, requests_, context_.clock.after(timeout_)};
     return {};
   }
 
   /// Networks of nodes that are lost or silent begin anew; a silent node gets another one behind those that wait.
   void give_up_lost() {
     const Instant now = context_.clock.now();
-    std::erase_if(busy_, [&](const auto& entry) {
-      const auto& [rank, work] = entry;
-      if (nodes_.is_usable(rank) && now < work.deadline) return false;
+    for (const net::Rank rank : requests_.asked()) {
+      if (nodes_.is_usable(rank) && !requests_.is_silent(rank, now)) continue;
       reports_.redone("ensemble", rank);
-      waiting_.push_front(work.member);
-      return true;
-    });
+      for (const std::uint64_t member : requests_.forget_rank(rank)) waiting_.push_front(member);
+    }
   }
 
   bool valid(const SingleChunk& chunk, const Run& run, std::size_t outputs) const {
@@ -109,22 +102,21 @@ class Runs {
   }
 
   void take(net::Rank rank, const SingleChunk& chunk) {
-    const auto found = busy_.find(rank);
-    if (found == busy_.end() || chunk.request() != found->second.request) return;
-    Work& work = found->second;
-    Run& run = runs_[work.member];
-    const std::size_t outputs = members_[work.member].class_of.size();
+    const std::optional<std::uint64_t> member = requests_.find(rank, chunk.request());
+    if (!member) return;
+    Run& run = runs_[*member];
+    const std::size_t outputs = members_[*member].class_of.size();
     if (!valid(chunk, run, outputs)) return;
     std::ranges::copy(chunk.scores(), run.scores.begin() + run.done * static_cast<std::int64_t>(outputs));
     std::ranges::copy(chunk.truths(), run.truths.begin() + run.done);
     run.done += chunk.truths_size();
     run.seconds = chunk.seconds();
     samples_done_ += chunk.truths_size();
-    work.deadline = context_.clock.after(timeout_);
     report();
-    if (run.done < data_.samples()) return;
+    const Instant now = context_.clock.now();
+    if (run.done < data_.samples()) return requests_.answer_in_part(rank, chunk.request(), now);
+    requests_.answer(rank, chunk.request(), now);
     ++finished_;
-    busy_.erase(found);
   }
 
   /// In samples, of which each is done when all networks have done it.
@@ -145,8 +137,7 @@ class Runs {
   const Seconds timeout_;
   std::vector<Run> runs_;
   std::deque<std::size_t> waiting_;
-  std::map<net::Rank, Work> busy_;
-  std::uint64_t requests_ = 0;
+  job::Requests requests_;  // about members
   std::size_t finished_ = 0;
   std::int64_t samples_done_ = 0;  // summed over the networks
   Instant start_, last_report_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/job/requests.h"
+
 namespace mangrove::infer {
 namespace {
 
@@ -25,21 +27,22 @@ net::RankSet in_order_of(const net::RankSet& usable, const net::RankSet& first) 
 template <class Take>
 Result<net::Rank> ask_one_node(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
                                const net::RankSet& first, Take take) {
-  for (std::uint64_t attempt = 0; attempt < static_cast<std::uint64_t>(kAttempts * context.endpoint.size());
-       ++attempt) {
+  job::Requests requests(timeout);
+  for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttempts * context.endpoint.size()); ++attempt) {
     MG_TRY(const net::RankSet usable, nodes.wait_usable());
     const net::Rank rank = in_order_of(usable, first)[attempt % usable.size()];
+    const std::uint64_t request = requests.add(rank, attempt, context.clock.now());
     Command command;
     command.set_kind(Command::SINGLE);
-    command.set_request(attempt + 1);
+    command.set_request(request);
     nodes.send(rank, command);
-    Deadline deadline = context.clock.after(timeout);
-    while (nodes.is_usable(rank) && context.clock.now() < deadline) {
-      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
-      const Taken taken = said && said->rank == rank ? take(said->message, attempt + 1) : Taken::ignored;
+    while (nodes.is_usable(rank) && !requests.is_silent(rank, context.clock.now())) {
+      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(requests.silent_from(rank)));
+      const Taken taken = said && said->rank == rank ? take(said->message, request) : Taken::ignored;
       if (taken == Taken::complete) return rank;
-      if (taken == Taken::accepted) deadline = context.clock.after(timeout);
+      if (taken == Taken::accepted) requests.answer_in_part(rank, request, context.clock.now());
     }
+    requests.forget_rank(rank);
     reports.redone("single", rank);
   }
   return make_error(Code::unavailable, "single: no node has done it; answer_timeout_s is " + format_seconds(timeout));

@@ -7,24 +7,20 @@
 
 #include "mangrove/base/control_group.h"
 #include "mangrove/base/host_name.h"
-#include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
-#include "mangrove/infer/messages.pb.h"
-#include "mangrove/infer/networks.h"
 #include "mangrove/infer/pipeline/link_probe.h"
 #include "mangrove/infer/pipeline/node_profile.h"
 #include "mangrove/infer/pipeline/single_run.h"
 #include "mangrove/infer/pipeline/stage_worker.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/infer/worker_role.h"
 #include "mangrove/learn/preparation.h"
 
 namespace mangrove::infer {
 namespace {
-
-constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
 
 double cores_of_host() {
   return std::max(1u, std::thread::hardware_concurrency());
@@ -37,40 +33,30 @@ std::string machine_name() {
          (cpu_limit() < cores_of_host() && !groups.empty() ? groups.front().folder.string() : std::string());
 }
 
-class PipelineWorker {
+class PipelineWorker final : public WorkerRole {
  public:
   PipelineWorker(const InferJob& job, net::RoleContext& context)
-      : job_(without_networks(job)),
-        context_(context),
-        fetch_(context, answer_timeout(job)),
+      : WorkerRole(job, context, {kActivationTag, kProbeTag}),
         link_(context.endpoint, context.clock),
         slowdown_(cpu_slowdown(1)),
         worker_(job_, context, slowdown_) {}
-  Status run();
 
  private:
-  Status prepare();
+  Status prepare() override;
   bool is_ensemble() const { return job_.member_sha256_size() > 0; }
   Status make_graph(std::uint32_t member);
   Status make_replica(std::uint32_t member);
-  Result<std::string> get_network(std::uint32_t member);
-  void say_hello();
-  Status listen(bool idle);
-  void take_command(const net::Message& message);
-  Status follow(const Command& command);
+  void describe(Hello& hello) const override;
+  Status handle(Command command) override;
+  void take(net::Message message) override;
   Status send_profile(std::uint64_t request);
   Status start_single(const Command& command);
   void start_link(const Command& command);
   Status place(const Command& command);
   void take_probe(const net::Message& message);
-  Status work();
-  void send(FromNode message);
+  Instant due() const override { return worker_.has_work() || single_ ? Instant() : Instant::never(); }
+  Status work() override;
 
-  const InferJob job_;
-  net::RoleContext& context_;
-  Status failure_;  // why this node cannot take part
-  bool ended_ = false;
-  NetworkFetch fetch_;
   std::optional<Graph> graph_;
   SampleSource source_;
 
@@ -102,7 +88,8 @@ Status PipelineWorker::make_graph(std::uint32_t member) {
   if (graph_ && member_ == member) return {};
   replica_.reset();
   graph_.reset();
-  MG_TRY(const std::string network, get_network(member));
+  MG_TRY(const std::string network,
+         fetch_network(is_ensemble() ? job_.member_sha256(static_cast<int>(member)) : job_.model_sha256()));
   MG_TRY(graph_, parse_onnx(network).context("model"));
   member_ = member;
   return {};
@@ -121,86 +108,22 @@ Status PipelineWorker::make_replica(std::uint32_t member) {
   return {};
 }
 
-/// Commands that come meanwhile are followed afterwards.
-Result<std::string> PipelineWorker::get_network(std::uint32_t member) {
-  Result<std::string> network =
-      fetch_.get(is_ensemble() ? job_.member_sha256(static_cast<int>(member)) : job_.model_sha256());
-  ended_ = ended_ || (!network.ok() && network.code() == Code::cancelled);
-  return network;
+void PipelineWorker::describe(Hello& hello) const {
+  hello.set_samples(source_.samples);
+  for (const std::string& name : source_.dataset->class_names()) hello.add_classes(name);
+  for (const std::int64_t size : source_.dataset->sample_shape()) hello.add_sample_shape(size);
+  hello.set_host(machine_name());
+  hello.set_cores(static_cast<std::int32_t>(cores_of_host()));
+  hello.set_cpu(cpu_limit());
+  hello.set_threads(context_.threads);
 }
 
-Status PipelineWorker::run() {
-  failure_ = prepare();
-  if (!ended_) say_hello();
-  while (!ended_) {
-    MG_RETURN_IF_ERROR(listen(!failure_.ok() || (!worker_.has_work() && !single_)));
-    if (ended_ || !failure_.ok()) continue;
-    failure_ = work();
-    if (!failure_.ok()) say_hello();
-  }
-  return failure_.ok() || failure_.code() == Code::cancelled ? Status() : failure_;
+void PipelineWorker::take(net::Message message) {
+  if (message.tag == kProbeTag) take_probe(message);
+  if (message.tag == kActivationTag) worker_.take_activation(std::move(message));
 }
 
-void PipelineWorker::send(FromNode message) {
-  context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
-}
-
-void PipelineWorker::say_hello() {
-  FromNode message;
-  Hello& hello = *message.mutable_hello();
-  if (failure_.ok()) {
-    hello.set_samples(source_.samples);
-    for (const std::string& name : source_.dataset->class_names()) hello.add_classes(name);
-    for (const std::int64_t size : source_.dataset->sample_shape()) hello.add_sample_shape(size);
-    hello.set_host(machine_name());
-    hello.set_cores(static_cast<std::int32_t>(cores_of_host()));
-    hello.set_cpu(cpu_limit());
-    hello.set_threads(context_.threads);
-  } else {
-    hello.set_code(static_cast<int>(failure_.code()));
-    hello.set_message(failure_.error().message);
-  }
-  send(std::move(message));
-}
-
-/// Takes everything that has come; when idle, waits for it.
-Status PipelineWorker::listen(bool idle) {
-  Deadline deadline = idle && !fetch_.has_commands() ? context_.clock.after(kWait) : context_.clock.now();
-  while (!ended_) {
-    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
-    const net::Members members = context_.endpoint.members();
-    if (!members.alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
-    Result<net::Message> message =
-        context_.endpoint.recv_any(members.alive_ranks(), {kCommandTag, kActivationTag, kProbeTag}, deadline);
-    if (message.ok()) {
-      if (message->tag == kCommandTag) take_command(*message);
-      if (message->tag == kProbeTag) take_probe(*message);
-      if (message->tag == kActivationTag && failure_.ok()) worker_.take_activation(std::move(*message));
-      deadline = context_.clock.now();
-    } else if (message.code() == Code::cancelled) {
-      return message.error();
-    } else if (message.code() == Code::deadline_exceeded) {
-      break;
-    }
-  }
-  return {};
-}
-
-void PipelineWorker::take_command(const net::Message& message) {
-  Command command;
-  if (message.from != 0 || !command.ParseFromString(message.payload)) {
-    log_warn("command cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
-    return;
-  }
-  if (command.kind() == Command::END) {
-    ended_ = true;
-    return;
-  }
-  if (failure_.ok()) failure_ = follow(command);
-  if (!failure_.ok() || command.kind() == Command::PING) say_hello();
-}
-
-Status PipelineWorker::follow(const Command& command) {
+Status PipelineWorker::handle(Command command) {
   switch (command.kind()) {
     case Command::PROFILE:
       return send_profile(command.request());
@@ -229,7 +152,7 @@ Status PipelineWorker::send_profile(std::uint64_t request) {
   profile_->set_request(request);
   FromNode message;
   *message.mutable_profile() = *profile_;
-  send(std::move(message));
+  send(message);
   return {};
 }
 
@@ -255,7 +178,7 @@ void PipelineWorker::take_probe(const net::Message& message) {
   link->set_message_seconds(link->message_seconds() * slowdown_);
   FromNode result;
   *result.mutable_link() = std::move(*link);
-  send(std::move(result));
+  send(result);
 }
 
 Status PipelineWorker::place(const Command& command) {
@@ -269,7 +192,7 @@ Status PipelineWorker::place(const Command& command) {
   }
   FromNode message;
   message.mutable_ready()->set_generation(worker_.generation());
-  send(std::move(message));
+  send(message);
   return {};
 }
 
@@ -282,7 +205,7 @@ Status PipelineWorker::work() {
   if (!chunk) return {};
   FromNode message;
   *message.mutable_single() = std::move(*chunk);
-  send(std::move(message));
+  send(message);
   return {};
 }
 

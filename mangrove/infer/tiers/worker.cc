@@ -7,29 +7,22 @@
 #include <numeric>
 #include <optional>
 
-#include "mangrove/base/log.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
-#include "mangrove/infer/messages.pb.h"
-#include "mangrove/infer/networks.h"
-#include "mangrove/infer/tags.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/tiers/exits.h"
 #include "mangrove/infer/tiers/network.h"
+#include "mangrove/infer/worker_role.h"
 #include "mangrove/learn/preparation.h"
 
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
-
-class TierNode {
+class TierNode final : public WorkerRole {
  public:
-  TierNode(const InferJob& job, net::RoleContext& context)
-      : job_(without_networks(job)), context_(context), fetch_(context, answer_timeout(job)) {}
-  Status run();
+  TierNode(const InferJob& job, net::RoleContext& context) : WorkerRole(job, context) {}
 
  private:
   struct Task {
@@ -38,25 +31,19 @@ class TierNode {
     bool dropped = false;
   };
 
-  Status prepare();
+  Status prepare() override;
+  void describe(Hello& hello) const override;
+  Status handle(Command command) override;
   void take_tier(std::uint32_t tier);
   Result<TierNetwork*> network_for(const Command& command);
-  void say_hello();
-  Status listen();
-  void take_command(const net::Message& message);
   Status add_task(Command command);
   bool sees(const Command& command) const { return sees_samples(job_, *tier_, static_cast<Answer>(command.answer())); }
   bool fits(const Command& command, const TierNetwork& network) const;
   void drop_task(const Command& command);
   Instant arrival(const Command& command);
-  Status work();
-  void send(const FromNode& message) { context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString()); }
+  Instant due() const override { return tasks_.empty() ? Instant::never() : tasks_.front().ready; }
+  Status work() override;
 
-  const InferJob job_;
-  net::RoleContext& context_;
-  NetworkFetch fetch_;
-  Status failure_;  // why this node cannot take part
-  bool ended_ = false;
   std::shared_ptr<const data::Dataset> dataset_;  // null: it has none, and can do only tasks that come with values
   Status no_dataset_;                             // why
   std::int64_t samples_ = 0;
@@ -93,10 +80,8 @@ Result<TierNetwork*> TierNode::network_for(const Command& command) {
   std::unique_ptr<TierNetwork>& network = networks_[has_tier_exits(job_) ? command.answer() : 0];
   if (network != nullptr) return network.get();
   if (sees(command) && dataset_ == nullptr) return no_dataset_.error();
-  const Result<std::string> file = fetch_.get(job_.member_sha256(static_cast<int>(*tier_)));
-  ended_ = ended_ || (!file.ok() && file.code() == Code::cancelled);
-  MG_RETURN_IF_ERROR(file);
-  MG_TRY(const Graph graph, parse_onnx(*file).context("model"));
+  MG_TRY(const std::string file, fetch_network(job_.member_sha256(static_cast<int>(*tier_))));
+  MG_TRY(const Graph graph, parse_onnx(file).context("model"));
   const auto answer = static_cast<Answer>(command.answer());
   MG_TRY(network, make_tier_network(graph, job_, *tier_, answer, context_.threads));
   if (sees(command)) {
@@ -107,70 +92,18 @@ Result<TierNetwork*> TierNode::network_for(const Command& command) {
   return network.get();
 }
 
-Status TierNode::run() {
-  failure_ = prepare();
-  say_hello();
-  while (!ended_) {
-    MG_RETURN_IF_ERROR(listen());
-    if (ended_ || !failure_.ok()) continue;
-    failure_ = work();
-    if (!failure_.ok()) say_hello();
-  }
-  return failure_.ok() || failure_.code() == Code::cancelled ? Status() : failure_;
-}
-
-void TierNode::say_hello() {
-  FromNode message;
-  Hello& hello = *message.mutable_hello();
-  if (failure_.ok() && dataset_ == nullptr) {
+void TierNode::describe(Hello& hello) const {
+  if (dataset_ == nullptr) {
     hello.set_without_data(true);
-  } else if (failure_.ok()) {
-    hello = describe_data(*dataset_, samples_);
   } else {
-    hello.set_code(static_cast<int>(failure_.code()));
-    hello.set_message(failure_.error().message);
+    hello = describe_data(*dataset_, samples_);
   }
-  send(message);
 }
 
-/// Takes everything that has come; waits for it until the samples of the next task are here.
-Status TierNode::listen() {
-  const Instant now = context_.clock.now();
-  Deadline deadline = fetch_.has_commands()              ? now
-                      : tasks_.empty() || !failure_.ok() ? now + kWait
-                                                         : std::max(now, tasks_.front().ready);
-  while (!ended_) {
-    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
-    if (!context_.endpoint.members().alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
-    const Result<net::Message> message = context_.endpoint.recv({0}, kCommandTag, deadline);
-    if (message.ok()) {
-      take_command(*message);
-      deadline = context_.clock.now();
-    } else if (message.code() == Code::cancelled) {
-      return message.error();
-    } else if (message.code() == Code::deadline_exceeded) {
-      break;
-    }
-  }
+Status TierNode::handle(Command command) {
+  if (command.kind() == Command::TASK) return add_task(std::move(command));
+  if (command.kind() == Command::DROP) drop_task(command);
   return {};
-}
-
-void TierNode::take_command(const net::Message& message) {
-  Command command;
-  if (!command.ParseFromString(message.payload)) {
-    log_warn("command cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
-    return;
-  }
-  if (command.kind() == Command::END) {
-    ended_ = true;
-  } else if (command.kind() == Command::PING || !failure_.ok()) {
-    say_hello();
-  } else if (command.kind() == Command::TASK) {
-    failure_ = add_task(std::move(command));
-    if (!failure_.ok()) say_hello();
-  } else if (command.kind() == Command::DROP) {
-    drop_task(command);
-  }
 }
 
 Status TierNode::add_task(Command command) {

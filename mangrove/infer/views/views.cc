@@ -15,8 +15,8 @@
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/views/answers.h"
 #include "mangrove/infer/views/network.h"
-#include "mangrove/infer/views/requests.h"
 #include "mangrove/infer/views/worker.h"
+#include "mangrove/job/requests.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
 
@@ -96,9 +96,9 @@ class ViewRun {
   const std::uint64_t batches_;
   ViewAnswers answers_;
   std::map<std::uint64_t, Batch> open_;
-  std::uint64_t next_ = 0;             // micro-batch that has not begun
-  std::deque<std::uint64_t> waiting_;  // micro-batches whose rest nobody computes yet
-  ViewRequests requests_;
+  std::uint64_t next_ = 0;                     // micro-batch that has not begun
+  std::deque<std::uint64_t> waiting_;          // micro-batches whose rest nobody computes yet
+  job::Requests requests_;                     // about micro-batches
   std::set<std::size_t> lost_, contradicted_;  // views
   std::set<net::Rank> lost_uppers_;
   Instant start_, last_answer_, last_report_;
@@ -141,7 +141,7 @@ Status ViewRun::notice_losses() {
     const std::string reason = lost_.contains(view) ? "" : why_lost(view);
     if (reason.empty()) continue;
     lost_.insert(view);
-    requests_.forget_node(rank_of_view(view));
+    requests_.forget_rank(rank_of_view(view));
     reports_.view_lost(view, rank_of_view(view), reason);
   }
   if (lost_.size() == before) return {};
@@ -161,10 +161,9 @@ void ViewRun::notice_lost_uppers() {
   for (net::Rank rank = first_upper(); rank < context_.endpoint.size(); ++rank) {
     if (lost_uppers_.contains(rank) || (nodes_.is_usable(rank) && !is_silent(rank))) continue;
     lost_uppers_.insert(rank);
-    const std::vector<std::uint64_t> had = requests_.of_node(rank);
+    const std::vector<std::uint64_t> had = requests_.forget_rank(rank);
     waiting_.insert(waiting_.begin(), had.begin(), had.end());
     if (!had.empty()) reports_.redone("views", rank);
-    requests_.forget_node(rank);
   }
 }
 
@@ -203,7 +202,7 @@ std::optional<net::Rank> ViewRun::free_upper() const {
   std::optional<net::Rank> best;
   std::size_t least = kUpperQueue;
   for (net::Rank rank = first_upper(); rank < context_.endpoint.size(); ++rank) {
-    const std::size_t has = requests_.of_node(rank).size();
+    const std::size_t has = requests_.subjects(rank).size();
     if (lost_uppers_.contains(rank) || has >= least) continue;
     best = rank;
     least = has;
@@ -272,7 +271,7 @@ bool ViewRun::agree_on_truths(Batch& batch) {
 Status ViewRun::decide(std::uint64_t id) {
   Batch& batch = open_.at(id);
   if (batch.stage == Batch::Stage::scores && !agree_on_truths(batch)) return {};
-  requests_.forget_batch(id);
+  requests_.forget_subject(id);
   batch.lost = lost_;
   MG_TRY(const std::vector<float> scores, joined(batch, true));
   MG_TRY(const auto answers, fusion_.first_exit(std::ssize(batch.rows), scores));

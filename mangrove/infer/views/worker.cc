@@ -10,15 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/base/log.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
-#include "mangrove/infer/messages.pb.h"
-#include "mangrove/infer/networks.h"
-#include "mangrove/infer/tags.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/views/network.h"
+#include "mangrove/infer/worker_role.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
@@ -26,13 +23,9 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kWait = 5;  // for anything to do; then it is waited for again, as long as the leader is alive
-
-class ViewNode {
+class ViewNode final : public WorkerRole {
  public:
-  ViewNode(const InferJob& job, net::RoleContext& context)
-      : job_(without_networks(job)), context_(context), fetch_(context, answer_timeout(job)) {}
-  Status run();
+  ViewNode(const InferJob& job, net::RoleContext& context) : WorkerRole(job, context) {}
 
  private:
   /// The features of a micro-batch, for whose samples that stay they may be asked.
@@ -41,23 +34,17 @@ class ViewNode {
     std::vector<float> features;
   };
 
-  Status prepare();
+  Status prepare() override;
   Status prepare_device(const Graph& network, const ViewSplit::Device& part);
-  void say_hello();
-  Status listen();
-  void take_command(const net::Message& message);
+  void describe(Hello& hello) const override;
+  Status handle(Command command) override;
   void add_view(const Command& command);
   void say_features(const Command& command) const;
-  Status work();
+  Instant due() const override { return tasks_.empty() ? Instant::never() : Instant(); }
+  Status work() override;
   Status see(const Command& command);
   Status classify(const Command& command);
-  void send(const FromNode& message) const { context_.endpoint.send(0, kFromNodeTag, message.SerializeAsString()); }
 
-  const InferJob job_;
-  net::RoleContext& context_;
-  NetworkFetch fetch_;
-  Status failure_;  // why this node cannot take part
-  bool ended_ = false;
   // of a device with a view
   std::unique_ptr<ViewDevice> device_;
   std::optional<ViewFormat> format_;  // of its features
@@ -73,10 +60,8 @@ class ViewNode {
 
 /// Rank 1 has the first view, and so on; those beyond the views have the rest of the network.
 Status ViewNode::prepare() {
-  const Result<std::string> file = fetch_.get(job_.model_sha256());
-  ended_ = !file.ok() && file.code() == Code::cancelled;
-  MG_RETURN_IF_ERROR(file);
-  MG_TRY(const Graph network, parse_onnx(*file).context("model"));
+  MG_TRY(const std::string file, fetch_network(job_.model_sha256()));
+  MG_TRY(const Graph network, parse_onnx(file).context("model"));
   MG_TRY(const ViewSplit split, split_views(network));
   const auto view = static_cast<std::size_t>(context_.endpoint.rank() - 1);
   if (view < split.devices.size()) return prepare_device(network, split.devices[view]);
@@ -97,69 +82,23 @@ Status ViewNode::prepare_device(const Graph& network, const ViewSplit::Device& p
   return {};
 }
 
-Status ViewNode::run() {
-  failure_ = prepare();
-  if (!ended_) say_hello();
-  while (!ended_) {
-    MG_RETURN_IF_ERROR(listen());
-    if (ended_ || !failure_.ok()) continue;
-    failure_ = work();
-    if (!failure_.ok()) say_hello();
-  }
-  return failure_.ok() || failure_.code() == Code::cancelled ? Status() : failure_;
-}
-
-void ViewNode::say_hello() {
-  FromNode message;
-  Hello& hello = *message.mutable_hello();
-  if (!failure_.ok()) {
-    hello.set_code(static_cast<int>(failure_.code()));
-    hello.set_message(failure_.error().message);
-  } else if (dataset_ == nullptr) {
+void ViewNode::describe(Hello& hello) const {
+  if (dataset_ == nullptr) {
     hello.set_without_data(true);
   } else {
     hello = describe_data(*dataset_, samples_);
   }
-  send(message);
 }
 
-/// Takes everything that has come; without a task, waits for it.
-Status ViewNode::listen() {
-  const bool idle = (tasks_.empty() || !failure_.ok()) && !fetch_.has_commands();
-  Deadline deadline = idle ? context_.clock.after(kWait) : context_.clock.now();
-  while (!ended_) {
-    while (!ended_ && fetch_.has_commands()) take_command(fetch_.next_command());
-    if (!context_.endpoint.members().alive(0)) return make_error(Code::unavailable, "inference: the leader is gone");
-    const Result<net::Message> message = context_.endpoint.recv({0}, kCommandTag, deadline);
-    if (message.ok()) {
-      take_command(*message);
-      deadline = context_.clock.now();
-    } else if (message.code() == Code::cancelled) {
-      return message.error();
-    } else if (message.code() == Code::deadline_exceeded) {
-      break;
-    }
-  }
-  return {};
-}
-
-void ViewNode::take_command(const net::Message& message) {
-  Command command;
-  if (!command.ParseFromString(message.payload)) {
-    log_warn("command cannot be read", {{"from", message.from}, {"bytes", message.payload.size()}});
-    return;
-  }
-  if (command.kind() == Command::END) {
-    ended_ = true;
-  } else if (command.kind() == Command::PING || !failure_.ok()) {
-    say_hello();
-  } else if (command.kind() == Command::VIEW && device_ != nullptr) {
+Status ViewNode::handle(Command command) {
+  if (command.kind() == Command::VIEW && device_ != nullptr) {
     add_view(command);
   } else if (command.kind() == Command::FEATURES && device_ != nullptr) {
     say_features(command);
   } else if (command.kind() == Command::REST && upper_ != nullptr) {
     tasks_.push_back(std::move(command));
   }
+  return {};
 }
 
 void ViewNode::add_view(const Command& command) {

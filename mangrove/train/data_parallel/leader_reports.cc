@@ -64,9 +64,9 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds) {
   result.test_loss = test.loss;
   result.exit_accuracy = accuracy_at_exits(test);
   result.advice = advice();
-  result.pushed = workers_.pushed();
-  result.pulled = workers_.pulled();
-  result.among_peers = workers_.among_peers();
+  result.pushed = workers_.transfers().pushed();
+  result.pulled = workers_.transfers().pulled();
+  result.among_peers = workers_.transfers().among_peers();
   reports_.result(result, test.confusion, model());
 }
 

@@ -3,25 +3,29 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
-#include "mangrove/train/pipeline/places.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
-constexpr int kMisses = 3;              // in a row, before a worker is left out for good
-constexpr double kPatience = 3;         // timeouts without any usable worker before the job fails
+using Encoding = Assignment::Encoding;
 
-/// Samples that the worker will answer with classes of; in a pipeline only the last stage has them.
-std::int64_t classified_by(net::Rank rank, const Work& work) {
-  if (work.kind() != Work::EVALUATE) return 0;
-  if (!work.has_pipeline()) return work.samples_size();
-  const auto place = place_of(work.pipeline(), rank);
-  if (!place || static_cast<int>(place->stage) + 1 < work.pipeline().stages_size()) return 0;
-  return samples_at(work.pipeline(), *place, work.samples_size(), work.batch());
+constexpr Seconds kPollInterval = 0.2;  // how often a caller of next() may look at its stop token
+
+/// Of a hello without what is a matter of each worker.
+job::Introduction introduction(const Hello& hello) {
+  return {hello.SerializeAsString(), std::to_string(hello.train_samples()) + " + " +
+                                         std::to_string(hello.test_samples()) + " samples of " +
+                                         std::to_string(hello.classes_size()) + " classes"};
+}
+
+std::string without_body(Work::Kind kind) {
+  Work work;
+  work.set_kind(kind);
+  return net::begin_payload(work.SerializeAsString(), 0);
 }
 
 }  // namespace
@@ -31,47 +35,35 @@ Workers::Workers(net::RoleContext& context, Reports& reports, ServerCodecs& code
       reports_(reports),
       codecs_(codecs),
       timeout_(timeout),
-      last_useful_(context.clock.now()),
-      last_failure_(make_error(Code::unavailable, "no worker is left")) {
-  add_newcomers(last_useful_);
-}
+      roster_(context, *this, {"worker", "step_timeout_s"}, timeout) {}
 
-void Workers::add_newcomers(Instant now) {
-  const int size = context_.endpoint.size();
-  for (auto rank = static_cast<net::Rank>(workers_.size()) + 1; rank < size; ++rank)
-    workers_[rank].next_ping = now + timeout_;
+net::RankSet Workers::with_state(State state) const {
+  net::RankSet ranks;
+  for (const net::Rank rank : roster_.present())
+    if (workers_.at(rank).state == state) ranks.push_back(rank);
+  return ranks;
 }
 
 net::RankSet Workers::ready() const {
-  net::RankSet ranks;
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state == State::ready) ranks.push_back(rank);
-  }
-  return ranks;
+  return with_state(State::idle);
 }
 
 net::RankSet Workers::in_use() const {
-  net::RankSet ranks;
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state == State::ready || worker.state == State::busy) ranks.push_back(rank);
-  }
+  net::RankSet ranks = roster_.present();
+  std::erase_if(ranks, [&](net::Rank rank) { return workers_.at(rank).state == State::abandoned; });
   return ranks;
 }
 
-std::size_t Workers::count() const {
-  return in_use().size() + static_cast<std::size_t>(std::count_if(workers_.begin(), workers_.end(), [](const auto& e) {
-           return e.second.state == State::abandoned;
-         }));
-}
-
 bool Workers::any_busy() const {
-  return !dropped_.empty() || std::any_of(workers_.begin(), workers_.end(),
-                                          [](const auto& entry) { return entry.second.state == State::busy; });
+  return !dropped_.empty() || !with_state(State::busy).empty();
 }
 
 std::vector<std::int64_t> Workers::micro_batches() const {
   std::vector<std::int64_t> sizes;
-  for (const auto& [rank, worker] : workers_) sizes.push_back(worker.micro_batch);
+  for (const net::Rank rank : roster_.all()) {
+    const auto worker = workers_.find(rank);
+    sizes.push_back(worker == workers_.end() ? 0 : worker->second.micro_batch);
+  }
   return sizes;
 }
 
@@ -81,73 +73,33 @@ Balance::Speeds Workers::speeds(const net::RankSet& ranks) const {
   return speeds;
 }
 
-net::RankSet Workers::ranks_not_out() const {
-  net::RankSet ranks;
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state != State::out) ranks.push_back(rank);
-  }
-  return ranks;
-}
-
 Result<Hello> Workers::gather() {
-  const Deadline deadline = context_.clock.after(timeout_);
-  while (true) {
+  const auto next_message = [this]() -> Status {
     if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped before training began");
-    int heard = 0, starting = 0;
-    for (const auto& [rank, worker] : workers_) {
-      if (worker.state != State::starting) continue;
-      worker.said_hello ? ++heard : ++starting;
-    }
-    if (heard > 0 && (starting == 0 || context_.clock.now() >= deadline)) break;
     MG_RETURN_IF_ERROR(next());
-  }
-  choose_reference();
+    return {};
+  };
+  MG_TRY(const job::Introduction* const data, roster_.gather(next_message));
+  MG_CHECK(data != nullptr && reference_.ParseFromString(data->data));  // a hello without data is a failure
   return reference_;
 }
 
-/// The data that most workers have; among equals that of the lowest rank.
-void Workers::choose_reference() {
-  std::map<std::string, int> votes;
-  int most = 0;
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.said_hello) most = std::max(most, ++votes[worker.hello.SerializeAsString()]);
-  }
-  for (const auto& [rank, worker] : workers_) {
-    if (has_reference_ || !worker.said_hello || votes[worker.hello.SerializeAsString()] < most) continue;
-    reference_ = worker.hello;
-    has_reference_ = true;
-  }
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state == State::starting && worker.said_hello) admit(rank);
-  }
-}
-
 /// The worker is busy with it from now on. float_bytes: what the body stands for.
-void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes,
-                   std::size_t answer_bytes) {
+void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes, std::size_t answer_bytes,
+                   Encoding encoding) {
   Worker& worker = workers_.at(rank);
-  MG_CHECK(worker.state == State::ready);
+  MG_CHECK(roster_.is_present(rank) && worker.state == State::idle);
   worker.state = State::busy;
-  worker.round = ++rounds_;
-  work.set_round(worker.round);
-  worker.version = work.version();
-  worker.samples = work.samples_size() * std::max<std::int64_t>(1, work.passes()) + work.parts();
-  worker.done = 0;
-  const std::int64_t classified = classified_by(rank, work);
-  worker.predictions = static_cast<int>(classified);
-  worker.losses = 0;
-  if (classified > 0) worker.losses = static_cast<int>((work.samples_size() + work.batch() - 1) / work.batch());
-  worker.body_bytes = answer_bytes;
-  worker.trains = work.kind() == Work::TRAIN;
-  worker.encoding = Encoding::none;
-  worker.peers = {work.reduction().ranks().begin(), work.reduction().ranks().end()};
-  for (const net::Rank other : ranks_of(work.pipeline())) worker.peers.insert(other);
-  worker.waiting = {};
+  work.set_round(++rounds_);
+  const std::int64_t fetched = worker.assignment.fetched;
+  worker.assignment = Assignment(rank, work, answer_bytes, encoding);
+  worker.assignment.fetched = fetched;
+  waits_.begin(rank, work);
   worker.deadline = context_.clock.after(timeout_);
   if (worker.answered) work.set_held_s(context_.clock.now() - *std::exchange(worker.answered, std::nullopt));
   std::string payload = net::begin_payload(work.SerializeAsString(), body.size());
   payload += body;
-  if (worker.trains) pulled_.add(payload.size(), float_bytes);
+  if (worker.assignment.trains) transfers_.sent(payload.size(), float_bytes);
   context_.endpoint.send(rank, kWorkTag, std::move(payload));
 }
 
@@ -156,51 +108,28 @@ void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
   body.reserve(values.size_bytes());
   net::append_floats(body, values);
   const std::size_t answer = work.kind() == Work::TRAIN ? values.size_bytes() : 0;
-  send(rank, std::move(work), body, body.size(), answer);
+  send(rank, std::move(work), body, body.size(), answer, Encoding::none);
 }
 
 void Workers::give_training(net::Rank rank, Work work, std::span<const float> values) {
   const std::string body = codecs_.body(rank, work, values);
-  const bool has_states = work.states();
-  send(rank, std::move(work), body, values.size_bytes(), values.size_bytes());
-  if (!codecs_.decodes()) return;
-  workers_.at(rank).encoding = has_states ? Encoding::update_and_states : Encoding::update;
+  const Encoding update = work.states() ? Encoding::update_and_states : Encoding::update;
+  send(rank, std::move(work), body, values.size_bytes(), values.size_bytes(),
+       codecs_.decodes() ? update : Encoding::none);
 }
 
 void Workers::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded) {
-  send(rank, std::move(work), state, state.size(), answer_floats * sizeof(float));
-  if (is_encoded) workers_.at(rank).encoding = Encoding::left_to_caller;
-}
-
-TransferStats Workers::among_peers() const {
-  TransferStats all;
-  for (const auto& [rank, worker] : workers_) all += worker.to_peers;
-  return all;
+  send(rank, std::move(work), state, state.size(), answer_floats * sizeof(float),
+       is_encoded ? Encoding::left_to_caller : Encoding::none);
 }
 
 void Workers::recall(net::Rank rank) {
   Worker& worker = workers_.at(rank);
-  if (worker.state == State::busy) worker.state = State::ready;  // an answer to the old round is none to a new one
+  if (worker.state == State::busy) worker.state = State::idle;  // an answer to the old round is none to a new one
 }
 
 std::optional<net::Rank> Workers::stuck_on() const {
-  const Instant now = context_.clock.now();
-  std::map<net::Rank, int> waiters, lost;  // by rank; links with lost parts
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state != State::busy) continue;
-    const Waiting& waiting = worker.waiting;
-    if (waiting.rank() == 0 || now - worker.waiting_since < timeout_) return std::nullopt;
-    ++waiters[waiting.rank()];
-    const auto& sent = workers_.at(waiting.rank()).waiting.sent();
-    const auto to_this = sent.find(rank);
-    if (to_this == sent.end() || to_this->second <= waiting.received()) continue;
-    ++lost[rank];
-    ++lost[waiting.rank()];
-  }
-  const auto& blamed = lost.empty() ? waiters : lost;
-  const auto most =
-      std::max_element(blamed.begin(), blamed.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == blamed.end() ? std::nullopt : std::optional(most->first);
+  return waits_.stuck_on(with_state(State::busy), context_.clock.now(), timeout_);
 }
 
 void Workers::abandon(net::Rank rank) {
@@ -210,97 +139,142 @@ void Workers::abandon(net::Rank rank) {
 }
 
 Result<Workers::News> Workers::next() {
-  const Instant now = context_.clock.now();
-  add_newcomers(now);
-  drop_overdue(now);
+  roster_.add_newcomers();
+  drop_overdue();
+  roster_.ask_the_silent();
   if (!dropped_.empty()) {
     News news = std::move(dropped_.front());
     dropped_.pop_front();
     return news;
   }
-  MG_RETURN_IF_ERROR(check_anyone_left(now));
-  Deadline deadline = now + kPollInterval;
-  for (const auto& [rank, worker] : workers_) {
-    if (worker.state == State::busy) deadline = std::min(deadline, worker.deadline);
-  }
-  Result<net::Message> message = context_.endpoint.recv_any(ranks_not_out(), {kHelloTag, kAnswerTag}, deadline);
-  if (message.ok()) return take(std::move(*message));
-  if (message.code() == Code::unavailable) drop_gone();
+  MG_RETURN_IF_ERROR(roster_.check_patience());
+  Deadline deadline = context_.clock.after(kPollInterval);
+  for (const net::Rank rank : with_state(State::busy)) deadline = std::min(deadline, workers_.at(rank).deadline);
+  Result<net::Message> message = context_.endpoint.recv_any(roster_.heard(), {kHelloTag, kAnswerTag}, deadline);
+  if (message.ok() && message->tag == kAnswerTag) return take_answer(message->from, std::move(message->payload));
+  if (message.ok()) take_hello(message->from, message->payload);
+  if (message.code() == Code::unavailable) roster_.drop_gone();
   if (message.code() == Code::cancelled) return message.error();
   return News();
 }
 
-Status Workers::check_anyone_left(Instant now) {
-  const net::RankSet ranks = ranks_not_out();
-  if (ranks.empty()) return last_failure_;
-  const bool useful = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
-    return entry.second.state == State::ready || entry.second.state == State::busy ||
-           entry.second.state == State::abandoned || (entry.second.state == State::starting && entry.second.said_hello);
-  });
-  if (useful) last_useful_ = now;
-  if (now - last_useful_ <= kPatience * timeout_) return {};
-  std::string names;
-  for (const net::Rank rank : ranks) names += (names.empty() ? "" : ", ") + reports_.node(rank);
-  return make_error(Code::unavailable, "no worker has answered for " + format_seconds(now - last_useful_) + " (" +
-                                           names + "); step_timeout_s is " + format_seconds(timeout_));
+void Workers::take_hello(net::Rank rank, const std::string& payload) {
+  Hello hello;
+  if (!hello.ParseFromString(payload)) {
+    log_warn("hello cannot be read", {{"rank", rank}, {"bytes", payload.size()}});
+    return;
+  }
+  if (hello.code() != 0)
+    return leave_out(rank, job::failure_in_hello(hello.code(), reports_.node(rank) + ": " + hello.message()));
+  if (hello.has_memory()) reports_.memory_plan(rank, hello.memory());
+  workers_[rank].micro_batch = hello.memory().micro_batch();
+  hello.clear_memory();
+  roster_.take_hello(rank, introduction(hello));
 }
 
-void Workers::leave_out(net::Rank rank, const Error& error) {
-  Worker& worker = workers_.at(rank);
-  if (worker.state == State::busy) dropped_.push_back({rank, "failed"});
-  worker.state = State::out;
-  worker.said_hello = false;
+/// Nothing more is expected of it.
+void Workers::drop(net::Rank rank, const char* reason) {
+  Worker& worker = workers_[rank];
+  if (worker.state == State::busy) dropped_.push_back({rank, reason});
+  worker.state = State::idle;
   codecs_.forget(rank);
-  last_failure_ = error;
-  reports_.worker_left_out(rank, error.message);
 }
 
-void Workers::drop_gone() {
-  const net::Members members = context_.endpoint.members();
-  for (auto& [rank, worker] : workers_) {
-    if (worker.state == State::out || members.alive(rank)) continue;
-    if (worker.state == State::busy) dropped_.push_back({rank, "lost"});
-    codecs_.forget(rank);
-    worker.state = State::out;
-    worker.said_hello = false;
-    last_failure_ = make_error(Code::unavailable, "no worker is left; the last one lost was " + reports_.node(rank));
+void Workers::left_out(net::Rank rank, const Error& why) {
+  drop(rank, "failed");
+  reports_.worker_left_out(rank, why.message);
+}
+
+void Workers::lost(net::Rank rank) {
+  drop(rank, "lost");
+}
+
+void Workers::drop_overdue() {
+  const Instant now = context_.clock.now();
+  for (const net::Rank rank : roster_.present()) {
+    const Worker& worker = workers_.at(rank);
+    if (worker.state == State::idle || now < worker.deadline) continue;
+    drop(rank, "silent");
+    roster_.miss(rank);
   }
 }
 
-void Workers::miss(net::Rank rank, Instant now) {
-  Worker& worker = workers_.at(rank);
-  if (worker.state == State::busy) dropped_.push_back({rank, "silent"});
-  worker.state = State::silent;
-  codecs_.forget(rank);
-  worker.next_ping = now;
-  if (++worker.misses < kMisses) return;
-  leave_out(rank, make_error(Code::unavailable, reports_.node(rank) + ": " + std::to_string(kMisses) +
-                                                    " times in a row no answer within " + format_seconds(timeout_) +
-                                                    " (step_timeout_s)"));
-}
-
-/// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
-void Workers::drop_overdue(Instant now) {
-  for (auto& [rank, worker] : workers_) {
-    const bool working = worker.state == State::busy || worker.state == State::abandoned;
-    if (working && now >= worker.deadline) miss(rank, now);
-    const bool unheard = worker.state == State::starting && !worker.said_hello;
-    if ((worker.state == State::silent || unheard) && now >= worker.next_ping) ping(rank, now);
+/// A sign of life of a busy worker.
+void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
+  const Instant now = context_.clock.now();
+  if (waits_.take(rank, waiting, now)) {
+    workers_.at(rank).deadline = now + timeout_;
+  } else {
+    log_warn("waits for a rank that has no part in it", {{"rank", rank}, {"for", waiting.rank()}});
   }
 }
 
-void Workers::ping(net::Rank rank, Instant now) {
-  workers_.at(rank).next_ping = now + timeout_;
-  Work work;
-  work.set_kind(Work::PING);
-  context_.endpoint.send(rank, kWorkTag, net::begin_payload(work.SerializeAsString(), 0));
+/// Decodes it where it must be.
+Status Workers::take_body(Answered& answered) {
+  const Assignment& assignment = workers_.at(answered.rank).assignment;
+  const std::string_view body = answered.body();
+  const Answer& answer = answered.answer;
+  if (assignment.trains) transfers_.received(answered.rank, answer, answered.payload.size(), assignment.body_bytes);
+  if (assignment.encoding == Encoding::left_to_caller) return {};
+  if (assignment.encoding == Encoding::none) {
+    if (body.size() == assignment.body_bytes) return {};
+    return make_error(Code::data_loss, "a body of " + std::to_string(body.size()) + " bytes, expected " +
+                                           std::to_string(assignment.body_bytes));
+  }
+  const bool has_states = assignment.encoding == Encoding::update_and_states;
+  MG_TRY(answered.payload, codecs_.update(answered.rank, answer, has_states, body));
+  if (answer.has_chosen()) reports_.codec_chosen(answered.rank, answer.chosen());
+  answered.body_offset = 0;
+  return {};
+}
+
+Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
+  Worker& worker = workers_[rank];
+  Answered answered{rank, {}, std::move(payload), 0, worker.assignment.version};
+  const Answer& answer = answered.answer;
+  const Result<net::PayloadParts> parts = net::split_payload(answered.payload);
+  if (!parts.ok() || !answered.answer.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) {
+    log_warn("answer cannot be read", {{"rank", rank}, {"bytes", answered.payload.size()}});
+    return {};
+  }
+  answered.body_offset = answered.payload.size() - parts->body.size();
+  const bool is_answer = worker.assignment.is_answered_by(answer, reference_.classes_size());
+  if (is_answer) worker.speed.add(answer.count(), answer.compute_s());  // late ones count too
+  if (roster_.is_silent(rank) || worker.state == State::abandoned) {    // late: of no use, but the worker is
+    if (worker.state == State::abandoned) roster_.forget_misses(rank);
+    roster_.hear(rank);
+    worker.state = State::idle;
+    return {};
+  }
+  if (worker.state != State::busy || answer.round() != worker.assignment.round) return {};
+  if (answer.has_waiting()) {
+    take_waiting(rank, answer.waiting());
+    return {};
+  }
+  if (Assignment::is_progress(answer)) {  // only who gets on may take longer
+    if (worker.assignment.take_progress(answer)) worker.deadline = context_.clock.after(timeout_);
+    return {};
+  }
+  const Status taken = is_answer ? take_body(answered) : make_error(Code::data_loss, "not to what was asked");
+  if (!taken.ok()) {
+    log_warn("answer does not fit the work",
+             {{"rank", rank}, {"round", answer.round()}, {"reason", taken.error().message}});
+    return {};
+  }
+  worker.state = State::idle;
+  worker.answered = context_.clock.now();
+  roster_.forget_misses(rank);
+  if (answer.has_memory()) reports_.memory_plan(rank, answer.memory());
+  reports_.peak_resident(rank, answer.peak_resident());
+  return answered;
+}
+
+void Workers::ask_for_hello(net::Rank rank) {
+  context_.endpoint.send(rank, kWorkTag, without_body(Work::PING));
 }
 
 void Workers::end() {
-  Work work;
-  work.set_kind(Work::END);
-  const std::string payload = net::begin_payload(work.SerializeAsString(), 0);
-  for (const auto& [rank, worker] : workers_) context_.endpoint.send(rank, kWorkTag, payload);
+  for (const net::Rank rank : roster_.all()) context_.endpoint.send(rank, kWorkTag, without_body(Work::END));
 }
 
 }  // namespace mangrove::train

@@ -3,24 +3,27 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <variant>
 
+#include "mangrove/job/roster.h"
 #include "mangrove/net/role.h"
 #include "mangrove/train/compression/server_codecs.h"
+#include "mangrove/train/data_parallel/assignment.h"
 #include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/data_parallel/peer_waits.h"
+#include "mangrove/train/data_parallel/transfers.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/reports.h"
-#include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 
-/// The workers of a job as the server sees them: who can be given work, who has some, who is silent or gone. Ranks that
-/// join the running job are taken in as those that come back are: when they have said that they have the same data.
+/// The workers of a job as the server sees them: the job's roster, and who of it has work, who is ready for some, and
+/// what they answer. Ranks that join the running job are taken in as those that come back are: when they have said that
+/// they have the same data.
 /// threads: one at a time.
-class Workers {
+class Workers final : private job::Roster::Owner {
  public:
   /// timeout: a worker with work that is silent for longer is dropped from it. codecs: of training.
   Workers(net::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
@@ -35,7 +38,7 @@ class Workers {
   /// Those, and the ones that have work, by rank.
   net::RankSet in_use() const;
   /// How many there are, with those whose work is abandoned.
-  std::size_t count() const;
+  std::size_t count() const { return roster_.present().size(); }
   bool any_busy() const;
   /// Of each rank from 1 on, as its memory plan says; 0 where none was told.
   std::vector<std::int64_t> micro_batches() const;
@@ -59,7 +62,7 @@ class Workers {
   /// that most of them wait for.
   std::optional<net::Rank> stuck_on() const;
   /// This worker gets no more work. If it is busy, it is in the news as "failed".
-  void leave_out(net::Rank rank, const Error& error);
+  void leave_out(net::Rank rank, const Error& error) { roster_.leave_out(rank, error); }
 
   struct Answered {
     net::Rank rank;
@@ -82,70 +85,45 @@ class Workers {
   /// Tells all that are alive that the job is done.
   void end();
 
-  /// Work of training, the answers to it, and what workers have told that they sent to each other.
-  const TransferStats& pulled() const { return pulled_; }
-  const TransferStats& pushed() const { return pushed_; }
-  TransferStats among_peers() const;
+  const Transfers& transfers() const { return transfers_; }
 
  private:
-  enum class State { starting, ready, busy, abandoned, silent, out };
-  enum class Encoding { none, update, update_and_states, left_to_caller };
+  enum class State { idle, busy, abandoned };
   struct Worker {
-    State state = State::starting;
-    Hello hello;
+    State state = State::idle;  // idle: it is ready, if the roster has it as present
     std::int64_t micro_batch = 0;
-    bool said_hello = false;
-    std::uint64_t round = 0;             // of the work it was given last
-    std::int64_t version = 0;            // in that work
-    std::int64_t samples = 0;            // that its answer has to count
-    int predictions = 0;                 // that the answer must hold
-    int losses = 0;                      // the same
-    std::size_t body_bytes = 0;          // of the answer, once it is decoded
-    Encoding encoding = Encoding::none;  // of the answer
-    bool trains = false;
-    TransferStats to_peers;           // as it has told
-    std::set<net::Rank> peers;        // in the reduction that it takes part in
-    Waiting waiting;                  // what it has told last of the reduction; rank 0: nothing
-    Instant waiting_since;            // without a part
-    std::int64_t done = 0;            // samples, as it has told so far
-    std::int64_t fetched = 0;         // bytes of data that it waits for, the same
+    Assignment assignment;
     Deadline deadline;                // of its answer
     std::optional<Instant> answered;  // the last time, until it is given work
-    Instant next_ping;                // while silent or starting
-    int misses = 0;                   // deadlines since its last answer
     SpeedMeter speed;
   };
 
-  void add_newcomers(Instant now);
-  void send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes, std::size_t answer_bytes);
-  Result<News> take(net::Message message);
+  void ask_for_hello(net::Rank rank) override;
+  void left_out(net::Rank rank, const Error& why) override;
+  void lost(net::Rank rank) override;
+  void is_back(net::Rank rank) override { reports_.worker_back(rank); }
+  void drop(net::Rank rank, const char* reason);
+  net::RankSet with_state(State state) const;
+
+  void send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes, std::size_t answer_bytes,
+            Assignment::Encoding encoding);
   void take_hello(net::Rank rank, const std::string& payload);
   News take_answer(net::Rank rank, std::string payload);
   void take_waiting(net::Rank rank, const Waiting& waiting);
-  void take_progress(Worker& worker, std::int64_t& so_far, std::int64_t now);
-  bool fits(const Answer& answer, const Worker& worker) const;
   Status take_body(Answered& answered);
-  void admit(net::Rank rank);
-  void drop_gone();
-  void drop_overdue(Instant now);
-  void miss(net::Rank rank, Instant now);
-  void ping(net::Rank rank, Instant now);
-  void choose_reference();
-  net::RankSet ranks_not_out() const;
-  Status check_anyone_left(Instant now);
+  void drop_overdue();
 
   net::RoleContext& context_;
   Reports& reports_;
   ServerCodecs& codecs_;
-  Seconds timeout_;
-  TransferStats pulled_, pushed_;
-  std::map<net::Rank, Worker> workers_;
-  std::uint64_t rounds_ = 0;     // given so far
-  std::deque<Dropped> dropped_;  // news not yet told
-  Hello reference_;              // what the data is like
-  bool has_reference_ = false;
-  Instant last_useful_;  // when a worker was ready or busy last
-  Error last_failure_;
+  const Seconds timeout_;
+  job::Roster roster_;
+  Transfers transfers_;
+  PeerWaits waits_;
+  std::map<net::Rank, Worker> workers_;  // those that have been heard of
+  std::uint64_t rounds_ = 0;             // given so far
+  std::deque<Dropped> dropped_;          // news not yet told
+  Hello reference_;                      // what the data is like
 };
 
 }  // namespace mangrove::train

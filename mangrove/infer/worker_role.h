@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/networks.h"
+#include "mangrove/job/worker_loop.h"
+
+namespace mangrove::infer {
+
+/// What every node of inference does: the orders of a job::WorkerLoop are commands. A kind of node derives from it,
+/// says what data it has, and follows commands.
+class WorkerRole : public job::WorkerLoop {
+ protected:
+  /// from_peers: see WorkerLoop.
+  WorkerRole(const InferJob& job, net::RoleContext& context, std::vector<net::Tag> from_peers = {});
+  ~WorkerRole() = default;
+
+  /// Says what data there is. Only when it is prepared.
+  virtual void describe(Hello& hello) const = 0;
+  /// A command other than PING and END. errors: the node cannot take part any more.
+  virtual Status handle(Command command) = 0;
+
+  /// errors: those of NetworkFetch::get. Commands that come meanwhile are followed afterwards.
+  Result<std::string> fetch_network(const std::string& sha256);
+  void send(const FromNode& message) const;
+
+  const InferJob job_;  // without its networks
+
+ private:
+  void say_hello(const Status& status) final;
+  Order read(const net::Message& message) final;
+  std::optional<net::Message> next_postponed() final;
+
+  NetworkFetch fetch_;
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,284 @@
+#include "mangrove/job/roster.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mangrove/net/in_process.h"
+
+namespace mangrove::job {
+namespace {
+
+using Log = std::vector<std::string>;
+using Ranks = net::RankSet;
+
+class HandClock final : public Clock {
+ public:
+  Instant now() const override { return now_; }
+  void sleep_until(Instant instant) override { now_ = instant; }
+  void pass(Seconds seconds) { now_ = now_ + seconds; }
+
+ private:
+  Instant now_{100};
+};
+
+constexpr Seconds kTimeout = 10;
+
+Introduction data(const std::string& what) {
+  return {what, what + " samples"};
+}
+const Introduction kNone{"", "nothing", /*knows_data=*/false};
+
+/// Ranks 1 to 4, whose messages are what the test says.
+class RosterTest : public testing::Test, private Roster::Owner {
+ protected:
+  Roster& roster() { return roster_; }
+
+  /// What happens while somebody waits: one thing in each turn, and when there is nothing left a second passes.
+  void then(std::function<void()> event) { events_.push_back(std::move(event)); }
+  void then_hello(net::Rank rank, const Introduction& says) {
+    then([this, rank, says] { roster_.take_hello(rank, says); });
+  }
+  Status next() {
+    if (events_.empty()) {
+      clock_.pass(1);
+      roster_.ask_the_silent();
+      return {};
+    }
+    events_.front()();
+    events_.pop_front();
+    return {};
+  }
+  Result<const Introduction*> gather() {
+    return roster_.gather([this] { return next(); });
+  }
+  /// All four have the same data.
+  void gather_all() {
+    for (net::Rank rank = 1; rank <= 4; ++rank) then_hello(rank, data("60"));
+    ASSERT_TRUE(gather().ok());
+    ASSERT_EQ(roster_.present(), (Ranks{1, 2, 3, 4}));
+  }
+  void lose(net::Rank rank) {
+    world_.kill(rank);
+    roster_.drop_gone();
+  }
+  Log take_log() { return std::exchange(log_, {}); }
+
+  HandClock clock_;
+  net::InProcessWorld world_{5};
+
+ private:
+  void ask_for_hello(net::Rank rank) override { log_.push_back("ask " + std::to_string(rank)); }
+  void left_out(net::Rank rank, const Error& why) override {
+    log_.push_back("out " + std::to_string(rank) + ": " + why.message);
+  }
+  void lost(net::Rank rank) override { log_.push_back("lost " + std::to_string(rank)); }
+  void is_back(net::Rank rank) override { log_.push_back("back " + std::to_string(rank)); }
+
+  Log log_;
+  std::deque<std::function<void()>> events_;
+  net::RoleContext context_{
+      .endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = {}};
+  Roster roster_{context_, *this, {"worker", "step_timeout_s"}, kTimeout};
+};
+
+TEST_F(RosterTest, GathersAtOnceWhenAllHaveSaidHello) {
+  gather_all();
+  EXPECT_EQ(clock_.now().seconds, 100);
+  EXPECT_TRUE(take_log().empty());
+}
+
+TEST_F(RosterTest, LeavesOutTheMinority) {
+  then_hello(1, data("50"));
+  then_hello(2, data("60"));
+  then_hello(3, data("60"));
+  then_hello(4, data("70"));
+  const auto chosen = gather();
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ((*chosen)->data, "60");
+  EXPECT_EQ(roster().present(), (Ranks{2, 3}));
+  EXPECT_EQ(take_log(), (Log{"out 1: rank-1: its data set differs: 50 samples, the others have 60 samples (names and "
+                             "sample shape count too)",
+                             "out 4: rank-4: its data set differs: 70 samples, the others have 60 samples (names and "
+                             "sample shape count too)"}));
+  EXPECT_EQ(roster().failure(4)->code, Code::failed_precondition);
+  EXPECT_FALSE(roster().failure(2));
+}
+
+TEST_F(RosterTest, AmongEqualsTheLowestRankIsRight) {
+  then_hello(4, data("60"));
+  then_hello(2, data("50"));
+  then_hello(3, data("60"));
+  then_hello(1, data("50"));
+  EXPECT_EQ((*gather().value()).data, "50");
+  EXPECT_EQ(roster().present(), (Ranks{1, 2}));
+}
+
+TEST_F(RosterTest, WaitsForALateHelloUntilTheTimeoutOnly) {
+  then_hello(2, data("60"));
+  ASSERT_TRUE(gather().ok());
+  EXPECT_EQ(clock_.now().seconds, 100 + kTimeout);
+  EXPECT_EQ(roster().present(), Ranks{2});
+  EXPECT_EQ(take_log(), (Log{"ask 1", "ask 3", "ask 4"}));
+  roster().take_hello(3, data("60"));
+  roster().take_hello(4, data("61"));
+  EXPECT_EQ(roster().present(), (Ranks{2, 3}));
+  EXPECT_EQ(roster().heard(), (Ranks{1, 2, 3}));
+}
+
+TEST_F(RosterTest, ALeftOutOrLostRankIsNotWaitedFor) {
+  then_hello(2, data("60"));
+  then_hello(3, data("60"));
+  then([&] { roster().leave_out(1, failure_in_hello(static_cast<int>(Code::not_found), "no data")); });
+  then([&] { lose(4); });
+  ASSERT_TRUE(gather().ok());
+  EXPECT_EQ(clock_.now().seconds, 100);
+  EXPECT_EQ(roster().present(), (Ranks{2, 3}));
+  EXPECT_EQ(take_log(), (Log{"out 1: no data", "lost 4"}));
+  EXPECT_EQ(roster().failure(1)->code, Code::not_found);
+  EXPECT_FALSE(roster().failure(4));
+}
+
+TEST_F(RosterTest, AnUnknownCodeInAHelloIsAnInternalError) {
+  for (const int code : {-7, 0, 99}) EXPECT_EQ(failure_in_hello(code, "why").code, Code::internal);
+  EXPECT_EQ(failure_in_hello(static_cast<int>(Code::data_loss), "why").code, Code::data_loss);
+}
+
+TEST_F(RosterTest, SilenceOfAllIsAnError) {
+  const auto none = gather();
+  EXPECT_EQ(none.code(), Code::unavailable);
+  EXPECT_EQ(clock_.now().seconds, 100 + 3 * kTimeout + 1);
+  EXPECT_EQ(none.error().message,
+            "no worker has answered for 31 s (rank-1, rank-2, rank-3, rank-4); step_timeout_s is 10 s");
+  EXPECT_EQ(take_log().size(), 12u) << "each is asked three times";
+}
+
+TEST_F(RosterTest, AnotherSignOfLifeBeginsPatienceAnew) {
+  for (int second = 0; second < 25; ++second) then([&] { clock_.pass(1); });
+  then([&] { roster().begin_waiting(); });
+  EXPECT_EQ(gather().code(), Code::unavailable);
+  EXPECT_EQ(clock_.now().seconds, 125 + 3 * kTimeout + 1);
+}
+
+TEST_F(RosterTest, WhyTheLastOneWentIsTheError) {
+  gather_all();
+  lose(1);
+  lose(3);
+  roster().leave_out(2, make_error(Code::resource_exhausted, "full"));
+  EXPECT_TRUE(roster().check_left().ok());
+  lose(4);
+  EXPECT_EQ(roster().check_left().error().message, "no worker is left; the last one lost was rank-4");
+}
+
+TEST_F(RosterTest, ASilentWorkerIsAskedAndComesBackWithAnySign) {
+  gather_all();
+  roster().miss(2);
+  EXPECT_EQ(roster().present(), (Ranks{1, 3, 4}));
+  EXPECT_TRUE(roster().is_silent(2));
+  roster().ask_the_silent();
+  roster().ask_the_silent();
+  EXPECT_EQ(take_log(), Log{"ask 2"}) << "once a timeout";
+  clock_.pass(kTimeout);
+  roster().ask_the_silent();
+  EXPECT_EQ(take_log(), Log{"ask 2"});
+  roster().hear(2);
+  EXPECT_TRUE(roster().is_present(2));
+  roster().hear(2);
+  EXPECT_EQ(take_log(), Log{"back 2"});
+  roster().miss(2);
+  roster().take_hello(2, data("60"));
+  EXPECT_TRUE(roster().is_present(2));
+  EXPECT_EQ(take_log(), Log{"back 2"});
+}
+
+TEST_F(RosterTest, ThreeMissesInARowAreTooMany) {
+  gather_all();
+  const auto miss = [&] {
+    roster().miss(2);
+    roster().hear(2);
+  };
+  miss();
+  miss();
+  roster().forget_misses(2);
+  miss();
+  miss();
+  EXPECT_TRUE(roster().is_present(2));
+  take_log();
+  roster().miss(2);
+  EXPECT_EQ(take_log(), Log{"out 2: rank-2: 3 times in a row no answer within 10 s (step_timeout_s)"});
+  roster().hear(2);
+  EXPECT_FALSE(roster().is_present(2)) << "for good";
+}
+
+TEST_F(RosterTest, PatienceEndsWhenAllHaveBeenSilentForLong) {
+  gather_all();
+  for (net::Rank rank = 1; rank <= 4; ++rank) roster().miss(rank);
+  clock_.pass(3 * kTimeout);
+  EXPECT_TRUE(roster().check_patience().ok());
+  clock_.pass(1);
+  EXPECT_EQ(roster().check_patience().code(), Code::unavailable);
+  roster().hear(3);
+  EXPECT_TRUE(roster().check_patience().ok());
+}
+
+TEST_F(RosterTest, AWorkerWhoseDataChangesIsLeftOut) {
+  gather_all();
+  roster().take_hello(3, data("60"));
+  EXPECT_TRUE(roster().is_present(3));
+  roster().take_hello(3, data("59"));
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 4}));
+}
+
+TEST_F(RosterTest, ANewcomerWithTheSameDataIsAdmitted) {
+  gather_all();
+  EXPECT_EQ(world_.join(), 5);
+  EXPECT_EQ(world_.join(), 6);
+  roster().add_newcomers();
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4})) << "it has said nothing";
+  EXPECT_EQ(roster().heard().size(), 6u);
+  roster().take_hello(5, data("60"));
+  roster().take_hello(6, data("61"));
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4, 5}));
+  EXPECT_EQ(roster().all().size(), 6u);
+}
+
+TEST_F(RosterTest, WorkersWithoutDataMayTakePartWhereItIsSaid) {
+  roster().take_without_data();
+  then_hello(1, kNone);
+  then_hello(2, kNone);
+  then_hello(3, data("60"));
+  then_hello(4, data("61"));
+  EXPECT_EQ((*gather().value()).data, "60") << "those without data have no vote";
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4}));
+  EXPECT_FALSE(roster().has_data(1));
+  EXPECT_TRUE(roster().has_data(3));
+  EXPECT_FALSE(roster().has_data(4));
+}
+
+TEST_F(RosterTest, SomebodyMustHaveTheData) {
+  roster().take_without_data();
+  for (net::Rank rank = 1; rank <= 4; ++rank) then_hello(rank, kNone);
+  EXPECT_EQ(gather().value(), nullptr);
+}
+
+TEST_F(RosterTest, PatienceWithThoseWithoutDataEndsToo) {
+  roster().take_without_data();
+  then_hello(1, kNone);
+  const auto none = gather();
+  EXPECT_EQ(none.code(), Code::unavailable);
+  EXPECT_TRUE(none.error().message.starts_with("no worker with the data set has answered")) << none.error().message;
+}
+
+TEST_F(RosterTest, WhereRankZeroHasTheDataNobodyElseNeedsIt) {
+  roster().set_data(data("60"));
+  then_hello(2, kNone);
+  EXPECT_EQ((*gather().value()).data, "60");
+  EXPECT_EQ(roster().present(), Ranks{2});
+  EXPECT_FALSE(roster().has_data(2));
+}
+
+}  // namespace
+}  // namespace mangrove::job
