@@ -152,7 +152,7 @@ TEST_F(RosterTest, SilenceOfAllIsAnError) {
   EXPECT_EQ(none.code(), Code::unavailable);
   EXPECT_EQ(clock_.now().seconds, 100 + 3 * kTimeout + 1);
   EXPECT_EQ(none.error().message,
-            "no worker has answered for 31 s (rank-1, rank-2, rank-3, rank-4); step_timeout_s is 10 s");
+            "no worker has answered for 31.0 s (rank-1, rank-2, rank-3, rank-4); step_timeout_s is 10.0 s");
   EXPECT_EQ(take_log().size(), 12u) << "each is asked three times";
 }
 
@@ -208,7 +208,7 @@ TEST_F(RosterTest, ThreeMissesInARowAreTooMany) {
   EXPECT_TRUE(roster().is_present(2));
   take_log();
   roster().miss(2);
-  EXPECT_EQ(take_log(), Log{"out 2: rank-2: 3 times in a row no answer within 10 s (step_timeout_s)"});
+  EXPECT_EQ(take_log(), Log{"out 2: rank-2: 3 times in a row no answer within 10.0 s (step_timeout_s)"});
   roster().hear(2);
   EXPECT_FALSE(roster().is_present(2)) << "for good";
 }
