@@ -214,7 +214,8 @@ def measure_training(args):
         is_refused = needed_by_one(args, single, memory) is not None
         run = train_on(args, several, 1, "--memory", f"{memory}MB", *STAGES)
     return [
-        fig.figure("training_speedup", [speedup], "times", target=3.2, peer="one board", peer_values=[1]),
+        fig.figure("training_speedup", [speedup], "times", target=3.2, peer="one board", peer_values=[1],
+                   setting="the second epoch of one run"),
         fig.figure("training_speedup_with_start", [with_start], "times", peer="one board", peer_values=[1]),
         fig.figure("training_stages_idle", idle, "of 1", better="lower", peer="by the schedule", peer_values=predicted),
         fig.figure("training_stages_busy", busy, "ms", better="lower", peer="by the plan", peer_values=planned),
