@@ -73,8 +73,8 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
 }
 
 TEST_F(MainJob, AnswersOnEveryTier) {
-  const Finished run = run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers.yaml", "--data", "glyphs",
-                                    "--limit", "1000", "--json", "--run-dir", run_dir},
+  const Finished run = run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/../tests/data/tiers.yaml",
+                                    "--data", "glyphs", "--limit", "1000", "--json", "--run-dir", run_dir},
                                    kLong, {"HOME=" + folder.path().string()});
   ASSERT_EQ(run.status, 0) << run.err;
   const json result = json::parse(run.out);
@@ -97,10 +97,11 @@ TEST_F(MainJob, AnswersOnThreeLevels) {
     std::size_t exit;  // that all leave at
   } cases[] = {{"1,1", 0}, {"0,1", 1}, {"0,0", 2}};
   for (const auto& [thresholds, exit] : cases) {
-    const Finished run = run_program(
-        {program(), "infer", "--tiers", MANGROVE_EXAMPLES "/tiers-exits.yaml", "--data", "glyphs", "--limit", "200",
-         "--scheduler", "end-edge", "--exit-thresholds", thresholds, "--json", "--run-dir", run_dir + thresholds},
-        kLong, {"HOME=" + folder.path().string()});
+    const Finished run =
+        run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/../tests/data/tiers-exits.yaml", "--data",
+                     "glyphs", "--limit", "200", "--scheduler", "end-edge", "--exit-thresholds", thresholds, "--json",
+                     "--run-dir", run_dir + thresholds},
+                    kLong, {"HOME=" + folder.path().string()});
     ASSERT_EQ(run.status, 0) << run.err;
     const json result = json::parse(run.out);
     EXPECT_EQ(result["lost"], 0);

@@ -23,7 +23,7 @@ RUNS = [
     ["eval", "--model", "run/model.onnx", "--data", "glyphs"],
     ["infer", *NETWORK, "--local", "2", "--stages", "2", "--run-dir", "infer"],
     ["infer", *NETWORK, "--local", "2", "--strategy", "single", "--run-dir", "single"],
-    ["infer", "--tiers", str(ROOT / "examples" / "tiers.yaml"), "--data", "glyphs", "--limit", "200", "--run-dir", "tiers"],
+    ["infer", "--tiers", str(ROOT / "tests" / "data" / "tiers.yaml"), "--data", "glyphs", "--limit", "200", "--run-dir", "tiers"],
     ["quantize", "run/model.onnx", "--calibrate", "glyphs", "--samples", "32", "-o", "int8.onnx"],
     ["profile", "lenet", "--output", "lenet.yaml"],
     ["plan", "--model", "lenet", "--profile", "lenet.yaml", "--devices", str(ROOT / "examples" / "plan" / "boards.yaml")],

@@ -119,7 +119,7 @@ class Page:
                 for file in re.findall(r"`((?:mangrove|tests|bench|scripts|examples)/[\w/.-]+)`", line):
                     if not re.search("[A-Z]{2}", file) and not (ROOT / file).exists() and not list(ROOT.glob(file + ".*")) and not self.path.name.startswith("adding-"):
                         self.fail(number, f"no file {file}")
-                is_prose = not line.startswith("|") and "](http" not in line and "<!--" not in line
+                is_prose = not line.lstrip().startswith("|") and "](http" not in line and "<!--" not in line
                 if is_prose and len(line) > PROSE_WIDTH and self.path.name not in GENERATED:
                     self.fail(number, f"a line of {len(line)} characters; at most {PROSE_WIDTH}")
 
