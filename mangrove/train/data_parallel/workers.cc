@@ -152,7 +152,10 @@ Result<Workers::News> Workers::next() {
   for (const net::Rank rank : with_state(State::busy)) deadline = std::min(deadline, workers_.at(rank).deadline);
   Result<net::Message> message = context_.endpoint.recv_any(roster_.heard(), {kHelloTag, kAnswerTag}, deadline);
   if (message.ok() && message->tag == kAnswerTag) return take_answer(message->from, std::move(message->payload));
-  if (message.ok()) take_hello(message->from, message->payload);
+  if (message.ok()) {
+    take_hello(message->from, message->payload);
+    return News();
+  }
   if (message.code() == Code::unavailable) roster_.drop_gone();
   if (message.code() == Code::cancelled) return message.error();
   return News();
