@@ -132,7 +132,8 @@ class Page:
                 return
 
     def run(self, folder, line, marker, text):
-        environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "MANGROVE_DATA": f"{folder}/data", "TERM": "dumb"}
+        environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": f"{folder}/home", "TERM": "dumb",
+                       "MANGROVE_DATA": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/home/.config"}
         text = text.replace("127.0.0.1:7070", self.address)
         shell = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=folder / "work", env=environment, text=True, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
@@ -165,7 +166,7 @@ class Page:
 
 def prepare(folder, program):
     """The working folder of a page, with the repository's examples, and the wrapper of mangrove."""
-    for name in ("bin", "work", "data"):
+    for name in ("bin", "work", "data", "home"):
         (folder / name).mkdir()
     (folder / "work" / "examples").symlink_to(ROOT / "examples")
     wrapper = folder / "bin" / "mangrove"
