@@ -32,6 +32,12 @@ AT_MOST = {"--epochs": 1, "--limit": 400, "--batch": 32, "--local": 8}
 LIMITED = {"train": 400, "infer": 200, "run": 400}
 
 
+def strategies_of(command):
+    """The names in the command's table of strategies."""
+    table = ROOT / "mangrove" / command / "strategy.cc"
+    return re.findall(r'\.name = "(\w+)"', table.read_text()) if table.exists() else []
+
+
 def smaller(arguments):
     """The same command with less to do."""
     arguments = list(arguments)
@@ -74,12 +80,20 @@ class Page:
                 start = None
 
     def flags_of(self, command):
+        """None where there is no such command. Flags of one strategy alone are in `--help STRATEGY`."""
         if command not in self.helps:
-            done = subprocess.run([self.program, *command, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-            usage = re.search(r"^Usage: mangrove +(.*)$", done.stdout, re.MULTILINE)
-            known = done.returncode == 0 and usage and usage[1].startswith(" ".join(command))
-            self.helps[command] = set(re.findall(r"(?<!\S)-{1,2}[a-z][a-z0-9-]*", re.sub(r"[,/\[\]|]", " ", done.stdout))) if known else None
+            text = self.help_of(command)
+            usage = re.search(r"^Usage: mangrove +(.*)$", text, re.MULTILINE)
+            for strategy in strategies_of(command[0]) if len(command) == 1 else []:
+                text += self.help_of(command, strategy)
+            words = re.findall(r"(?<!\S)-{1,2}[a-z][a-z0-9-]*", re.sub(r"[,/\[\]|]", " ", text))
+            self.helps[command] = set(words) if usage and usage[1].startswith(" ".join(command)) else None
         return self.helps[command]
+
+    def help_of(self, command, *strategy):
+        done = subprocess.run([self.program, *command, "--help", *strategy], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        return done.stdout if done.returncode == 0 else ""
 
     def check_call(self, line, text):
         """Of `mangrove a b --c`: that the command and its flags exist."""
