@@ -63,18 +63,18 @@ class StrategyHelp : public HelpFormatter {
     return found == strategies_.end() ? HelpFormatter::make_help(app, name, mode) : page_of(*found, *app, name);
   }
 
-  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    std::string text = HelpFormatter::make_groups(app, mode);
+ protected:
+  std::string flags_of(const CLI::App& app) const override {
+    std::string text = HelpFormatter::flags_of(app);
     text += "\nFlags of some strategies only (--help STRATEGY explains them):\n";
     for (const StrategyText& strategy : strategies_) {
       std::string flags;
-      for (const CLI::Option* option : own_options(*app, strategy.name)) flags += " " + option->get_name();
+      for (const CLI::Option* option : own_options(app, strategy.name)) flags += " " + option->get_name();
       if (!flags.empty()) text += row(strategy.name, flags);
     }
     return text;
   }
 
- protected:
   bool is_shown(const CLI::Option* option) const override {
     return !readers_.contains(option->get_name()) && HelpFormatter::is_shown(option);
   }
@@ -103,17 +103,23 @@ class StrategyHelp : public HelpFormatter {
 
 }  // namespace
 
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  if (mode == CLI::AppFormatMode::Sub) return make_expanded(app);
+  return make_description(app) + make_usage(app, name) + make_positionals(app) + flags_of(*app) +
+         make_subcommands(app, mode) + "\n" + make_footer(app);
+}
+
 std::string HelpFormatter::make_description(const CLI::App* app) const {
   return wrapped(app->get_description(), 0, 0);
 }
 
-std::string HelpFormatter::make_groups(const CLI::App* app, CLI::AppFormatMode) const {
-  std::vector<std::string> groups = app->get_groups();
+std::string HelpFormatter::flags_of(const CLI::App& app) const {
+  std::vector<std::string> groups = app.get_groups();
   std::ranges::stable_partition(groups, [](const std::string& group) { return group != kLastGroup; });
   std::string text;
   for (const std::string& group : groups) {
     std::string rows;
-    for (const CLI::Option* option : app->get_options())
+    for (const CLI::Option* option : app.get_options())
       if (option->get_group() == group && option->nonpositional() && is_shown(option))
         rows += make_option(option, false);
     if (!group.empty() && !rows.empty()) text += "\n" + group + ":\n" + rows;

@@ -17,12 +17,14 @@ class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::vector<std::string> hidden_groups = {}) : hidden_groups_(std::move(hidden_groups)) {}
 
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_description(const CLI::App* app) const override;
-  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override;
   std::string make_subcommand(const CLI::App* command) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
 
  protected:
+  /// The flags under their headings.
+  virtual std::string flags_of(const CLI::App& app) const;
   virtual bool is_shown(const CLI::Option* option) const;
 
  private:
