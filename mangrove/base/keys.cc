@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "mangrove/base/check.h"
 #include "mangrove/base/suggestion.h"
 
 namespace mangrove {
@@ -23,8 +24,28 @@ Result<Number> parse_number(const std::string& text, Number low, Number high, co
 }
 
 std::string describe_range(double low, double high) {
-  if (high >= std::numeric_limits<double>::max()) return fmt::format("a number of {} or more", low);
+  if (high >= std::numeric_limits<float>::max()) return fmt::format("a number of {} or more", low);
   return fmt::format("a number from {} to {}", low, high);
+}
+
+/// 1,048,576
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+/// What is too large to be reached is not worth saying.
+std::string range_text(const std::string& low, const std::string& high, double most) {
+  return most >= 1e9 ? low + " or more" : low + " to " + high;
+}
+
+/// In the largest unit that leaves a whole number.
+std::string bytes_text(Bytes bytes) {
+  for (const auto& [unit, name] : {std::pair{1'000'000'000, "GB"}, {1'000'000, "MB"}, {1'000, "kB"}})
+    if (bytes != 0 && bytes % unit == 0) return std::to_string(bytes / unit) + name;
+  return std::to_string(bytes);
 }
 
 }  // namespace
@@ -35,70 +56,97 @@ std::string Key::flag() const {
   return text;
 }
 
+std::string Key::description() const {
+  const std::string now = is_switch() ? "" : get();
+  std::string facts = range;
+  if (!now.empty()) facts += (facts.empty() ? "default " : "; default ") + now;
+  return facts.empty() ? help : help + " (" + facts + ")";
+}
+
 void Keys::add(std::string name, std::string& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target](const std::string& text) -> Status {
-                     target = text;
-                     return {};
-                   },
-                   [&target] { return target; }});
+  add({std::move(name), std::move(help), "TEXT", "",
+       [&target](const std::string& text) -> Status {
+         target = text;
+         return {};
+       },
+       [&target] { return target; }});
 }
 
 void Keys::add(std::string name, std::int64_t& target, std::string help, std::int64_t low, std::int64_t high) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target, low, high](const std::string& text) -> Status {
-                     MG_TRY(target,
-                            parse_number(text, low, high, fmt::format("a whole number from {} to {}", low, high)));
-                     return {};
-                   },
-                   [&target] { return std::to_string(target); }});
+  const bool is_open = high == std::numeric_limits<std::int64_t>::max();
+  const std::string expected = is_open ? fmt::format("a whole number of {} or more", low)
+                                       : fmt::format("a whole number from {} to {}", low, high);
+  add({std::move(name), std::move(help), "N", range_text(grouped(low), grouped(high), static_cast<double>(high)),
+       [&target, low, high, expected](const std::string& text) -> Status {
+         MG_TRY(target, parse_number(text, low, high, expected));
+         return {};
+       },
+       [&target] { return std::to_string(target); }});
 }
 
 void Keys::add(std::string name, double& target, std::string help, double low, double high) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target, low, high](const std::string& text) -> Status {
-                     MG_TRY(target, parse_number(text, low, high, describe_range(low, high)));
-                     return {};
-                   },
-                   [&target] { return fmt::format("{}", target); }});
+  add({std::move(name), std::move(help), "NUMBER", range_text(fmt::format("{}", low), fmt::format("{}", high), high),
+       [&target, low, high](const std::string& text) -> Status {
+         MG_TRY(target, parse_number(text, low, high, describe_range(low, high)));
+         return {};
+       },
+       [&target] { return fmt::format("{}", target); }});
 }
 
 void Keys::add(std::string name, bool& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help), true,
-                   [&target](const std::string& text) -> Status {
-                     if (text != "true" && text != "false")
-                       return make_error(Code::invalid_argument, fmt::format("'{}' is neither true nor false", text));
-                     target = text == "true";
-                     return {};
-                   },
-                   [&target] { return target ? "true" : "false"; }});
+  add({std::move(name), std::move(help), "", "",
+       [&target](const std::string& text) -> Status {
+         if (text != "true" && text != "false")
+           return make_error(Code::invalid_argument, fmt::format("'{}' is neither true nor false", text));
+         target = text == "true";
+         return {};
+       },
+       [&target] { return target ? "true" : "false"; }});
 }
 
-void Keys::add_seconds(std::string name, Seconds& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target](const std::string& text) -> Status {
-                     MG_TRY(target, parse_seconds(text));
-                     return {};
-                   },
-                   [&target] { return fmt::format("{}s", target); }});
+void Keys::add_seconds(std::string name, Seconds& target, std::string help, Seconds low, Seconds high) {
+  add({std::move(name), std::move(help), "TIME", "",
+       [&target, low, high](const std::string& text) -> Status {
+         MG_TRY(const Seconds seconds, parse_seconds(text));
+         if (!(seconds >= low && seconds <= high))
+           return make_error(Code::invalid_argument, fmt::format("'{}' is not from {}s to {}s", text, low, high));
+         target = seconds;
+         return {};
+       },
+       [&target] { return fmt::format("{}s", target); }});
 }
 
-void Keys::add_bytes(std::string name, Bytes& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target](const std::string& text) -> Status {
-                     MG_TRY(target, parse_bytes(text));
-                     return {};
-                   },
-                   [&target] { return std::to_string(target); }});
+void Keys::add_bytes(std::string name, Bytes& target, std::string help, Bytes low, Bytes high) {
+  add({std::move(name), std::move(help), "SIZE", "",
+       [&target, low, high](const std::string& text) -> Status {
+         MG_TRY(const Bytes bytes, parse_bytes(text));
+         if (bytes < low || bytes > high)
+           return make_error(Code::invalid_argument,
+                             fmt::format("'{}' is not from {} to {}", text, bytes_text(low), bytes_text(high)));
+         target = bytes;
+         return {};
+       },
+       [&target] { return bytes_text(target); }});
 }
 
 void Keys::add_rate(std::string name, BytesPerSecond& target, std::string help) {
-  keys_.push_back({std::move(name), std::move(help), false,
-                   [&target](const std::string& text) -> Status {
-                     MG_TRY(target, parse_rate(text));
-                     return {};
-                   },
-                   [&target] { return fmt::format("{}B/s", target); }});
+  add({std::move(name), std::move(help), "RATE", "",
+       [&target](const std::string& text) -> Status {
+         MG_TRY(target, parse_rate(text));
+         return {};
+       },
+       [&target] { return fmt::format("{}B/s", target); }});
+}
+
+void Keys::add(Key key) {
+  if (key.group.empty()) key.group = group_;
+  keys_.push_back(std::move(key));
+}
+
+Key& Keys::at(std::string_view name) {
+  const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const Key& key) { return key.name == name; });
+  MG_CHECK(found != keys_.end());
+  return *found;
 }
 
 const Key* Keys::find(std::string_view name) const {

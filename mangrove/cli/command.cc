@@ -12,16 +12,17 @@ namespace mangrove::cli {
 void add_flags(CLI::App& app, const Keys& keys, Overrides& overrides, const std::function<bool(const Key&)>& is_flag) {
   for (const Key& key : keys.all()) {
     if (!is_flag(key) || app.get_option_no_throw(key.flag()) != nullptr) continue;
-    if (key.is_switch) {
-      app.add_flag_callback(
-          key.flag(), [&overrides, name = key.name] { overrides.emplace_back(name, "true"); }, key.help);
-      continue;
+    CLI::Option* option = nullptr;
+    if (key.is_switch()) {
+      option = app.add_flag_callback(
+          key.flag(), [&overrides, name = key.name] { overrides.emplace_back(name, "true"); }, key.description());
+    } else {
+      option = app.add_option_function<std::string>(
+          key.flag(), [&overrides, name = key.name](const std::string& value) { overrides.emplace_back(name, value); },
+          key.description());
+      option->type_name(key.value);
     }
-    auto* option = app.add_option_function<std::string>(
-        key.flag(), [&overrides, name = key.name](const std::string& value) { overrides.emplace_back(name, value); },
-        key.help);
-    option->type_name("");
-    if (const std::string value = key.get(); !value.empty()) option->default_str(value);
+    if (!key.group.empty()) option->group(key.group);
   }
 }
 
@@ -56,8 +57,10 @@ Status apply_overrides(const Overrides& overrides, const Keys& keys) {
 }
 
 void add_output_flags(CLI::App& app, OutputOptions& output) {
-  app.add_flag("--json", output.json, "print one JSON object on standard output, everything else on standard error");
-  app.add_flag("--quiet", output.quiet, "no progress");
+  app.add_flag("--json", output.json, "print one JSON object on standard output, everything else on standard error")
+      ->group("Output");
+  app.add_flag("--quiet", output.quiet, "show no progress")->group("Output");
+  app.get_help_ptr()->group("Output");
 }
 
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {

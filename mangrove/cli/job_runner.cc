@@ -23,10 +23,9 @@
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/views.h"
+#include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/strategy.h"
-#include "mangrove/learn/loss.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/learn/schedule.h"
 #include "mangrove/learn/trainable.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
@@ -43,34 +42,6 @@ constexpr Seconds kEmbeddedNodesWithin = 2;  // which have joined before the job
 Result<Graph> read_model(const std::string& path, const std::string& input_shape) {
   if (path.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   return load_model(path, input_shape);
-}
-
-Status set_recipe(const RecipeSettings& settings, train::TrainJob& job) {
-  const auto f32 = [](double value) { return static_cast<float>(value); };
-  job.set_optimizer(settings.optimizer);
-  job.set_learning_rate(f32(settings.learning_rate));
-  job.set_momentum(f32(settings.momentum));
-  job.set_beta1(f32(settings.beta1));
-  job.set_beta2(f32(settings.beta2));
-  job.set_alpha(f32(settings.alpha));
-  job.set_epsilon(f32(settings.epsilon));
-  job.set_trust(f32(settings.trust));
-  job.set_weight_decay(f32(settings.weight_decay));
-  job.set_clip_norm(f32(settings.clip_norm));
-  job.set_clip_value(f32(settings.clip_value));
-  job.set_schedule(settings.schedule);
-  job.set_warmup_steps(settings.warmup_steps);
-  job.set_step_epochs(settings.step_epochs);
-  MG_TRY(const std::vector<std::int64_t> milestones, learn::parse_milestones(settings.milestones));
-  job.mutable_milestones()->Add(milestones.begin(), milestones.end());
-  job.set_gamma(settings.gamma);
-  job.set_plateau_patience(settings.plateau_patience);
-  job.set_loss(settings.loss);
-  job.set_label_smoothing(f32(settings.label_smoothing));
-  MG_TRY(const std::vector<float> exit_weights, learn::parse_exit_weights(settings.exit_weights));
-  job.mutable_exit_weights()->Add(exit_weights.begin(), exit_weights.end());
-  job.set_ema_decay(f32(settings.ema_decay));
-  return {};
 }
 
 /// The data set with so much of its training samples kept for validation, unless it has a validation split, or the
@@ -94,54 +65,19 @@ Status check_data_here(const TrainSettings& settings, const std::string& data, c
 }
 
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
-  MG_RETURN_IF_ERROR(train::find_strategy(settings.strategy));
+  MG_RETURN_IF_ERROR(train::find_strategy(settings.job.strategy()));
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
-  train::TrainJob job;
   MG_TRY(const Graph network, initial_network(settings, *dataset));
   MG_RETURN_IF_ERROR(learn::check_trainable(network).context("model " + settings.network()));
   MG_RETURN_IF_ERROR(check_data_here(settings, data, data_folder, network, *dataset));
+  train::TrainJob job = settings.job;
   job.set_model(encode_onnx(network));
   job.set_data(data);
-  job.set_strategy(settings.strategy);
-  job.set_consistency(settings.consistency);
-  job.set_topology(settings.topology);
-  job.set_neighbours(settings.neighbours);
-  job.set_split(settings.split);
-  job.set_balance(settings.balance);
-  job.set_codec(settings.codec);
-  job.set_codec_pull(settings.codec_pull);
-  job.set_codec_warmup(settings.codec_warmup);
-  job.set_local_steps(settings.local_steps);
-  job.set_local_epochs(settings.local_epochs);
-  job.set_shared_samples(static_cast<float>(settings.shared_samples));
-  job.set_client_fraction(static_cast<float>(settings.client_fraction));
-  job.set_outer_learning_rate(static_cast<float>(settings.outer_learning_rate));
-  job.set_outer_momentum(static_cast<float>(settings.outer_momentum));
-  job.set_stages(settings.stages);
-  job.set_replicas(settings.replicas);
-  job.set_micro_batches(settings.micro_batches);
-  job.set_ahead(settings.ahead);
-  job.set_cut(settings.cut);
-  job.set_recompute(settings.recompute);
-  job.set_epochs(settings.epochs);
-  job.set_batch(settings.batch);
-  job.set_micro_batch(settings.micro_batch);
   // Embedded nodes share this machine, so what each may take by default is its part.
-  const bool is_shared = settings.memory == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
-  job.set_memory(is_shared ? memory_limit() / 10 * 9 / settings.cluster.local : settings.memory);
-  job.set_augment(settings.augment);
-  job.set_data_from(settings.data_from);
-  job.set_shuffle(settings.shuffle);
-  job.set_sample_cache(settings.sample_cache);
-  job.set_patience(settings.patience);
-  MG_RETURN_IF_ERROR(set_recipe(settings.recipe, job));
+  const bool is_shared = job.memory() == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
+  if (is_shared) job.set_memory(memory_limit() / 10 * 9 / settings.cluster.local);
   if (job.optimizer().empty()) job.set_optimizer(settings.init_from.empty() ? "momentum" : "adam");
-  job.set_seed(static_cast<std::uint64_t>(settings.seed));
-  job.set_limit(settings.limit);
-  job.set_backend(settings.backend);
-  job.set_checkpoint_every_s(settings.checkpoint_every);
-  job.set_step_timeout_s(settings.step_timeout);
   MG_RETURN_IF_ERROR(train::check_job(job));
   return job;
 }
@@ -159,7 +95,7 @@ Status add_networks(const InferSettings& settings, const infer::Strategy& strate
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   using infer::Networks;
   if (strategy.networks == Networks::of_tiers)
-    return make_error(Code::invalid_argument, "strategy '" + settings.strategy + "' needs --tiers FILE");
+    return make_error(Code::invalid_argument, "strategy '" + settings.job.strategy() + "' needs --tiers FILE");
   const bool has_views = strategy.networks == Networks::with_views;
   if (!settings.exit_thresholds.empty() && !has_views)
     return make_error(Code::invalid_argument,
@@ -167,7 +103,7 @@ Status add_networks(const InferSettings& settings, const infer::Strategy& strate
   const std::vector<std::string> members = parse_names(settings.models);
   const bool is_ensemble = strategy.networks == Networks::members;
   if (is_ensemble == members.empty())
-    return make_error(Code::invalid_argument, "strategy '" + settings.strategy +
+    return make_error(Code::invalid_argument, "strategy '" + settings.job.strategy() +
                                                   (is_ensemble ? "' needs --models a.onnx,b.onnx"
                                                                : "' takes one network: --model, not --models"));
   for (const std::string& path : is_ensemble ? members : std::vector{settings.model}) {
@@ -182,11 +118,8 @@ Status add_networks(const InferSettings& settings, const infer::Strategy& strate
 
 /// nodes: how many there are, where the job says it; else as it was.
 Result<infer::InferJob> make_job(const InferSettings& settings, const std::string& data, std::int64_t& nodes) {
-  MG_TRY(const infer::Strategy* strategy, infer::find_strategy(settings.strategy));
-  infer::InferJob job;
-  job.set_strategy(settings.strategy);
-  job.set_micro_batch(settings.micro_batch);
-  job.set_limit(settings.limit);
+  MG_TRY(const infer::Strategy* strategy, infer::find_strategy(settings.job.strategy()));
+  infer::InferJob job = settings.job;
   if (settings.tiers.empty()) {
     MG_RETURN_IF_ERROR(add_networks(settings, *strategy, job));
   } else {
@@ -196,14 +129,7 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   job.set_unfused(disabled.contains(std::string(kFusePass)));
   job.set_data(data);
   job.set_frames(!settings.input.empty());
-  job.set_deadline_s(settings.deadline);
-  job.set_stages(static_cast<std::int32_t>(settings.stages));
-  for (const std::string& cut : parse_names(settings.cuts)) job.add_cuts(cut);
-  job.set_activations(settings.activations);
-  job.set_window(static_cast<std::int32_t>(settings.window));
-  job.set_backend(settings.backend);
-  job.set_fresh_profiles(settings.fresh);
-  job.set_answer_timeout_s(settings.answer_timeout);
+  MG_RETURN_IF_ERROR(infer::check_job(job));
   return job;
 }
 
@@ -296,7 +222,7 @@ Result<json> run_infer_on_input(const InferSettings& settings, JobContext& conte
     return make_error(Code::invalid_argument, "input: tiers classify data sets: give --data, not --input");
   std::int64_t nodes = 0;
   MG_TRY(*job.mutable_infer(), make_job(settings, "", nodes));
-  Pushed pushed{*input, settings.limit};
+  Pushed pushed{*input, settings.job.limit()};
   MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context, {}, &pushed));
   result["model"] = settings.model;
   result["input"] = settings.input;

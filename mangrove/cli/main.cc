@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
 #include "mangrove/cli/interrupt.h"
 
 namespace {
@@ -84,6 +86,8 @@ int main(int argc, char** argv) {
   context.stop = interrupt.token();
 
   CLI::App app("Deep learning across end devices, edge servers and the cloud.", "mangrove");
+  app.formatter(std::make_shared<cli::HelpFormatter>());
+  app.set_help_flag("-h,--help", "show this page");
   app.set_version_flag("--version", MANGROVE_VERSION);
   app.require_subcommand(1);
   app.footer(

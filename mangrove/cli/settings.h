@@ -4,6 +4,8 @@
 #include <string>
 
 #include "mangrove/base/keys.h"
+#include "mangrove/infer/infer.pb.h"
+#include "mangrove/train/train.pb.h"
 
 namespace mangrove::cli {
 
@@ -27,26 +29,6 @@ struct DataSettings {
   void declare(Keys& keys);
 };
 
-/// How a network learns; see docs/training.md.
-struct RecipeSettings {
-  std::string optimizer;     // "": momentum, or adam where a network is fine-tuned
-  double learning_rate = 0;  // 0: the optimizer's own
-  double momentum = 0.9, beta1 = 0.9, beta2 = 0.999, alpha = 0.99, epsilon = 1e-8, trust = 1e-3;
-  double weight_decay = 5e-4;
-  double clip_norm = 0, clip_value = 0;
-  std::string schedule = "cosine";
-  std::int64_t warmup_steps = 40;
-  std::int64_t step_epochs = 30;
-  std::string milestones;
-  double gamma = 0.1;
-  std::int64_t plateau_patience = 10;
-  std::string loss = "softmax_cross_entropy";
-  double label_smoothing = 0;
-  std::string exit_weights;
-  double ema_decay = 0;
-  void declare(Keys& keys);
-};
-
 struct TrainSettings {
   DataSettings data;
   ClusterSettings cluster;
@@ -56,35 +38,8 @@ struct TrainSettings {
   std::string freeze = "none";  // "backbone", or a node's name
   std::int64_t head_epochs = 5;
   double fine_tune_rate = 1e-5;
-  std::string strategy = "parameter_server";
-  std::string consistency = "sync";
-  std::string topology = "ring";
-  std::string neighbours = "ring";
-  std::string split = "iid";
-  std::string balance = "equal";
-  std::string codec = "none", codec_pull = "none";
-  std::int64_t codec_warmup = 0;  // messages
-  std::int64_t local_steps = 16;
-  std::int64_t local_epochs = 0;  // in place of local_steps
-  double client_fraction = 1, shared_samples = 0, outer_learning_rate = 1, outer_momentum = 0;
-  std::int64_t stages = 0, replicas = 1, micro_batches = 0, ahead = 0;  // of pipelines
-  std::string cut = "measured", recompute = "auto";
-  std::int64_t epochs = 1;
-  std::int64_t batch = 64;       // per worker
-  std::int64_t micro_batch = 0;  // 0: chosen by `memory`
-  Bytes memory = 0;              // of each worker's process; 0: most of what its system allows
-  RecipeSettings recipe;
   double validation = 0.05;  // share of the training samples
-  std::string augment;
-  std::string data_from = "own";
-  std::string shuffle = "all";
-  Bytes sample_cache = 64'000'000;  // of each worker
-  std::int64_t patience = 0;
-  std::int64_t seed = 1;
-  std::int64_t limit = 0;  // samples of the training split; 0: all
-  std::string backend;
-  Seconds checkpoint_every = 30;
-  Seconds step_timeout = 30;
+  train::TrainJob job;       // its keys; network and data come when it is made
   std::string run_dir;
   std::string resume;  // a run folder
   Keys keys();
@@ -98,25 +53,12 @@ struct InferSettings {
   ClusterSettings cluster;
   std::string model;  // an ONNX file
   std::string input_shape;
-  std::string strategy = "pipeline";
-  std::int64_t stages = 0;  // 0: chosen
-  std::string cuts;         // names, separated by commas
-  std::string models;       // ONNX files of an ensemble, likewise
-  std::string input;        // a folder or "-", in place of `data`
-  Seconds deadline = 0;     // of each request; 0: none
-  std::string activations = "float32";
-  std::string tiers;  // a tier file; then the strategy is "tiers", and it says the networks and how many nodes
-  std::string scheduler = "auto", policy = "hedged";
-  double accuracy_floor = 0;    // of second answers; 0: none
-  Seconds finish_by = 0;        // 0: when it is done
+  std::string models;  // ONNX files of an ensemble, separated by commas
+  std::string input;   // a folder or "-", in place of `data`
+  std::string tiers;   // a tier file; then the strategy is "tiers", and it says the networks and how many nodes
   std::string exit_thresholds;  // of a network over tiers or views; "": those in its file
-  std::int64_t micro_batch = 50;
-  std::int64_t window = 0;  // micro-batches in flight; 0: chosen
-  std::int64_t limit = 0;   // samples of the test split; 0: all
-  std::string backend;
-  std::string disable_pass;  // rewriting passes to leave out, separated by commas
-  bool fresh = false;        // measure the nodes, though profiles of them are kept
-  Seconds answer_timeout = 10;
+  std::string disable_pass;     // rewriting passes to leave out, separated by commas
+  infer::InferJob job;          // its keys; networks and data come when it is made
   std::string run_dir;
   Keys keys();
 };
@@ -135,9 +77,10 @@ struct EvalSettings {
 
 /// The help of the key exit_thresholds.
 constexpr const char* kExitThresholdsHelp =
-    "of a network with early exits: a sample leaves at an exit whose normalised entropy is at most this, one number "
-    "for "
-    "each exit but the last, with commas between; none: at the last; default: those in the model's file";
+    "networks with early exits: a sample leaves at an exit whose normalised entropy is at most this; one number for "
+    "each "
+    "exit but the last, e.g. 0.3,0.5; none: all samples go to the last exit; default: the thresholds in the model's "
+    "file";
 
 /// What a person, not a job, chooses.
 struct OutputOptions {

@@ -117,10 +117,6 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
     MG_RETURN_IF_ERROR(add_network(tier, graph, disabled, job).context(who));
   }
   job.set_noise_seed(fresh_seed());
-  job.set_scheduler(settings.scheduler);
-  job.set_policy(settings.policy);
-  job.set_accuracy_floor(settings.accuracy_floor);
-  job.set_finish_by_s(settings.finish_by);
   MG_RETURN_IF_ERROR(infer::check_tiers(job));
   return infer::device_count(tiers);
 }

@@ -47,7 +47,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
     if (result.is_object() && result.contains("epochs") && result.contains("train_seconds")) return result;
     return make_error(Code::data_loss, "resume: " + result_path.string() + ": no result of a training");
   }
-  const RunPhase phase{.name = "head", .file_prefix = RunFolder::kHeadPrefix, .epochs = settings.epochs};
+  const RunPhase phase{.name = "head", .file_prefix = RunFolder::kHeadPrefix, .epochs = settings.job.epochs()};
   job.set_epochs(settings.head_epochs);
   if (!settings.resume.empty()) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(RunFolder::kHeadPrefix), job));
   MG_TRY(json result, play(job, phase));
@@ -59,7 +59,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
 /// Goes on from the network that the head phase has left.
 Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, train::TrainJob job, RunFolder& folder,
                                const PhasePlayer& play) {
-  const std::int64_t epochs = settings.epochs - settings.head_epochs;
+  const std::int64_t epochs = settings.job.epochs() - settings.head_epochs;
   RunPhase phase{.name = "fine_tuning"};
   phase.epochs_done = head["epochs"].get<std::int64_t>();
   phase.epochs = phase.epochs_done + epochs;
@@ -87,9 +87,8 @@ Status check_transfer(const TrainSettings& settings) {
 
 Result<Graph> initial_network(const TrainSettings& settings, const data::Dataset& dataset) {
   const std::string& name = settings.network();
-  const zoo::ModelOptions options{.sample_shape = dataset.sample_shape(),
-                                  .classes = dataset.classes(),
-                                  .seed = static_cast<std::uint64_t>(settings.seed)};
+  const zoo::ModelOptions options{
+      .sample_shape = dataset.sample_shape(), .classes = dataset.classes(), .seed = settings.job.seed()};
   MG_TRY(const Graph network,
          is_model_file(name) ? load_model(name, settings.input_shape) : zoo::build_model(name, options));
   if (settings.init_from.empty()) return network;
@@ -102,7 +101,7 @@ Result<json> run_training_phases(const TrainSettings& settings, train::TrainJob 
   if (resumes) folder.append_metrics();
   if (settings.freeze != kNoFreeze) {
     MG_TRY(train::TrainJob frozen, with_frozen_part(settings.freeze, job));
-    if (settings.epochs > settings.head_epochs) {
+    if (settings.job.epochs() > settings.head_epochs) {
       MG_TRY(const json head, head_phase(settings, std::move(frozen), folder, play));
       return fine_tuning_phase(settings, head, std::move(job), folder, play);
     }

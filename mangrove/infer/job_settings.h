@@ -1,7 +1,6 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/base/units.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/pipeline/stage_plan.h"
 
@@ -11,7 +10,6 @@ namespace mangrove::infer {
 /// what is allowed).
 Status check_job(const InferJob& job);
 
-Seconds answer_timeout(const InferJob& job);
 /// Micro-batches in flight.
 std::size_t window(const InferJob& job, const StagePlan& plan);
 

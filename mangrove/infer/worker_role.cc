@@ -11,7 +11,7 @@ namespace mangrove::infer {
 WorkerRole::WorkerRole(const InferJob& job, net::RoleContext& context, std::vector<net::Tag> from_peers)
     : WorkerLoop(context, kCommandTag, std::move(from_peers)),
       job_(without_networks(job)),
-      fetch_(context, answer_timeout(job)) {}
+      fetch_(context, job.answer_timeout_s()) {}
 
 job::WorkerLoop::Order WorkerRole::read(const net::Message& message) {
   auto command = std::make_shared<Command>();

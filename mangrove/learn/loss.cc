@@ -1,7 +1,6 @@
 #include "mangrove/learn/loss.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -104,22 +103,6 @@ Status check_options(const LossOptions& options) {
   if (!weights.empty() && (!std::ranges::all_of(weights, is_weight) || std::ranges::max(weights) == 0))
     return make_error(Code::invalid_argument, "exit_weights: must be 0 or more, and one of them more");
   return {};
-}
-
-Result<std::vector<float>> parse_exit_weights(const std::string& text) {
-  std::vector<float> weights;
-  for (const char* at = text.data(); !text.empty();) {
-    const char* const end = text.data() + text.size();
-    float weight = 0;
-    const auto [next, error] = std::from_chars(at, end, weight);
-    if (error != std::errc() || (next != end && *next != ','))
-      return make_error(Code::invalid_argument,
-                        "exit_weights: expected a number for each exit with commas between, got '" + text + "'");
-    weights.push_back(weight);
-    if (next == end) break;
-    at = next + 1;
-  }
-  return weights;
 }
 
 Result<std::vector<float>> weights_of_exits(const LossOptions& options, std::size_t exits) {

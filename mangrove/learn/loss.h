@@ -54,8 +54,6 @@ std::span<const LossRow> losses();
 Result<const LossRow*> find_loss(const std::string& name);
 /// errors: not_found (name); invalid_argument (a constant out of its range: names it).
 Status check_options(const LossOptions& options);
-/// "1,0.3" as weights; "" none. errors: invalid_argument.
-Result<std::vector<float>> parse_exit_weights(const std::string& text);
 /// Weights for so many outputs. errors: invalid_argument (given for another number).
 Result<std::vector<float>> weights_of_exits(const LossOptions& options, std::size_t exits);
 

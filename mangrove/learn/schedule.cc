@@ -1,7 +1,5 @@
 #include "mangrove/learn/schedule.h"
 
-#include <charconv>
-
 #include "mangrove/base/check.h"
 #include "mangrove/base/check_setting.h"
 #include "mangrove/base/table.h"
@@ -46,23 +44,6 @@ Status check_options(const ScheduleOptions& options) {
   if (options.name == "multi_step" && options.milestones.empty())
     return make_error(Code::invalid_argument, "milestones: schedule 'multi_step' needs some, e.g. 82,123");
   return {};
-}
-
-Result<std::vector<std::int64_t>> parse_milestones(const std::string& text) {
-  std::vector<std::int64_t> milestones;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at != end;) {
-    std::int64_t epoch = 0;
-    const auto [stop, code] = std::from_chars(at, end, epoch);
-    const bool comma = stop != end && *stop == ',';
-    if (code != std::errc() || (stop != end && !comma) || (comma && stop + 1 == end)) {
-      return make_error(Code::invalid_argument,
-                        "milestones: '" + text + "' is no list of epochs; expected something like 82,123");
-    }
-    milestones.push_back(epoch);
-    at = comma ? stop + 1 : stop;
-  }
-  return milestones;
 }
 
 Result<Schedule> Schedule::create(const ScheduleOptions& options) {

@@ -51,9 +51,6 @@ Result<const ScheduleRow*> find_schedule(const std::string& name);
 /// errors: not_found (name); invalid_argument (a constant out of its range: names it).
 Status check_options(const ScheduleOptions& options);
 
-/// "82,123" as epochs. errors: invalid_argument (not whole numbers that rise).
-Result<std::vector<std::int64_t>> parse_milestones(const std::string& text);
-
 /// The learning rate over a training.
 class Schedule {
  public:

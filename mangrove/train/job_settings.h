@@ -3,7 +3,6 @@
 #include <string>
 
 #include "mangrove/base/result.h"
-#include "mangrove/base/units.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/train/hyperparameters.h"
 #include "mangrove/train/train.pb.h"
@@ -14,20 +13,13 @@ namespace mangrove::train {
 /// what is allowed).
 Status check_job(const TrainJob& job);
 
-Seconds step_timeout(const TrainJob& job);
-Seconds checkpoint_interval(const TrainJob& job);
-
 /// How the samples of an epoch are mixed. "all" (also ""): 0, each may come at any time. "window(N)": N, files in
 /// random order, so many samples from them at a time; see data::run_order. errors: invalid_argument (another text).
 Result<std::uint32_t> shuffle_window(const TrainJob& job);
 
-std::int64_t local_steps(const TrainJob& job);   // 16 where the job says 0
-float client_fraction(const TrainJob& job);      // 1
-float outer_learning_rate(const TrainJob& job);  // 1
 
 /// All that must be the same for a run to go on exactly where another stopped, one "key=value" per line.
-std::string settings_text(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph,
-                          std::int64_t train_samples);
+std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples);
 
 /// errors: invalid_argument: names every key that differs, with both values.
 Status check_same_settings(const std::string& checkpoint, const std::string& job);

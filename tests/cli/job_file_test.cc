@@ -23,22 +23,22 @@ TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
   ASSERT_TRUE(file->apply(file->sections()[0], train.keys()).ok());
   ASSERT_TRUE(file->apply(file->sections()[1], infer.keys()).ok());
   EXPECT_EQ(train.data.data, "glyphs");
-  EXPECT_EQ(train.epochs, 5) << "a section's own key wins";
+  EXPECT_EQ(train.job.epochs(), 5) << "a section's own key wins";
   EXPECT_EQ(infer.data.data, "glyphs");
-  EXPECT_EQ(infer.stages, 2);
+  EXPECT_EQ(infer.job.stages(), 2);
 }
 
 TEST(JobFile, SavedSettingsAreReadBack) {
   const testing::TemporaryFolder folder;
   TrainSettings from, to;
   from.model = "strange: name #1";
-  from.recipe.weight_decay = 1e-7;
+  from.job.set_weight_decay(1e-7F);
   ASSERT_TRUE(write_file_atomically(folder / "job.yaml", to_yaml("train", from.keys())).ok());
   const auto file = SectionFile::load(folder / "job.yaml", kJobFile);
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
   EXPECT_EQ(to.model, from.model);
-  EXPECT_EQ(to.recipe.weight_decay, from.recipe.weight_decay);
+  EXPECT_EQ(to.job.weight_decay(), from.job.weight_decay());
 }
 
 struct Bad {

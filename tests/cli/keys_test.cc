@@ -14,10 +14,10 @@ TEST(Keys, SetValuesOfEveryKind) {
   ASSERT_TRUE(keys.set("learning_rate", "0.25").ok());
   ASSERT_TRUE(keys.set("model", "mlp").ok());
   ASSERT_TRUE(keys.set("checkpoint_every", "500ms").ok());
-  EXPECT_EQ(settings.epochs, 7);
-  EXPECT_DOUBLE_EQ(settings.recipe.learning_rate, 0.25);
+  EXPECT_EQ(settings.job.epochs(), 7);
+  EXPECT_DOUBLE_EQ(settings.job.learning_rate(), 0.25);
   EXPECT_EQ(settings.model, "mlp");
-  EXPECT_DOUBLE_EQ(settings.checkpoint_every, 0.5);
+  EXPECT_DOUBLE_EQ(settings.job.checkpoint_every_s(), 0.5);
 }
 
 struct Bad {
@@ -52,13 +52,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Keys, TextFormSetsTheSameValue) {
   TrainSettings from, to;
-  from.recipe.learning_rate = 0.1 + 0.2;
-  from.step_timeout = 1.0 / 3;
+  from.job.set_learning_rate(0.1f + 0.2f);
+  from.job.set_step_timeout_s(1.0 / 3);
   from.model = "a: \"b\" #c";
   const Keys source = from.keys(), target = to.keys();
   for (const Key& key : source.all()) ASSERT_TRUE(target.set(key.name, key.get()).ok()) << key.name;
-  EXPECT_EQ(to.recipe.learning_rate, from.recipe.learning_rate);
-  EXPECT_EQ(to.step_timeout, from.step_timeout);
+  EXPECT_EQ(to.job.learning_rate(), from.job.learning_rate());
+  EXPECT_EQ(to.job.step_timeout_s(), from.job.step_timeout_s());
   EXPECT_EQ(to.model, from.model);
 }
 

@@ -35,11 +35,11 @@ struct Phases : ::testing::Test {
   Phases() {
     settings.init_from = "mobilenetv2-0.25";
     settings.freeze = "backbone";
-    settings.epochs = 8;
+    settings.job.set_epochs(8);
     settings.head_epochs = 5;
     dataset = data::make_leaves(data::Split::train);
     job.set_model(encode_onnx(initial_network(settings, *dataset).value()));
-    job.set_epochs(settings.epochs);
+    job.set_epochs(settings.job.epochs());
     job.set_learning_rate(0.001f);
   }
   Result<json> run() {
@@ -86,7 +86,7 @@ TEST_F(Phases, TheHeadComesFirstThenEverythingAtALowerRate) {
 }
 
 TEST_F(Phases, WithoutEpochsForItThereIsNoSecondPhase) {
-  settings.epochs = 5;
+  settings.job.set_epochs(5);
   job.set_epochs(5);
   ASSERT_TRUE(run().ok());
   ASSERT_EQ(played.size(), 1u);

@@ -21,6 +21,7 @@ InferJob small_job(std::int64_t samples, int stages) {
   job.set_stages(stages);
   job.set_micro_batch(4);
   job.set_limit(samples);
+  job.set_answer_timeout_s(30);
   job.set_backend("portable");
   return job;
 }

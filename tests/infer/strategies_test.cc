@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tests/infer/inference_job.h"
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/keys.h"
+#include "mangrove/infer/strategy.h"
 
 namespace mangrove::infer {
 namespace {
@@ -105,6 +111,39 @@ TEST(Ensemble, RefusesClassesThatNoNetworkKnows) {
         << outcome.leader.error().message;
   }
   EXPECT_EQ(infer(ensemble_job("ensemble", {}), 1).leader.code(), Code::invalid_argument);
+}
+
+TEST(InferKeys, BelongToStrategiesOfTheTable) {
+  InferJob job;
+  Keys keys;
+  add_keys(job, keys);
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
+  for (const Key& key : keys.all()) {
+    EXPECT_EQ(key.help.find('{'), std::string::npos) << key.name << ": " << key.help;
+    for (const std::string& strategy : key.strategies)
+      EXPECT_TRUE(std::ranges::find(names, strategy) != names.end()) << key.name << ": " << strategy;
+  }
+}
+
+TEST(InferKeys, ALeftOutKeyHasItsDefault) {
+  EXPECT_TRUE(check_job(InferJob()).ok()) << check_job(InferJob()).error().message;
+  EXPECT_EQ(InferJob().answer_timeout_s(), 10);
+  EXPECT_EQ(InferJob().micro_batch(), 50);
+}
+
+TEST(InferKeys, AreCheckedOnEveryRank) {
+  const auto message_of = [](const std::function<void(InferJob&)>& spoil) {
+    InferJob job = small_job(kSamples, 0);
+    spoil(job);
+    const Status status = check_job(job);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_TRUE(message_of([](InferJob& job) { job.set_micro_batch(0); }).starts_with("micro_batch: "));
+  EXPECT_TRUE(message_of([](InferJob& job) { job.set_window(2147483647); }).starts_with("window: "));
+  EXPECT_TRUE(message_of([](InferJob& job) { job.set_deadline_s(-1); }).starts_with("deadline: "));
+  EXPECT_TRUE(message_of([](InferJob& job) { job.set_accuracy_floor(2); }).starts_with("accuracy_floor: "));
+  EXPECT_TRUE(message_of([](InferJob& job) { job.add_cuts("\xff"); }).starts_with("cuts: "));
 }
 
 }  // namespace

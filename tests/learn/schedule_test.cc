@@ -119,13 +119,5 @@ TEST(Schedule, RefusesWhatMakesNoSense) {
   }
 }
 
-TEST(ParseMilestones, ReadsListsOfEpochs) {
-  EXPECT_EQ(parse_milestones("82,123").value(), (std::vector<std::int64_t>{82, 123}));
-  EXPECT_EQ(parse_milestones("7").value(), (std::vector<std::int64_t>{7}));
-  EXPECT_TRUE(parse_milestones("").value().empty());
-  for (const char* bad : {",", "1,", ",1", "1;2", "x", "1.5", "99999999999999999999"})
-    EXPECT_EQ(parse_milestones(bad).code(), Code::invalid_argument) << bad;
-}
-
 }  // namespace
 }  // namespace mangrove::learn

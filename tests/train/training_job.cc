@@ -102,7 +102,10 @@ TrainJob small_job(std::int64_t samples) {
   job.set_batch(8);
   job.set_learning_rate(0.1f);
   job.set_momentum(0.9f);
+  job.set_weight_decay(0);
   job.set_schedule("constant");
+  job.set_warmup_steps(0);
+  job.set_sample_cache(0);
   job.set_seed(1);
   job.set_limit(samples);
   job.set_backend("portable");

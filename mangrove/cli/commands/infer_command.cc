@@ -2,9 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
+#include "mangrove/infer/strategy.h"
 
 namespace mangrove::cli {
 namespace {
@@ -26,27 +28,24 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_infer_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("infer",
-                                     "classify a data set, or images, with a cluster: a network cut into stages, one "
-                                     "board, an ensemble, tiers, or devices "
-                                     "with a view of the image each");
+  auto* command = app.add_subcommand("infer", "classify a data set or images on a cluster");
   auto state = std::make_shared<State>();
+  add_strategy_help(*command, state->settings.keys(), strategy_texts(infer::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
-      "  mangrove infer --model runs/mine/model.onnx --data mnist --local 3            # as many stages as are worth "
-      "it\n"
-      "  mangrove infer --model model.onnx --data mnist --cuts pool1,fc1 --local 3     # cut before these operators\n"
-      "  mangrove infer --strategy single --model model.onnx --data mnist --local 3    # the fastest node alone\n"
-      "  mangrove infer --strategy ensemble --models healthy.onnx,spots.onnx --data leaves --local 2\n"
-      "  mangrove infer --tiers examples/tiers.yaml --data glyphs --scheduler end-edge --policy monitor\n"
-      "  mangrove infer --strategy views --model ddnn.onnx --data mnist --local 7      # six views, and a node above "
-      "them\n"
-      "  mangrove infer --model model.onnx --data mnist --stages 3 --local 4   # one node in reserve\n"
-      "  mangrove infer --model model.onnx --input photos/ --local 3           # a line for each image\n"
-      "  camera | mangrove infer --model model.onnx --input - --deadline 200ms --coordinator 192.168.1.10:7070 --json\n"
-      "  mangrove infer --model model.onnx --data mnist --stages 3 --coordinator 192.168.1.10:7070 --json");
+      "  mangrove infer --model runs/mine/model.onnx --data mnist --local 3\n"
+      "  mangrove infer --model model.onnx --data mnist --stages 3 --local 4  # 1 spare\n"
+      "  mangrove infer --model model.onnx --data mnist --cuts pool1,fc1 --local 3\n"
+      "  mangrove infer --model model.onnx --data mnist --strategy single --local 3\n"
+      "  mangrove infer --strategy ensemble --models healthy.onnx,spots.onnx \\\n"
+      "                 --data leaves --local 2\n"
+      "  mangrove infer --tiers examples/tiers.yaml --data glyphs --policy monitor\n"
+      "  mangrove infer --strategy views --model ddnn.onnx --data mnist --local 7\n"
+      "  mangrove infer --model model.onnx --input photos/ --local 3\n"
+      "  camera | mangrove infer --model model.onnx --input - --deadline 200ms \\\n"
+      "                 --coordinator 192.168.1.10:7070 --json");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

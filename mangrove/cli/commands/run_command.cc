@@ -8,6 +8,7 @@
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
@@ -116,8 +117,11 @@ void add_run_command(CLI::App& app, CommandContext& context) {
   for (const std::string& section : known_sections())
     add_flags(*command, state->keys_of(section), state->overrides, is_flag);
   add_output_flags(*command, context.output);
+  command->formatter(std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Strategy", "Learning"}));
   command->footer(
-      "Flags set the keys of every section that has them.\n"
+      "Flags set the keys of every section that has them. All keys of the sections but\n"
+      "strategy and resume are flags: see `mangrove train --help`,\n"
+      "`mangrove eval --help` and `mangrove infer --help`.\n"
       "Examples:\n"
       "  mangrove run examples/lenet-mnist.yaml\n"
       "  mangrove run examples/lenet-mnist.yaml --data glyphs --epochs 2 --json");

@@ -7,6 +7,7 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
@@ -30,10 +31,11 @@ struct State {
 
   Keys sim_keys() {
     Keys keys;
+    keys.begin_group("Simulation");
     keys.add("compute", compute,
-             "real, or modelled: only the time is simulated, nothing is learnt; for 10,000 devices");
-    keys.add_seconds("fault_window", fault_window, "faults of --fault-seed begin within so much virtual time");
-    keys.add_seconds("time_limit", time_limit, "virtual time after which the job is given up; 0: none");
+             "real, or modelled (only time is simulated and nothing is learnt, for up to 10,000 devices)");
+    keys.add_seconds("fault_window", fault_window, "faults of --fault-seed begin within this much virtual time");
+    keys.add_seconds("time_limit", time_limit, "give up after this much virtual time; 0: never");
     return keys;
   }
 };
@@ -86,7 +88,7 @@ Status run(State& state, CommandContext& context) {
   if (state.compute != "real" && state.compute != "modelled")
     return make_error(Code::invalid_argument, "compute: must be real or modelled, got '" + state.compute + "'");
   const bool is_modelled = state.compute == "modelled";
-  const auto seed = static_cast<std::uint64_t>(state.train.seed);
+  const std::uint64_t seed = state.train.job.seed();
   MG_TRY(const std::vector<sim::Fault> faults, faults_of(state, world));
   MG_TRY(RunFolder folder, RunFolder::create(state.train.run_dir, "sim"));
   MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", state.train.keys())));
@@ -131,7 +133,11 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
   add_flags(*command, state->sim_keys(), state->sim_overrides);
   add_flags(*command, state->train.keys(), state->overrides, is_flag);
   add_output_flags(*command, context.output);
+  command->formatter(
+      std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Data", "Cluster", "Strategy", "Learning"}));
   command->footer(
+      "The keys of `mangrove train` are flags too, but those that say where it runs:\n"
+      "see `mangrove train --help`.\n"
       "Examples:\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --strategy all_reduce --seed 7 --json\n"

@@ -3,9 +3,11 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
+#include "mangrove/train/strategy.h"
 
 namespace mangrove::cli {
 namespace {
@@ -47,23 +49,26 @@ Status run(State& state, CommandContext& context) {
 void add_train_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("train", "train a network on the nodes of a cluster");
   auto state = std::make_shared<State>();
+  add_strategy_help(*command, state->settings.keys(), strategy_texts(train::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove train --model lenet --data mnist --local 4 --epochs 1\n"
-      "  mangrove train --model lenet --data glyphs --local 2 --epochs 2 --learning-rate 0.05 --run-dir runs/mine\n"
-      "  mangrove train --resume runs/mine            # after Ctrl-C, a crash or a power cut\n"
-      "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --json > result.json\n"
-      "  mangrove train --data mnist --local 4 --strategy federated --local-steps 16   # boards on slow links\n"
-      "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --balance speed   # boards of different speed\n"
-      "  mangrove train --coordinator 192.168.1.10:7070 --data shards:leaves --data-from cluster --split shards "
-      "--shuffle 'window(4096)'\n"
-      "  mangrove train --model resnet-20 --data cifar10 --augment cifar --optimizer nesterov --epochs 30\n"
-      "  mangrove train --init-from mobilenetv2.onnx --freeze backbone --data folder:leaves,size=96 --epochs 10\n"
-      "The run folder gets model.onnx, best.onnx (of the best validation), report.html, summary.json, metrics.jsonl,\n"
-      "job.yaml and checkpoint.safetensors. docs/training.md explains optimizers, schedules and losses,\n"
-      "docs/transfer-learning.md how a network is taken further.");
+      "  mangrove train --model lenet --data glyphs --local 2 --run-dir runs/mine\n"
+      "  mangrove train --resume runs/mine     # after Ctrl-C, a crash or a power cut\n"
+      "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --json > r.json\n"
+      "  mangrove train --data mnist --local 4 --strategy federated --local-steps 16\n"
+      "  mangrove train --coordinator 192.168.1.10:7070 --data mnist --balance speed\n"
+      "  mangrove train --coordinator 192.168.1.10:7070 --data shards:leaves \\\n"
+      "                 --data-from cluster --split shards --shuffle 'window(4096)'\n"
+      "  mangrove train --model resnet-20 --data cifar10 --augment cifar --epochs 30\n"
+      "  mangrove train --init-from mobilenetv2.onnx --freeze backbone \\\n"
+      "                 --data folder:leaves,size=96 --epochs 10\n"
+      "The run folder gets model.onnx, best.onnx (of the best validation), report.html,\n"
+      "summary.json, metrics.jsonl, job.yaml and checkpoint.safetensors.\n"
+      "docs/training.md explains optimizers, schedules and losses,\n"
+      "docs/transfer-learning.md --init-from and --freeze.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

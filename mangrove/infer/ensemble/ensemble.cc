@@ -31,7 +31,7 @@ class Runs {
         reports_(reports),
         data_(data),
         members_(members),
-        timeout_(answer_timeout(job)),
+        timeout_(job.answer_timeout_s()),
         requests_(timeout_) {
     runs_.resize(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) waiting_.push_back(i);

@@ -105,7 +105,7 @@ Result<Profile> profile_node(const InferJob& job, const net::RoleContext& contex
                              .batch = job.micro_batch(),
                              .threads = context.threads,
                              .fused = !job.unfused()};
-  std::optional<plan::Profile> profile = job.fresh_profiles() ? std::nullopt : kept.find(key);
+  std::optional<plan::Profile> profile = job.fresh() ? std::nullopt : kept.find(key);
   if (profile && !fits(*profile, replica.graph())) profile.reset();
   const bool was_kept = profile.has_value();
   MG_RETURN_IF_ERROR(warm_up(replica, source));

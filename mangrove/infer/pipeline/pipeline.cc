@@ -29,7 +29,7 @@ Result<Measured> measure(const InferJob& job, net::RoleContext& context, Nodes& 
   MG_RETURN_IF_ERROR(check_cut(graph, job));
   MG_TRY(Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
-  MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, answer_timeout(job)));
+  MG_TRY(std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, job.answer_timeout_s()));
   return Measured{std::move(graph), std::move(data), std::move(devices)};
 }
 
@@ -49,7 +49,7 @@ void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, co
 Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const Baseline baseline,
-         run_baseline(context, nodes, reports, answer_timeout(job), measured.data, fastest_first(measured.devices)));
+         run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
   const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
   calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));

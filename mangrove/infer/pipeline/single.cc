@@ -12,7 +12,7 @@ namespace mangrove::infer {
 namespace {
 
 Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  const Seconds timeout = answer_timeout(job);
+  const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));

@@ -24,7 +24,7 @@ class Stream {
         reports_(reports),
         work_(work),
         revision_(revision),
-        timeout_(answer_timeout(job)),
+        timeout_(job.answer_timeout_s()),
         micro_batch_(job.micro_batch()),
         window_(window(job, plan)) {
     use(std::move(plan));

@@ -289,7 +289,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Report
 }
 
 Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
-  const Seconds timeout = answer_timeout(job);
+  const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
   MG_TRY(BottomModels heads, BottomModels::create(job, context));

@@ -43,7 +43,7 @@ class ViewRun {
         data_(data),
         batches_(static_cast<std::uint64_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch())),
         answers_(job, data, fusion.views(), fusion.exits()),
-        requests_(answer_timeout(job)) {}
+        requests_(job.answer_timeout_s()) {}
 
   Status run();
   Json result() const { return answers_.summary(last_answer_ - start_, lost_, reports_); }
@@ -126,7 +126,7 @@ std::string ViewRun::why_lost(std::size_t view) const {
   if (!nodes_.is_usable(rank)) return "it is not there";
   if (!nodes_.has_data(rank)) return "its data set differs from that of the other devices";
   if (contradicted_.contains(view)) return "its labels differ from those of most other devices";
-  return is_silent(rank) ? "it has not answered for " + format_seconds(answer_timeout(job_)) : "";
+  return is_silent(rank) ? "it has not answered for " + format_seconds(job_.answer_timeout_s()) : "";
 }
 
 /// Whether a micro-batch still has to be seen; else upper nodes, or the leader, can do what is left.

@@ -129,8 +129,6 @@ Result<std::string> PushReceiver::decode(net::Rank from, const Answer& answer, s
 }
 
 Status check_codecs(const TrainJob& job) {
-  if (job.codec_warmup() < 0)
-    return refuse("codec_warmup", "must be 0 or more, got " + std::to_string(job.codec_warmup()));
   MG_RETURN_IF_ERROR(check_push(job));
   return check_pull(job);
 }

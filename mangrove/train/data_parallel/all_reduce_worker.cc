@@ -47,7 +47,7 @@ AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const Trai
     : master_(std::move(master)),
       topology_(topology),
       context_(context),
-      patience_(step_timeout(job) / 3),
+      patience_(job.step_timeout_s() / 3),
       parts_(context, kPartTag, interruption),
       interruption_(interruption),
       buckets_(buckets_of(master_->graph())),

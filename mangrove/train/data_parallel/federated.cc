@@ -38,7 +38,7 @@ class FederatedLeader final : public Leader {
     return root_of(std::min(goal(), clients_of(workers)));
   }
   std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
-  float master_rate(float) const override { return outer_learning_rate(job()); }
+  float master_rate(float) const override { return job().outer_learning_rate(); }
 
   bool is_synchronous() const { return consistency_.kind == Consistency::Kind::sync; }
   bool is_dealt_out() const { return job().split().empty() || job().split() == "iid"; }
@@ -66,13 +66,13 @@ std::size_t FederatedLeader::goal() const {
 
 /// How many of so many workers are at work at once.
 std::size_t FederatedLeader::clients_of(std::size_t workers) const {
-  const double wanted = std::round(client_fraction(job()) * static_cast<double>(workers));
+  const double wanted = std::round(job().client_fraction() * static_cast<double>(workers));
   return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, std::max<std::size_t>(1, workers));
 }
 
 /// Samples that a worker gets at once.
 std::size_t FederatedLeader::share(std::size_t workers) const {
-  if (job().local_epochs() == 0) return static_cast<std::size_t>(local_steps(job())) * batch();
+  if (job().local_epochs() == 0) return static_cast<std::size_t>(job().local_steps()) * batch();
   const auto all = static_cast<std::size_t>(samples_per_epoch());
   return is_dealt_out() ? (all + workers - 1) / workers : all;  // else all of its own
 }

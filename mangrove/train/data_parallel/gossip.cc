@@ -25,7 +25,7 @@ class GossipLeader final : public Leader {
     return static_cast<std::int64_t>(workers * batch());
   }
   std::int64_t samples_per_update(std::size_t workers) const override {
-    return samples_per_step(workers) * local_steps(job());
+    return samples_per_step(workers) * job().local_steps();
   }
   std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }
   Status welcome();
@@ -65,7 +65,7 @@ Status GossipLeader::welcome() {
 }
 
 void GossipLeader::start() {
-  const std::size_t share = static_cast<std::size_t>(local_steps(job())) * batch();
+  const std::size_t share = static_cast<std::size_t>(job().local_steps()) * batch();
   auto works = assign(workers().ready(), share);
   group_.clear();
   for (const auto& [rank, work] : works) group_.insert(rank);

@@ -34,7 +34,7 @@ Leader::Leader(const TrainJob& job, net::RoleContext& context, const Hyperparame
       master_(std::move(master)),
       reports_(context),
       codecs_(job, master_->graph()),
-      workers_(context, reports_, codecs_, step_timeout(job)),
+      workers_(context, reports_, codecs_, job.step_timeout_s()),
       batch_(static_cast<std::size_t>(job.batch())),
       balance_(Balance::of(job)) {}
 
@@ -81,7 +81,7 @@ Status Leader::prepare() {
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
   pace_ = {samples_per_step(workers_.ready().size()),
            base_learning_rate(job_, *optimizer, workers_in_step(workers_.ready().size()))};
-  settings_ = settings_text(job_, recipe_, master_->graph(), samples_per_epoch_);
+  settings_ = settings_text(job_, master_->graph(), samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
 
@@ -137,7 +137,7 @@ Status Leader::train_epoch() {
     disown_lost();
     MG_RETURN_IF_ERROR(advance());
     if (context_.clock.now() - last_report_ >= kProgressInterval || work_.done()) report_progress();
-    if (context_.clock.now() - last_checkpoint_ >= checkpoint_interval(job_) && !work_.done())
+    if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && !work_.done())
       MG_RETURN_IF_ERROR(save_checkpoint());
   }
   epoch_ += passes();

@@ -133,7 +133,7 @@ Result<bool> LocalSteps::is_interrupted() {
 /// Often enough not to be taken for silent.
 void LocalSteps::tell_leader(std::uint64_t round, std::int64_t done) {
   const Instant now = context_.clock.now();
-  if (now - last_told_ < step_timeout(job_) / 3) return;
+  if (now - last_told_ < job_.step_timeout_s() / 3) return;
   last_told_ = now;
   Answer answer;
   answer.set_round(round);

@@ -28,7 +28,7 @@ double distance(std::span<const float> a, std::span<const float> b) {
 NeighbourAveraging::NeighbourAveraging(const TrainJob& job, const Graph& graph, net::RoleContext& context,
                                        std::optional<net::Message>& interruption)
     : context_(context),
-      patience_(step_timeout(job) / 3),
+      patience_(job.step_timeout_s() / 3),
       parts_(context, kValuesTag, interruption),
       interruption_(interruption),
       parameters_(static_cast<std::size_t>(graph.parameter_elements())),

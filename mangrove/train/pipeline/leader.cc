@@ -81,7 +81,7 @@ class PipelineLeader final : public Leader {
 /// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
 Status PipelineLeader::advance() {
   MG_RETURN_IF_ERROR(settle());
-  const std::size_t count = static_cast<std::size_t>(local_steps(job())) * batch();
+  const std::size_t count = static_cast<std::size_t>(job().local_steps()) * batch();
   Work work = assign({stages_.keeper()}, count).at(stages_.keeper());
   set_local_steps(work, count);
   const std::int64_t steps = work.learning_rates_size();
@@ -116,7 +116,7 @@ std::size_t PipelineLeader::stages_wanted(std::size_t workers) const {
 }
 
 std::size_t PipelineLeader::devices_wanted(std::size_t workers) const {
-  const auto replicas = static_cast<std::size_t>(most_replicas(job()));
+  const auto replicas = static_cast<std::size_t>(job().replicas());
   if (replicas == 1) return stages_wanted(workers);
   return replicas == 0 ? workers : std::min(workers, replicas * most_stages_);
 }
@@ -179,7 +179,7 @@ Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ra
   return plan_pipeline(graph, devices,
                        {.micro_batch = micro_batch_,
                         .devices = {.least = is_measured() && job().stages() == 0 ? 1 : most, .most = most},
-                        .most_replicas = static_cast<std::size_t>(most_replicas(job())),
+                        .most_replicas = static_cast<std::size_t>(job().replicas()),
                         .recompute = recompute,
                         .schedule = planned_schedule(job(), micro_batch_, ranks.size(), optimizer_slots_),
                         .must_fit = must_fit});

@@ -246,7 +246,7 @@ plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_
   const std::int64_t micro_batches = (job.batch() + micro_batch - 1) / micro_batch;
   const PipelineSchedule& schedule = *strategy_of(job).pipeline;
   const std::int64_t most_in_flight = schedule.holds_all ? micro_batches : 1 + behind * (1 + job.ahead());
-  const double sums = most_replicas(job) == 1 ? 0 : arrays;  // see StageBudget
+  const double sums = job.replicas() == 1 ? 0 : arrays;  // see StageBudget
   return {.copies = 1 + sums + 3 * arrays + static_cast<double>(schedule.is_stashing ? most_in_flight : 0),
           .messages = 2 * static_cast<double>(most_in_flight + 1),
           .ahead = job.ahead(),

@@ -21,22 +21,17 @@ Error refused(const TrainJob& job, const std::string& key, const std::string& wh
 Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe) {
   MG_RETURN_IF_ERROR(parse_cut(job.cut()));
   MG_RETURN_IF_ERROR(parse_recompute(job.recompute()));
-  const auto in_range = [&](const char* key, std::int64_t value, std::int64_t most) -> Status {
-    if (value >= 0 && value <= most) return {};
-    return make_error(Code::invalid_argument, std::string(key) + ": must be from 0 to " + std::to_string(most) +
-                                                  ", got " + std::to_string(value));
-  };
-  MG_RETURN_IF_ERROR(in_range("stages", job.stages(), 10'000));
-  MG_RETURN_IF_ERROR(in_range("micro_batches", job.micro_batches(), job.batch()));
-  MG_RETURN_IF_ERROR(in_range("ahead", job.ahead(), 100));
-  MG_RETURN_IF_ERROR(in_range("replicas", job.replicas(), 10'000));
+  if (job.micro_batches() > job.batch())
+    return make_error(Code::invalid_argument, "micro_batches: must be at most the batch, " +
+                                                  std::to_string(job.batch()) + ", got " +
+                                                  std::to_string(job.micro_batches()));
   const PipelineSchedule* schedule = strategy_of(job).pipeline;
   if (schedule == nullptr) return {};
   if (schedule->is_stashing && job.micro_batches() > 1)
     return refused(job, "micro_batches", "each mini-batch is one update; use a smaller batch");
-  if (schedule->is_stashing && most_replicas(job) != 1)
+  if (schedule->is_stashing && job.replicas() != 1)
     return refused(job, "replicas", "replicas would have to agree on older parameters too; use one_f_one_b");
-  if (most_replicas(job) != 1 && (job.stages() > 0 || argument_of(job.cut(), "behind")))
+  if (job.replicas() != 1 && (job.stages() > 0 || argument_of(job.cut(), "behind")))
     return refused(job, "replicas",
                    "which stages have replicas is planned with the stages; leave out stages and behind(...)");
   if (job.micro_batch() > 0) return refused(job, "micro_batch", "say micro_batches, the parts of a batch");
@@ -72,10 +67,6 @@ Result<Stage::Recompute> parse_recompute(const std::string& text) {
   if (text == "always") return Stage::Recompute::always;
   if (text == "never") return Stage::Recompute::never;
   return make_error(Code::invalid_argument, "recompute: must be auto, always or never, got '" + text + "'");
-}
-
-std::int64_t most_replicas(const TrainJob& job) {
-  return job.has_replicas() ? job.replicas() : 1;
 }
 
 std::int64_t pipeline_micro_batch(const TrainJob& job, std::size_t stages) {

@@ -31,9 +31,6 @@ Result<CutRule> parse_cut(const std::string& text);
 /// "auto" (also ""), "always", "never". errors: invalid_argument (another text).
 Result<Stage::Recompute> parse_recompute(const std::string& text);
 
-/// Devices that a stage may have; 0: any number.
-std::int64_t most_replicas(const TrainJob& job);
-
 /// Samples of a micro-batch, where there are so many stages: `batch` in `micro_batches` parts, of which there are four
 /// for each stage where the job does not say (source: Huang et al., GPipe, NeurIPS 2019: then bubbles hardly count);
 /// the whole of it where stages keep older parameters.

@@ -195,7 +195,7 @@ PipelineIteration::Tools StageWorker::tools(const Work& work) {
           .timer = timer_,
           .samples = data_->of(work),
           .interruption = interruption_,
-          .patience = step_timeout(job_) / 3,
+          .patience = job_.step_timeout_s() / 3,
           .batch = job_.batch()};
 }
 

@@ -27,7 +27,7 @@ Result<bool> is_from_cluster(const TrainJob& job) {
 }
 
 ShardFetcher::ShardFetcher(const TrainJob& job, net::RoleContext& context)
-    : ShardEndpoint(context), job_(job), patience_(step_timeout(job) / 3) {}
+    : ShardEndpoint(context), job_(job), patience_(job.step_timeout_s() / 3) {}
 
 Status ShardFetcher::open() {
   MG_TRY(data::DatasetSpec spec, data::DatasetSpec::parse(job_.data()));

@@ -69,7 +69,7 @@ TEST(NodeProfiles, ASecondStartMeasuresNothing) {
   unfused.set_unfused(true);
   EXPECT_EQ(boards.profiles(unfused), kMeasured);
   InferJob fresh = job;
-  fresh.set_fresh_profiles(true);
+  fresh.set_fresh(true);
   EXPECT_EQ(boards.profiles(fresh), kMeasured);
   EXPECT_EQ(boards.profiles(job), kKept);
 }

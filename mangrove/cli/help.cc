@@ -1,0 +1,158 @@
+#include "mangrove/cli/help.h"
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+
+#include "mangrove/base/suggestion.h"
+
+namespace mangrove::cli {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kTextColumn = 26;
+constexpr const char* kLastGroup = "Output";
+constexpr const char* kNoStrategy = "true";  // what CLI11 makes of a bare --help
+
+/// Breaks a text between words; the lines after the first begin with `indent` blanks, and the first has `used` already.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
+  std::string lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool is_first = used <= indent;
+    if (!is_first && used + 1 + word.size() > kWidth) {
+      lines += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!is_first) {
+      lines += " ";
+      ++used;
+    }
+    lines += word;
+    used += word.size();
+  }
+  return lines + "\n";
+}
+
+/// "  --flag VALUE          what it does", over as many lines as needed.
+std::string row(const std::string& name, const std::string& text) {
+  std::string line = "  " + name;
+  if (line.size() + 2 > kTextColumn)
+    line += "\n" + std::string(kTextColumn, ' ');
+  else
+    line.resize(kTextColumn, ' ');
+  return line + wrapped(text, kTextColumn, kTextColumn);
+}
+
+std::string value_of(const CLI::Option& option) {
+  if (option.get_type_size() == 0) return "";
+  const bool is_list = option.get_expected_max() >= CLI::detail::expected_max_vector_size;
+  return " " + option.get_type_name() + (is_list ? "..." : "");
+}
+
+/// The page of a command with keys that belong to some strategies.
+class StrategyHelp : public HelpFormatter {
+ public:
+  StrategyHelp(const Keys& keys, std::vector<StrategyText> strategies) : strategies_(std::move(strategies)) {
+    for (const Key& key : keys.all())
+      if (!key.strategies.empty()) readers_[key.flag()] = key.strategies;
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    const std::string chosen = app->get_help_ptr()->results().empty() ? "" : app->get_help_ptr()->results().front();
+    const auto found = std::ranges::find(strategies_, chosen, &StrategyText::name);
+    return found == strategies_.end() ? HelpFormatter::make_help(app, name, mode) : page_of(*found, *app, name);
+  }
+
+ protected:
+  std::string flags_of(const CLI::App& app) const override {
+    std::string text = HelpFormatter::flags_of(app);
+    text += "\nFlags of some strategies only (--help STRATEGY explains them):\n";
+    for (const StrategyText& strategy : strategies_) {
+      std::string flags;
+      for (const CLI::Option* option : own_options(app, strategy.name)) flags += " " + option->get_name();
+      if (!flags.empty()) text += row(strategy.name, flags);
+    }
+    return text;
+  }
+
+  bool is_shown(const CLI::Option* option) const override {
+    return !readers_.contains(option->get_name()) && HelpFormatter::is_shown(option);
+  }
+
+ private:
+  std::vector<const CLI::Option*> own_options(const CLI::App& app, const std::string& strategy) const {
+    return app.get_options([&](const CLI::Option* option) {
+      const auto readers = readers_.find(option->get_name());
+      return readers != readers_.end() && std::ranges::find(readers->second, strategy) != readers->second.end();
+    });
+  }
+
+  std::string page_of(const StrategyText& strategy, const CLI::App& app, const std::string& name) const {
+    std::string text = wrapped(strategy.name + ": " + strategy.summary, 0, 0);
+    text += wrapped("When a device is lost: " + strategy.on_loss, 0, 0);
+    text += "\nUsage: " + name + " --strategy " + strategy.name + " [OPTIONS]\n";
+    const auto options = own_options(app, strategy.name);
+    if (!options.empty()) text += "\nFlags of this strategy:\n";
+    for (const CLI::Option* option : options) text += make_option(option, false);
+    return text + "\n" + wrapped("`" + name + " --help` lists the flags that it has in common with others.", 0, 0);
+  }
+
+  std::vector<StrategyText> strategies_;
+  std::map<std::string, std::vector<std::string>> readers_;  // strategies, by flag
+};
+
+}  // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  if (mode == CLI::AppFormatMode::Sub) return make_expanded(app);
+  return make_description(app) + make_usage(app, name) + make_positionals(app) + flags_of(*app) +
+         make_subcommands(app, mode) + "\n" + make_footer(app);
+}
+
+std::string HelpFormatter::make_description(const CLI::App* app) const {
+  return wrapped(app->get_description(), 0, 0);
+}
+
+std::string HelpFormatter::flags_of(const CLI::App& app) const {
+  std::vector<std::string> groups = app.get_groups();
+  std::ranges::stable_partition(groups, [](const std::string& group) { return group != kLastGroup; });
+  std::string text;
+  for (const std::string& group : groups) {
+    std::string rows;
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_group() == group && option->nonpositional() && is_shown(option))
+        rows += make_option(option, false);
+    if (!group.empty() && !rows.empty()) text += "\n" + group + ":\n" + rows;
+  }
+  return text;
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  return row(command->get_display_name(true), command->get_description());
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  return row(is_positional ? option->get_name(true, false) : option->get_name(false, true) + value_of(*option),
+             option->get_description());
+}
+
+bool HelpFormatter::is_shown(const CLI::Option* option) const {
+  return std::ranges::find(hidden_groups_, option->get_group()) == hidden_groups_.end();
+}
+
+void add_strategy_help(CLI::App& command, const Keys& keys, std::vector<StrategyText> strategies) {
+  std::vector<std::string> names;
+  for (const StrategyText& strategy : strategies) names.push_back(strategy.name);
+  command.set_help_flag("-h,--help", "show this page, or that of a strategy")
+      ->type_size(1)
+      ->expected(0, 1)
+      ->type_name("[STRATEGY]")
+      ->group(kLastGroup)
+      ->check([names](const std::string& name) {
+        if (name == kNoStrategy || std::ranges::find(names, name) != names.end()) return std::string();
+        return "unknown strategy '" + name + "'" + suggestion(name, names);
+      });
+  command.formatter(std::make_shared<StrategyHelp>(keys, std::move(strategies)));
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,20 @@
+#include "mangrove/infer/keys.h"
+
+#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
+#include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tiers/fault_policy.h"
+#include "mangrove/infer/tiers/schedulers/scheduler.h"
+#include "mangrove/job/keys.h"
+
+namespace mangrove::infer {
+
+void add_keys(InferJob& job, Keys& keys) {
+  job::add_keys(job,
+                {{"strategies", join_words(row_names(strategies()))},
+                 {"schedulers", join_words(row_names(schedulers()))},
+                 {"policies", join_words(row_names(fault_policies()))}},
+                keys);
+}
+
+}  // namespace mangrove::infer

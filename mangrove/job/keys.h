@@ -1,0 +1,29 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <map>
+#include <string>
+
+#include "mangrove/base/keys.h"
+#include "mangrove/base/result.h"
+
+namespace mangrove::job {
+
+/// What {word} in a help text stands for, from the owner of the table: {"optimizers", "sgd, momentum and adam"}.
+using HelpWords = std::map<std::string, std::string>;
+
+/// Adds a Key for each field of a job's message that has the option job.key (see keys.proto), in the order of their
+/// declaration. They read and write the message, which must outlive them. A repeated field's text form is a list with
+/// commas between; a field that is absent has its default.
+void add_keys(google::protobuf::Message& job, const HelpWords& words, Keys& keys);
+
+/// Whether each key of a message that came from elsewhere has a value that its flag would take, and texts are UTF-8.
+/// errors: invalid_argument: names the key, its value and what is allowed.
+Status check_keys(const google::protobuf::Message& job);
+
+/// "key=value" on a line for each key that must be the same where a run is resumed (option resume), of those that the
+/// job's strategy reads.
+std::string fingerprint(const google::protobuf::Message& job, const std::string& strategy);
+
+}  // namespace mangrove::job

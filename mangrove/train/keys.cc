@@ -1,0 +1,28 @@
+#include "mangrove/train/keys.h"
+
+#include <string>
+#include <vector>
+
+#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
+#include "mangrove/job/keys.h"
+#include "mangrove/learn/loss.h"
+#include "mangrove/learn/optimizer.h"
+#include "mangrove/learn/schedule.h"
+#include "mangrove/train/strategy.h"
+
+namespace mangrove::train {
+
+void add_keys(TrainJob& job, Keys& keys) {
+  std::vector<std::string> losses;
+  for (const learn::LossRow& loss : learn::losses())
+    if (!loss.needs_dense) losses.emplace_back(loss.name);  // a job has labels only
+  job::add_keys(job,
+                {{"strategies", join_words(row_names(strategies()))},
+                 {"optimizers", join_words(row_names(learn::optimizers()))},
+                 {"schedules", join_words(row_names(learn::schedules()))},
+                 {"losses", join_words(losses)}},
+                keys);
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "mangrove/base/keys.h"
+#include "mangrove/train/train.pb.h"
+
+namespace mangrove::train {
+
+/// Adds the keys of a training job, as train.proto describes them, with the names of optimizers, losses ... in their
+/// help. They read and write `job`, which must outlive them.
+void add_keys(TrainJob& job, Keys& keys);
+
+}  // namespace mangrove::train

@@ -1,0 +1,119 @@
+#include "mangrove/cli/help.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/job/sample_job.pb.h"
+
+#include "mangrove/base/config_file.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/job/keys.h"
+
+namespace mangrove::cli {
+namespace {
+
+/// What a command line prints or says, of a program with the commands train, infer, run and sim.
+class Help : public ::testing::Test {
+ protected:
+  Help() {
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.require_subcommand(1);
+    add_train_command(app, context);
+    add_infer_command(app, context);
+    add_run_command(app, context);
+    add_sim_command(app, context);
+  }
+
+  std::string page(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());  // as CLI11 wants it
+    std::ostringstream out;
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() != 0) return error.what();
+      app.exit(error, out, out);
+    }
+    return out.str();
+  }
+
+  CLI::App app{"", "mangrove"};
+  CommandContext context;
+};
+
+TEST_F(Help, FitsATerminalOf80Columns) {
+  for (const char* command : {"train", "infer", "run", "sim"}) {
+    std::istringstream lines(page({command, "--help"}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << command << ": " << line;
+    app.clear();
+  }
+}
+
+TEST_F(Help, GroupsFlagsAndSaysWhatTheyTake) {
+  const std::string text = page({"train", "--help"});
+  std::size_t at = 0;
+  for (const char* group :
+       {"\nModel:\n", "\nData:\n", "\nCluster:\n", "\nStrategy:\n", "\nLearning:\n", "\nOutput:\n"}) {
+    const std::size_t found = text.find(group);
+    ASSERT_NE(found, std::string::npos) << group << text;
+    EXPECT_GT(found, at) << group;
+    at = found;
+  }
+  EXPECT_NE(text.find("  --batch N               samples per worker and step"), std::string::npos) << text;
+  EXPECT_NE(text.find("(1 to 1,048,576;"), std::string::npos) << text;
+  EXPECT_NE(text.find("  --step-timeout TIME"), std::string::npos) << text;
+}
+
+TEST_F(Help, NamesFlagsOfSomeStrategiesAndExplainsThemOnDemand) {
+  const std::string general = page({"train", "--help"});
+  EXPECT_EQ(general.find("  --client-fraction NUMBER"), std::string::npos) << general;
+  EXPECT_NE(general.find("  federated "), std::string::npos) << general;
+  EXPECT_NE(general.find("--client-fraction"), std::string::npos) << general;
+  app.clear();
+  const std::string federated = page({"train", "--help", "federated"});
+  EXPECT_NE(federated.find("federated: workers make steps of their own"), std::string::npos) << federated;
+  EXPECT_NE(federated.find("  --client-fraction NUMBER"), std::string::npos) << federated;
+  EXPECT_EQ(federated.find("--topology"), std::string::npos) << federated;
+  EXPECT_EQ(federated.find("--epochs"), std::string::npos) << federated;
+}
+
+TEST_F(Help, OfAnUnknownStrategyNamesTheNearest) {
+  EXPECT_NE(page({"infer", "--help", "tires"}).find("unknown strategy 'tires'; did you mean 'tiers'?"),
+            std::string::npos);
+}
+
+/// Adding a key is adding a field with a description (tests/job/sample_job.proto): the rest follows.
+TEST(AddedKey, IsAFlagALineOfAJobFileCheckedComparedAndExplained) {
+  job::SampleJob job;
+  Keys keys;
+  job::add_keys(job, {}, keys);
+  Overrides overrides;
+  CLI::App app("", "sample");
+  add_strategy_help(app, keys, {{"slow", "goes slowly", "it waits"}, {"fast", "goes fast", "it goes on"}});
+  add_flags(app, keys, overrides);
+
+  app.parse("--dampening 0.5");
+  ASSERT_TRUE(apply_overrides(overrides, keys).ok());
+  EXPECT_EQ(job.dampening(), 0.5f);
+  overrides = {{"dampening", "7"}};
+  EXPECT_EQ(apply_overrides(overrides, keys).error().message, "--dampening: '7' is not a number from 0.1 to 1");
+
+  const testing::TemporaryFolder folder;
+  const std::string yaml = to_yaml("train", keys);
+  EXPECT_NE(yaml.find("  dampening: 0.5\n"), std::string::npos) << yaml;
+  ASSERT_TRUE(write_file_atomically(folder / "job.yaml", "train:\n  dampening: 0.75\n").ok());
+  const auto file = SectionFile::load(folder / "job.yaml", {"job file", {"train"}, "train"});
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_TRUE(file->apply(file->sections().front(), keys).ok());
+  EXPECT_EQ(job.dampening(), 0.75f);
+
+  EXPECT_NE(job::fingerprint(job, "slow").find("dampening=0.75\n"), std::string::npos);
+  EXPECT_EQ(job::fingerprint(job, "fast").find("dampening"), std::string::npos);
+  EXPECT_NE(app.help().find("  slow                    --dampening"), std::string::npos) << app.help();
+  job.set_dampening(-1);
+  EXPECT_EQ(job::check_keys(job).error().message, "dampening: '-1' is not a number from 0.1 to 1");
+}
+
+}  // namespace
+}  // namespace mangrove::cli
