@@ -26,10 +26,7 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_infer_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("infer",
-                                     "classify a data set, or images, with a cluster: a network cut into stages, one "
-                                     "board, an ensemble, tiers, or devices "
-                                     "with a view of the image each");
+  auto* command = app.add_subcommand("infer", "classify a data set or images on a cluster");
   auto state = std::make_shared<State>();
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
