@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -52,26 +51,6 @@ Result<BytesPerSecond> parse_rate(std::string_view text) {
 
 Result<Seconds> parse_seconds(std::string_view text) {
   return parse_quantity(text, second_units, "a duration like 30s, 500ms or 2min");
-}
-
-std::string format_bytes(Bytes bytes) {
-  constexpr std::array<const char*, 5> names{"B", "kB", "MB", "GB", "TB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (std::abs(value) >= 999.5 && unit + 1 < names.size()) value /= 1000, ++unit;
-  if (unit == 0) return fmt::format("{} B", bytes);
-  const int decimals = std::abs(value) < 9.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f} {}", value, decimals, names[unit]);
-}
-
-std::string format_seconds(Seconds seconds) {
-  if (!std::isfinite(seconds)) return "?";
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
-  const auto whole = static_cast<long>(std::lround(seconds));
-  if (whole < 3600) return fmt::format("{} min {:02d} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02d} min", whole / 3600, whole / 60 % 60);
 }
 
 }  // namespace mangrove

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -63,13 +64,17 @@ void add_output_flags(CLI::App& app, OutputOptions& output) {
   app.get_help_ptr()->group("Output");
 }
 
+Status print_text(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  if (errno == EPIPE) return {};  // who reads has seen enough: `mangrove model list | head`
+  return make_error(Code::resource_exhausted, "standard output: cannot write");
+}
+
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
-  std::fputs(table.c_str(), output.json ? stderr : stdout);
-  if (output.json) std::printf("%s\n", dump(json_output).c_str());
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return make_error(Code::resource_exhausted, "standard output: cannot write");
-  }
-  return {};
+  if (!output.json) return print_text(table);
+  std::fputs(table.c_str(), stderr);
+  return print_text(dump(json_output) + "\n");
 }
 
 }  // namespace mangrove::cli

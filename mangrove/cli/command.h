@@ -35,10 +35,16 @@ Status apply_overrides(const Overrides& overrides, const Keys& keys);
 /// --json and --quiet.
 void add_output_flags(CLI::App& app, OutputOptions& output);
 
+/// Prints on standard output. That nobody reads it any more is no error. errors: resource_exhausted (it takes no more).
+Status print_text(const std::string& text);
+
 /// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),
 /// else the table.
-/// errors: resource_exhausted (standard output takes no more).
+/// errors: those of print_text.
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output);
+
+/// All of them, and what `mangrove --help` says. What is given must outlive `app`.
+void add_commands(CLI::App& app, CommandContext& context);
 
 // One file per command.
 void add_train_command(CLI::App& app, CommandContext& context);
@@ -62,5 +68,9 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context);
 void add_privacy_command(CLI::App& app, CommandContext& context);
 void add_report_command(CLI::App& app, CommandContext& context);
 void add_top_command(CLI::App& app, CommandContext& context);
+void add_doctor_command(CLI::App& app, CommandContext& context);
+void add_completion_command(CLI::App& app, CommandContext& context);
+void add_man_command(CLI::App& app, CommandContext& context);
+void add_help_command(CLI::App& app);
 
 }  // namespace mangrove::cli

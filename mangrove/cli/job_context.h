@@ -14,6 +14,7 @@ struct JobContext {
   RunFolder& folder;
   OutputOptions output;
   std::stop_token stop;
+  bool is_embedded = false;  // nodes share this machine: how many of them to use says little of boards
 };
 
 }  // namespace mangrove::cli

@@ -190,6 +190,7 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
 }  // namespace
 
 Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobRunner& player) {
+  context.is_embedded = !player && settings.cluster.is_local();
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const std::string split, with_validation(data, settings.validation, folder));
@@ -208,6 +209,8 @@ Result<json> run_train(const TrainSettings& settings, JobContext& context, const
   json result = std::move(*ran);
   result["model"] = settings.network();
   result["data"] = data;
+  result["embedded"] = context.is_embedded;
+  note_fallback(settings.data, data, result);
   result["report"] = (context.folder.path() / "report.html").string();
   result["model_file"] = (context.folder.path() / "model.onnx").string();
   return result;
@@ -242,6 +245,7 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context) {
                     : !settings.models.empty() ? settings.models
                                                : settings.model;
   result["data"] = data;
+  note_fallback(settings.data, data, result);
   return result;
 }
 

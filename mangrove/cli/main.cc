@@ -7,13 +7,15 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "mangrove/base/json_dump.h"
-#include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
 #include "mangrove/cli/interrupt.h"
+#include "mangrove/cli/usage.h"
+#include "mangrove/cli/user_config.h"
 
 namespace {
 
@@ -27,16 +29,6 @@ constexpr int kInterrupted = 130;
 int exit_status(const Error& error, bool interrupted) {
   if (interrupted && error.code == Code::cancelled) return kInterrupted;
   return error.code == Code::invalid_argument || error.code == Code::not_found ? kUsage : kFailure;
-}
-
-/// CLI11 says of an unknown command only that one is required.
-Status check_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == word) return {};
-    names.push_back(command->get_name());
-  }
-  return make_error(Code::invalid_argument, "unknown command '" + word + "'" + suggestion(word, names));
 }
 
 int report_error(const Error& error, int status, bool json) {
@@ -72,8 +64,24 @@ Status guarded(const std::function<Status()>& action) {
   }
 }
 
-bool asks_for_json(int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+bool asks_for_json(const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), "--json") != words.end();
+}
+
+/// The person's defaults. A folder of data sets becomes the environment's, which job files and flags are stronger than,
+/// and which processes that this one starts see too. errors: those of load_user_config.
+Status add_user_config(std::vector<std::string>& words, CLI::App& app) {
+  MG_TRY(const cli::UserConfig config, cli::load_user_config(cli::user_config_path()));
+  if (!config.data_dir.empty()) ::setenv("MANGROVE_DATA", config.data_dir.c_str(), 0);
+  words = cli::with_config(std::move(words), app, config);
+  return {};
+}
+
+/// Commands that help to find out what is wrong work with a wrong configuration too.
+bool needs_config(CLI::App& app, const std::vector<std::string>& words) {
+  const std::string name = cli::named_command(app, words).get_name();
+  const bool asks_for_help = std::find(words.begin(), words.end(), "--help") != words.end();
+  return !asks_for_help && name != "doctor" && name != "man" && name != "completion" && name != app.get_name();
 }
 
 }  // namespace
@@ -89,46 +97,16 @@ int main(int argc, char** argv) {
   app.formatter(std::make_shared<cli::HelpFormatter>());
   app.set_help_flag("-h,--help", "show this page");
   app.set_version_flag("--version", MANGROVE_VERSION);
-  app.require_subcommand(1);
-  app.footer(
-      "Examples:\n"
-      "  mangrove run examples/lenet-mnist.yaml\n"
-      "  mangrove train --model lenet --data mnist --local 4 --epochs 1\n"
-      "  mangrove infer --model FILE.onnx --data mnist --stages 3 --local 3\n"
-      "`mangrove COMMAND --help` shows a command's flags and examples.\n"
-      "Exit status: 0 done; 1 failed; 2 wrong command line, job file or name; 130 stopped by Ctrl-C.");
-  cli::add_run_command(app, context);
-  cli::add_train_command(app, context);
-  cli::add_eval_command(app, context);
-  cli::add_predict_command(app, context);
-  cli::add_quantize_command(app, context);
-  cli::add_tune_exits_command(app, context);
-  cli::add_privacy_command(app, context);
-  cli::add_infer_command(app, context);
-  cli::add_profile_command(app, context);
-  cli::add_plan_command(app, context);
-  cli::add_coordinator_command(app, context);
-  cli::add_node_command(app, context);
-  cli::add_nodes_command(app, context);
-  cli::add_top_command(app, context);
-  cli::add_report_command(app, context);
-  cli::add_jobs_command(app, context);
-  cli::add_switch_command(app, context);
-  cli::add_sim_command(app, context);
-  cli::add_testbed_command(app, context);
-  cli::add_data_command(app, context);
-  cli::add_model_command(app, context);
-
-  if (argc > 1 && argv[1][0] != '-') {
-    if (const Status known = check_command(app, argv[1]); !known.ok())
-      return report_error(known.error(), kUsage, asks_for_json(argc, argv));
-  }
+  cli::add_commands(app, context);
+  std::vector<std::string> words = cli::without_help_command({argv + 1, argv + argc});
+  const bool json = asks_for_json(words);
+  if (needs_config(app, words))
+    if (const Status added = add_user_config(words, app); !added.ok()) return report_error(added.error(), kUsage, json);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    const std::string message = std::string(error.what()) + "; see `mangrove --help`";
-    return report_error({Code::invalid_argument, message}, kUsage, asks_for_json(argc, argv));
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 wants the last word first
+  } catch (const CLI::ParseError& refusal) {
+    if (refusal.get_exit_code() == 0) return app.exit(refusal);  // --help, --version
+    return report_error(cli::usage_error(app, words, refusal), kUsage, json);
   }
   const Status status = guarded(context.action);
   if (status.ok()) return context.failed ? kFailure : 0;

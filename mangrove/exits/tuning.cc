@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "mangrove/base/format.h"
+
 namespace mangrove::exits {
 namespace {
 
@@ -167,9 +169,9 @@ class Search {
   }
 
   std::string text(const Sum& sum) const {
-    return fmt::format(
-        "{} for a sample at an accuracy of {:.2f} % (without exits {:.2f} %), {:.0f} bytes behind exit {}",
-        format_seconds(sum.seconds), 100 * sum.accuracy, 100 * whole_, sum.passed, target_.exit + 1);
+    return fmt::format("{} for a sample at an accuracy of {} (without exits {}), {:.0f} bytes behind exit {}",
+                       format_seconds(sum.seconds), format_percent(sum.accuracy), format_percent(whole_), sum.passed,
+                       target_.exit + 1);
   }
 
   const ExitRecords& records_;

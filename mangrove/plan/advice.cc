@@ -2,26 +2,24 @@
 
 #include <algorithm>
 
+#include "mangrove/base/format.h"
 #include "mangrove/plan/planner.h"
 
 namespace mangrove::plan {
 namespace {
 
-std::string milliseconds(Seconds seconds) {
-  return fmt::format("{:.4g} ms", seconds * 1e3);
-}
-
 std::string why(const Problem& problem, const Plan& plan, const Plan& other) {
-  const std::string devices = fmt::format("with {} device(s)", other.devices());
+  const std::string devices = "with " + format_things(static_cast<std::int64_t>(other.devices()), "device");
   if (problem.objective == Objective::latency)
-    return fmt::format("{} a micro-batch takes {}, here {}", devices, milliseconds(other.latency),
-                       milliseconds(plan.latency));
+    return fmt::format("{} a micro-batch takes {}, here {}", devices, format_seconds(other.latency),
+                       format_seconds(plan.latency));
   if (problem.objective == Objective::energy)
-    return fmt::format("{} a micro-batch takes {:.4g} J, here {:.4g} J", devices, other.joules, plan.joules);
+    return fmt::format("{} a micro-batch takes {} J, here {} J", devices, format_number(other.joules),
+                       format_number(plan.joules));
   if (other.period <= plan.period * (1 + 1e-9))
     return fmt::format("{} it would be as fast: {} limits both", devices, plan.limiting);
   return fmt::format("{} {} needs {} for a micro-batch, here {} {}", devices, other.limiting,
-                     milliseconds(other.period), plan.limiting, milliseconds(plan.period));
+                     format_seconds(other.period), plan.limiting, format_seconds(plan.period));
 }
 
 Problem with_faster_links(Problem problem) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/median.h"
 
 namespace mangrove::train {
@@ -32,10 +33,10 @@ double rounds_per_epoch(const Speed& s, double samples_per_round) {
 std::string explain(const Advice& advice, const Speed& s) {
   const char* round = s.samples_per_round > static_cast<double>(s.batch) ? "round" : "step";
   std::string text = fmt::format(
-      "a {} of {:.0f} samples on each board takes {} to compute and {} to exchange; {} boards train {:.3g} "
+      "a {} of {:.0f} samples on each board takes {} to compute and {} to exchange; {} boards train {} "
       "times as fast as one would alone",
       round, s.samples_per_round, format_seconds(advice.compute), format_seconds(advice.exchange), s.boards,
-      advice.speedup);
+      format_number(advice.speedup));
   if (rounds_per_epoch(s, s.samples_per_round) < kFewRounds)
     text += fmt::format("; an epoch has fewer than {} such {}s", kFewRounds, round);
   if (!advice.local_steps) return text;

@@ -35,17 +35,5 @@ TEST(ParseQuantities, RefusesWhatIsNotOneAndQuotesIt) {
   EXPECT_FALSE(parse_bytes("99999999999TB").ok());
 }
 
-TEST(Format, KeepsThreeDigits) {
-  EXPECT_EQ(format_bytes(0), "0 B");
-  EXPECT_EQ(format_bytes(999), "999 B");
-  EXPECT_EQ(format_bytes(1'724'320), "1.72 MB");
-  EXPECT_EQ(format_bytes(999'600), "1.00 MB");
-  EXPECT_EQ(format_bytes(123'456'789), "123 MB");
-  EXPECT_EQ(format_seconds(0.0123), "12.3 ms");
-  EXPECT_EQ(format_seconds(12.34), "12.3 s");
-  EXPECT_EQ(format_seconds(245), "4 min 05 s");
-  EXPECT_EQ(format_seconds(7260), "2 h 01 min");
-}
-
 }  // namespace
 }  // namespace mangrove

@@ -105,7 +105,19 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Usage{"no_command", {}, 2, "subcommand is required"},
         Usage{"unknown_command", {"trian"}, 2, "unknown command 'trian'; did you mean 'train'?"},
-        Usage{"unknown_flag", {"train", "--epoch", "1"}, 2, "--epoch"},
+        Usage{"unknown_flag",
+              {"train", "--modle", "lenet"},
+              2,
+              "unknown option --modle; did you mean '--model'?; see `mangrove train --help`"},
+        Usage{"unknown_flag_below", {"data", "info", "--jsno"}, 2, "did you mean '--json'?; see `mangrove data info"},
+        Usage{"unknown_command_below", {"data", "inof"}, 2, "unknown command 'inof'; did you mean 'info'?"},
+        Usage{"flag_twice", {"train", "--epochs", "1", "--epochs=2"}, 2, "--epochs is given twice; it takes one value"},
+        Usage{"flag_without_value", {"train", "--epochs"}, 2, "--epochs needs a value"},
+        Usage{"extra_argument", {"train", "lenet"}, 2, "unexpected argument 'lenet'; see `mangrove train --help`"},
+        Usage{"help_of_nothing", {"help", "trian"}, 2, "unknown command 'trian'; did you mean 'train'?"},
+        Usage{"unknown_shell", {"completion", "bahs"}, 2, "did you mean 'bash'?"},
+        Usage{"wrong_folder", {"train", "--data", "folder:/nope", "--run-dir", "$T/r"}, 2, "/nope"},
+        Usage{"fetch_of_nothing", {"data", "fetch", "mnits"}, 2, "did you mean 'mnist'"},
         Usage{"bad_value", {"train", "--epochs", "many"}, 2, "--epochs: 'many' is not a whole number"},
         Usage{"zero_nodes", {"train", "--local", "0"}, 2, "--local: '0' is not a whole number from 1"},
         Usage{"unknown_model",
@@ -204,6 +216,32 @@ TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
     EXPECT_EQ(run.status, 0) << command;
     EXPECT_NE(run.out.find("Examples:\n  mangrove " + std::string(command)), std::string::npos) << run.out;
   }
+}
+
+TEST(CommandLine, HelpOfCommandsBelowShowsTheirOwnExamples) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"testbed", "up"}, "testbed up"},         {{"testbed", "down"}, "testbed down"},
+      {{"testbed", "status"}, "testbed status"}, {{"testbed", "cut"}, "testbed cut"},
+      {{"data", "list"}, "data list"},           {{"data", "info"}, "data info"},
+      {{"data", "fetch"}, "data fetch"},         {{"data", "make"}, "data make images"},
+      {{"data", "pack"}, "data pack"},           {{"data", "make", "images"}, "data make images"},
+      {{"model", "list"}, "model list"},         {{"data", "make", "sensors"}, "data make sensors"},
+      {{"model", "show"}, "model show"},         {{"model", "export"}, "model export"}};
+  for (const auto& [words, example] : cases) {
+    std::vector<std::string> arguments = {program(), "help"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Finished run = run_program(arguments);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.out.find("Examples:\n  mangrove " + example), std::string::npos) << run.out;
+    EXPECT_EQ(run.out.find("mangrove train --model lenet"), std::string::npos) << "the top level's\n" << run.out;
+  }
+  EXPECT_NE(run_program({program(), "help"}).out.find("config.yaml"), std::string::npos);
+}
+
+TEST(CommandLine, AReaderThatHasSeenEnoughIsNoError) {
+  const Finished run =
+      run_program({"/bin/sh", "-c", "(" + program() + " model list; echo status $? >&2) | head -n 1 >/dev/null"});
+  EXPECT_EQ(run.err, "status 0\n");
 }
 
 TEST(CommandLine, PortInUseIsNamed) {

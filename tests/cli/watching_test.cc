@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -165,14 +166,23 @@ class TopOnATerminal {
     close(terminal_);
   }
 
-  /// Reads until `part` was shown, or the program has ended.
+  void resize(int columns, int rows) {
+    const winsize size{.ws_row = static_cast<unsigned short>(rows),
+                       .ws_col = static_cast<unsigned short>(columns),
+                       .ws_xpixel = 0,
+                       .ws_ypixel = 0};
+    ASSERT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
+  }
+  /// Reads until `part` was shown, behind what was waited for before, or the program has ended.
   bool shows(const std::string& part) {
     char buffer[4096];
+    shown_.erase(0, std::exchange(seen_, 0));
     while (shown_.find(part) == std::string::npos) {
       const ssize_t got = read(terminal_, buffer, sizeof buffer);
       if (got <= 0) return false;
       shown_.append(buffer, static_cast<std::size_t>(got));
     }
+    seen_ = shown_.find(part) + part.size();
     return true;
   }
   void type(char key) { ASSERT_EQ(write(terminal_, &key, 1), 1); }
@@ -186,7 +196,8 @@ class TopOnATerminal {
  private:
   pid_t pid_ = -1;
   int terminal_ = -1;
-  std::string shown_;
+  std::string shown_;  // not yet waited for, and the last that was
+  std::size_t seen_ = 0;
 };
 
 TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
@@ -203,10 +214,19 @@ TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
   EXPECT_TRUE(top.shows("watched"));
   EXPECT_TRUE(top.shows("no job runs"));
   node.signal(SIGTERM);
-  EXPECT_TRUE(top.shows("1 nodes, 0 alive")) << "it goes on drawing";
+  EXPECT_TRUE(top.shows("1 node, 0 alive")) << "it goes on drawing";
   top.type('\x03');
   EXPECT_TRUE(top.shows("\x1b[?1049l")) << "the screen is as before";
   EXPECT_EQ(top.wait(), 0);
+
+  TopOnATerminal other(address);
+  ASSERT_TRUE(other.shows("0 alive")) << other.shown();
+  other.resize(60, 20);
+  ASSERT_TRUE(other.shows("0 alive")) << "it is drawn anew";
+  other.type('x');
+  other.type('q');
+  EXPECT_TRUE(other.shows("\x1b[?1049l")) << "q ends it too";
+  EXPECT_EQ(other.wait(), 0);
 }
 
 TEST_F(Watching, ReportsOfWhatIsNoRunAreClearErrors) {

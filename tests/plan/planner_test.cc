@@ -282,7 +282,7 @@ TEST(Advice, TellsWhyFewerDevicesLostAndWhatMoreWouldGive) {
   const Advice advice = advise(problem, plan).value();
   ASSERT_TRUE(advice.runner_up.has_value());
   EXPECT_EQ(advice.runner_up->devices(), 1u);
-  EXPECT_EQ(advice.why_it_lost, "with 1 device(s) stage 1 needs 6000 ms for a micro-batch, here stage 1 3000 ms");
+  EXPECT_EQ(advice.why_it_lost, "with 1 device stage 1 needs 6.0 s for a micro-batch, here stage 1 3.0 s");
   ASSERT_TRUE(advice.faster_links.has_value());
   EXPECT_DOUBLE_EQ(advice.faster_links->period, 3);
   EXPECT_DOUBLE_EQ(advice.one_more->period, 3);

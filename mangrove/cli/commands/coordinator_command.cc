@@ -50,8 +50,7 @@ Status run(State& state, const std::stop_token& stop) {
 }  // namespace
 
 void add_coordinator_command(CLI::App& app, CommandContext& context) {
-  auto* command =
-      app.add_subcommand("coordinator", "the one process of a cluster that knows its nodes and runs jobs on them");
+  auto* command = app.add_subcommand("coordinator", "start the coordinator, which tracks nodes and runs jobs");
   auto state = std::make_shared<State>();
   add_flags(*command, state->keys(), state->overrides);
   command->footer(

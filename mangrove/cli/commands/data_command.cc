@@ -41,6 +41,10 @@ Status print_made(const json& made, const char* where, const OutputOptions& outp
 void add_make(CLI::App& command, const std::shared_ptr<State>& state, CommandContext& context) {
   auto* make = command.add_subcommand("make", "write data of one's own");
   make->require_subcommand(1);
+  make->footer(
+      "Examples:\n"
+      "  mangrove data make images --data glyphs --to digits --limit 1000\n"
+      "  mangrove data make sensors --to motion.csv");
   auto* images = make->add_subcommand("images", "a data set as PNG files in class folders, all or a node's part of it");
   images->add_option("--data", state->images.data, "what to write; see 'mangrove data list'")
       ->type_name("")
@@ -66,6 +70,14 @@ void add_make(CLI::App& command, const std::shared_ptr<State>& state, CommandCon
       ->type_name("")
       ->capture_default_str();
   for (auto* sub : {images, sensors}) add_output_flags(*sub, context.output);
+  images->footer(
+      "Examples:\n"
+      "  mangrove data make images --data glyphs --to digits --limit 1000\n"
+      "  mangrove data make images --data glyphs --to part-2 --shard 2/4      # a node's part of four");
+  sensors->footer(
+      "Examples:\n"
+      "  mangrove data make sensors --to motion.csv\n"
+      "  mangrove train --data csv:motion.csv,window=128,stride=64,skip=time,group=recording,test=0.25 --model gru");
   images->callback([&context, state] {
     context.action = [&context, state]() -> Status {
       MG_TRY(const json made, make_images(state->images, context.output.quiet, context.stop));
@@ -97,7 +109,7 @@ void add_pack(CLI::App& command, const std::shared_ptr<State>& state, CommandCon
       "Examples:\n"
       "  mangrove data pack cifar10 --out cifar-shards --compress zstd\n"
       "  mangrove data pack clips:falls,frames=8,size=64,test=0.2 --out falls-shards --shard-size 32MB\n"
-      "  mangrove train --data shards:cifar-shards --model resnet20");
+      "  mangrove train --data shards:cifar-shards --model resnet-20");
   pack->callback([&context, state] {
     context.action = [&context, state]() -> Status {
       MG_TRY(const json made, pack_data(state->pack, context.output.quiet, context.stop));
@@ -127,6 +139,16 @@ void add_data_command(CLI::App& app, CommandContext& context) {
                     "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data")
         ->type_name("");
   for (auto* sub : {show, describe}) add_output_flags(*sub, context.output);
+  show->footer("Examples:\n  mangrove data list\n  mangrove data list --data-dir /mnt/usb/data --json");
+  describe->footer(
+      "Examples:\n"
+      "  mangrove data info glyphs\n"
+      "  mangrove data info folder:leaves,size=96,test=0.2\n"
+      "  mangrove data info csv:motion.csv,window=128,stride=64,skip=time,group=recording,test=0.25 --json");
+  fetch->footer(
+      "Examples:\n"
+      "  mangrove data fetch mnist\n"
+      "  mangrove data fetch cifar10 --data-dir /mnt/usb/data");
   command->footer(
       "Examples:\n"
       "  mangrove data list\n"

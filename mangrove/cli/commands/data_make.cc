@@ -1,14 +1,14 @@
 #include "mangrove/cli/commands/data_make.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/log.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/export.h"
 #include "mangrove/data/loader.h"
@@ -39,11 +39,19 @@ Result<Shard> parse_shard(const std::string& text) {
   return make_error(Code::invalid_argument, "--shard: '" + text + "' is not PART/PARTS, e.g. 2/4, from 1/4 to 4/4");
 }
 
+/// Tells the display of every few samples of a split that are written.
+std::function<void(std::uint32_t done)> progress_of(ProgressDisplay& display, const char* split, std::uint32_t count) {
+  constexpr std::uint32_t kEvery = 100;
+  return [progress = SampleProgress(display, split, count), count](std::uint32_t done) {
+    if (done % kEvery == 0 || done == count) progress(done);
+  };
+}
+
 }  // namespace
 
 Result<json> make_images(const MakeImages& options, bool quiet, std::stop_token stop) {
   MG_TRY(const Shard shard, parse_shard(options.shard));
-  const bool show = !quiet && ::isatty(STDERR_FILENO) == 1;
+  ProgressDisplay display(!quiet);
   json written = json::object();
   for (const auto& [name, split] : {std::pair{"train", data::Split::train}, std::pair{"val", data::Split::validation},
                                     std::pair{"test", data::Split::test}}) {
@@ -56,14 +64,11 @@ Result<json> make_images(const MakeImages& options, bool quiet, std::stop_token 
     const auto dataset = data::first_samples(*opened, options.limit);
     const auto [first, last] = data::shard(dataset->size(), shard.index, shard.parts);
     const std::uint32_t count = last - first;
-    const auto progress = [&, split_name = name](std::uint32_t done) {
-      if (show && done % 100 == 0) std::fprintf(stderr, "\r%s: %u of %u ", split_name, done, count);
-    };
+    const auto progress = progress_of(display, name, count);
     MG_RETURN_IF_ERROR(data::write_image_folder(*dataset, first, last, fs::path(options.to) / name, progress, stop)
                            .context(options.to));
     written[name] = count;
   }
-  if (show) std::fprintf(stderr, "\r\x1b[K");
   return json{{"folder", options.to}, {"data", options.data}, {"images", written}, {"use", "folder:" + options.to}};
 }
 
@@ -73,7 +78,7 @@ Result<json> pack_data(const PackData& options, bool quiet, std::stop_token stop
   MG_TRY(const data::DatasetSpec spec, data::DatasetSpec::parse(options.data));
   const auto names = data::dataset_names();
   if (std::ranges::find(names, spec.name) != names.end()) pack.title = spec.name;
-  const bool show = !quiet && ::isatty(STDERR_FILENO) == 1;
+  ProgressDisplay display(!quiet);
   json splits = json::object();
   for (const auto& [name, split] :
        {std::pair{"train", data::Split::train}, std::pair{"validation", data::Split::validation},
@@ -82,13 +87,10 @@ Result<json> pack_data(const PackData& options, bool quiet, std::stop_token stop
     if (!opened.ok() && (split == data::Split::train || opened.code() != Code::not_found)) return opened.error();
     if (!opened.ok()) continue;  // no such split
     const std::uint32_t count = (*opened)->size();
-    const auto progress = [&, split_name = name](std::uint32_t done) {
-      if (show && done % 1000 == 0) std::fprintf(stderr, "\r%s: %u of %u ", split_name, done, count);
-    };
+    const auto progress = progress_of(display, name, count);
     MG_TRY(const data::PackedSplit packed, data::write_shards(**opened, split, options.out, pack, progress, stop));
     splits[name] = {{"samples", packed.samples}, {"shards", packed.shards}, {"bytes", packed.bytes}};
   }
-  if (show) std::fprintf(stderr, "\r\x1b[K");
   return json{{"folder", options.out}, {"data", options.data}, {"splits", splits}, {"use", "shards:" + options.out}};
 }
 

@@ -92,6 +92,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
       {"confusion", rows_of(matrix)},   {"classes", dataset->class_names()},
       {"seconds", measured.seconds},    {"images_per_s", static_cast<double>(matrix.total()) / measured.seconds}};
   report.update(measured.more);
+  note_fallback(settings.data, name, report);
   return report;
 }
 

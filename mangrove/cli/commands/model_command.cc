@@ -110,6 +110,17 @@ void add_model_command(CLI::App& app, CommandContext& context) {
   add_flags(*file, state->shape_keys, state->overrides);
   file->add_option("--output", state->output, "the file to write")->type_name("");
   add_output_flags(*file, context.output);
+  all->footer("Examples:\n  mangrove model list\n  mangrove model list --json");
+  table->footer(
+      "Examples:\n"
+      "  mangrove model show resnet-20\n"
+      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10 --batch 32\n"
+      "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
+      "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg");
+  file->footer(
+      "Examples:\n"
+      "  mangrove model export wrn-16-4 --output wrn.onnx\n"
+      "  mangrove model export lenet --classes 47 --output letters.onnx");
   command->footer(
       "Examples:\n"
       "  mangrove model list\n"

@@ -45,7 +45,7 @@ Status run(State& state, const std::stop_token& stop) {
 }  // namespace
 
 void add_node_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("node", "this device, as a member of a cluster");
+  auto* command = app.add_subcommand("node", "join a cluster as a worker node");
   auto state = std::make_shared<State>();
   add_flags(*command, state->keys(), state->overrides);
   command->footer(

@@ -3,7 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/terminal.h"
 #include "mangrove/cluster/client.h"
 
 namespace mangrove::cli {
@@ -11,12 +13,15 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kNameColumns = 16, kAddressColumns = 48;
+
 Status run(const std::string& coordinator, const OutputOptions& output) {
   MG_TRY(const auto client, cluster::Client::connect(coordinator));
   MG_TRY(const auto nodes, client->nodes());
   json list = json::array();
-  std::string table = fmt::format("{:<16} {:<6} {:>9} {:<22} {:>5} {:>10} {:>12} {:>8} {:>10}\n", "node", "state",
-                                  "suspicion", "address", "cores", "memory", "conv GFLOP/s", "cpu", "resident");
+  // as `mangrove top` calls them
+  std::string table = fmt::format("{:<16} {:<6} {:>9} {:>8} {:>8} {:>5} {:>8} {:>8}  {}\n", "node", "state",
+                                  "heartbeat", "cpu", "memory", "cores", "RAM", "GFLOP/s", "address");
   for (const cluster::NodeStatus& node : nodes) {
     const auto& d = node.description();
     const auto& use = node.use();
@@ -33,10 +38,10 @@ Status run(const std::string& coordinator, const OutputOptions& output) {
                     {"rss_bytes", use.rss_bytes()},
                     {"sent_bytes", use.sent_bytes()},
                     {"received_bytes", use.received_bytes()}});
-    const std::string suspicion = node.state() == "alive" ? fmt::format("{:.1f}", node.suspicion()) : "";
-    table += fmt::format("{:<16} {:<6} {:>9} {:<22} {:>5} {:>10} {:>12.1f} {:>6.1f} % {:>10}\n", d.name(), node.state(),
-                         suspicion, d.address(), d.cores(), format_bytes(d.memory_bytes()),
-                         d.reference_conv_flops() / 1e9, use.cpu_percent(), format_bytes(use.rss_bytes()));
+    table += fmt::format("{:<16} {:<6} {:>9} {:>8} {:>8} {:>5} {:>8} {:>8}  {}\n", fitted(d.name(), kNameColumns),
+                         node.state(), format_seconds(node.heartbeat_age()), format_percent(use.cpu_percent() / 100, 1),
+                         format_bytes(use.rss_bytes()), d.cores(), format_bytes(d.memory_bytes()),
+                         format_number(d.reference_conv_flops() / 1e9), fitted(d.address(), kAddressColumns));
   }
   return print_result(json{{"nodes", list}}, table, output);
 }
@@ -50,9 +55,8 @@ void add_nodes_command(CLI::App& app, CommandContext& context) {
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n  mangrove nodes --coordinator 192.168.1.10:7070\n"
-      "suspicion: time since the node was heard of, in heartbeat intervals; beyond the coordinator's heartbeat_misses "
-      "(6)\n"
-      "it is lost.");
+      "heartbeat: time since the last one; memory: resident memory of the node's process; RAM: what the node may use;\n"
+      "GFLOP/s: speed of a reference convolution on one thread.");
   command->callback([&context, coordinator] {
     context.action = [&context, coordinator] { return run(*coordinator, context.output); };
   });

@@ -94,7 +94,7 @@ json setting_report(const privacy::PrivacySetting& privacy, const privacy::Leaka
 std::string leakage_table(const json& report) {
   const json& guess = report["guess"];
   std::string text = fmt::format(
-      "What can be seen of {} in what {} sends: decoders of {} steps, {} held-out images of {}\n",
+      "What can be seen of {} in what {} sends: decoders of {} steps, {} held-out images of {} each\n",
       report["data"].get<std::string>(), report["model"].get<std::string>(), report["steps"].get<std::int64_t>(),
       report["images"].get<std::int64_t>(), format_bytes(report["image_bytes"].get<Bytes>()));
   std::size_t width = 28;
@@ -226,7 +226,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_privacy_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand(
-      "privacy", "measure what can be seen of images in what devices get that are not trusted, and what hiding costs");
+      "privacy", "measure how well untrusted devices could reconstruct images, and what protection costs");
   auto state = std::make_shared<State>();
   Keys& keys = state->keys;
   keys.add("model", state->model, "a trained network, an ONNX file");

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
@@ -63,7 +65,7 @@ struct Found {
   fs::path kept;  // its file
 };
 
-Result<Found> find_profile(const State& state, const Graph& graph) {
+Result<Found> find_profile(const State& state, const Graph& graph, bool quiet) {
   const plan::ProfileCache kept(data::data_folder(state.data_dir));
   const plan::MeasureOptions& options = state.options;
   const plan::ProfileKey key{.network = data::sha256(encode_onnx(graph)),
@@ -74,6 +76,10 @@ Result<Found> find_profile(const State& state, const Graph& graph) {
                              .training = options.training};
   std::optional<plan::Profile> found = state.fresh ? std::nullopt : kept.find(key);
   if (found) return Found{std::move(*found), true, kept.path(key)};
+  if (!quiet)
+    std::fprintf(stderr, "measuring %s of %s\n",
+                 format_things(static_cast<std::int64_t>(graph.nodes().size()), "operator").c_str(),
+                 graph.name().c_str());
   MG_TRY(plan::Profile profile, plan::measure_profile(graph, options, SteadyClock()));
   profile.device = host_name();
   const Status done = kept.keep(key, profile);  // a full card is no reason not to measure
@@ -89,7 +95,7 @@ Status run(State& state, const OutputOptions& output) {
     MG_TRY(graph, rewritten_for_inference(*graph, {}));
   }
   state.options.threads = static_cast<int>(state.threads);
-  MG_TRY(const Found found, find_profile(state, *graph));
+  MG_TRY(const Found found, find_profile(state, *graph, output.quiet));
   const plan::Profile& profile = found.profile;
   MG_RETURN_IF_ERROR(write_file_atomically(state.output, plan::to_yaml(profile)));
   Seconds forward = 0, backward = 0;
@@ -102,9 +108,10 @@ Status run(State& state, const OutputOptions& output) {
   const std::string kept_text =
       found.was_kept ? "measured before, and kept in " + found.kept.string() + "; --fresh measures anew\n" : "";
   const std::string table =
-      fmt::format("{}: {} operators, micro-batches of {}: forward {}{}; process {}; cost model within {:.0f} %\n{}{}\n",
-                  profile.model, profile.operators.size(), profile.batch, format_seconds(forward), backward_text,
-                  format_bytes(profile.process), 100 * error, kept_text, state.output);
+      fmt::format("{}: {}, micro-batches of {}: forward {}{}; process {}; cost model within {}\n{}{}\n", profile.model,
+                  format_things(static_cast<std::int64_t>(profile.operators.size()), "operator"), profile.batch,
+                  format_seconds(forward), backward_text, format_bytes(profile.process), format_percent(error, 0),
+                  kept_text, state.output);
   return print_result({{"model", profile.model},
                        {"device", profile.device},
                        {"batch", profile.batch},

@@ -26,7 +26,7 @@ Status run(const State& state, const OutputOptions& output) {
 }  // namespace
 
 void add_switch_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("switch", "have another scheduler take over in the job with tiers that runs");
+  auto* command = app.add_subcommand("switch", "change the scheduler of the running tiers job");
   auto state = std::make_shared<State>();
   command->add_option("--coordinator", state->coordinator, "HOST:PORT")->capture_default_str()->type_name("");
   command->add_option("--scheduler", state->scheduler, "end, end-cloud, end-edge, mapping, auto")

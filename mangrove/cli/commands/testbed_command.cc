@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
@@ -90,10 +91,10 @@ std::string to_table(const testbed::Record& record) {
   for (const testbed::Record::Node& node : record.nodes) {
     const testbed::BoardState state = testbed::observe(node);
     table += fmt::format("  {:<16} {:>8} {:>8} {:>9} {:>9} {:>10} {:>9} {:>7}\n", node.board.name, state_word(state),
-                         state.cpu ? fmt::format("{:.0f} %", *state.cpu * 100) : "-", bytes_or_dash(state.memory_limit),
+                         state.cpu ? format_percent(*state.cpu, 0) : "-", bytes_or_dash(state.memory_limit),
                          bytes_or_dash(state.memory_use), text_or_dash(state.rate),
                          node.board.delay > 0 ? format_seconds(node.board.delay) : "-",
-                         node.board.loss > 0 ? fmt::format("{:.1f} %", node.board.loss * 100) : "-");
+                         node.board.loss > 0 ? format_percent(node.board.loss, 1) : "-");
   }
   return table;
 }
@@ -107,6 +108,7 @@ Status up(State& state, const std::stop_token& stop) {
   options.data_folder = data::data_folder(state.data_dir);
   if (!state.log_dir.empty()) MG_RETURN_IF_ERROR(make_writable_folder(state.log_dir));
   options.log_folder = state.log_dir;
+  std::fprintf(stderr, "starting the boards of %s\n", state.file.c_str());
   MG_TRY(const auto testbed, testbed::Testbed::start(options));
   std::printf("%stestbed ready on %s\n", to_table(testbed->record()).c_str(), testbed->record().coordinator.c_str());
   std::fflush(stdout);
@@ -132,6 +134,13 @@ Status status(const State& state, const OutputOptions& output) {
   return print_result({{"testbeds", std::move(all)}}, table, output);
 }
 
+Status cut_and_tell(const testbed::Record::Node& node, Seconds cut_for, const std::stop_token& stop) {
+  std::fprintf(stderr, "the link of %s is cut for %s\n", node.board.name.c_str(), format_seconds(cut_for).c_str());
+  MG_RETURN_IF_ERROR(testbed::cut_link(node, cut_for, stop));
+  std::fprintf(stderr, "the link of %s is up again\n", node.board.name.c_str());
+  return {};
+}
+
 Status cut(State& state, const std::stop_token& stop) {
   constexpr Seconds kLongest = 24 * 3600;
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.cut_keys()));
@@ -142,7 +151,7 @@ Status cut(State& state, const std::stop_token& stop) {
   for (const testbed::Record& record : testbed::find_testbeds(state.file)) {
     if (!testbed::is_up(record)) continue;
     for (const testbed::Record::Node& node : record.nodes) {
-      if (node.board.name == state.board) return testbed::cut_link(node, state.cut_for, stop);
+      if (node.board.name == state.board) return cut_and_tell(node, state.cut_for, stop);
       names.push_back(node.board.name);
     }
   }
@@ -150,8 +159,10 @@ Status cut(State& state, const std::stop_token& stop) {
   return make_error(Code::invalid_argument, "no board '" + state.board + "'" + suggestion(state.board, names));
 }
 
-CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, const char* name, const char* help) {
+CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, const char* name, const char* help,
+                         const char* example) {
   auto* command = app.add_subcommand(name, help);
+  command->footer(std::string("Examples:\n  mangrove testbed ") + name + " examples/testbed/ten-pi3.yaml" + example);
   command->add_option("file", state->file, "board file")->required();
   return command;
 }
@@ -165,15 +176,17 @@ void add_testbed_command(CLI::App& app, CommandContext& context) {
   const auto act = [&context](CLI::App* subcommand, const std::function<Status()>& action) {
     subcommand->callback([&context, action] { context.action = action; });
   };
-  auto* up_command = add_subcommand(*command, state, "up", "start the boards and a coordinator; Ctrl-C ends them");
+  auto* up_command = add_subcommand(*command, state, "up", "start the boards and a coordinator; Ctrl-C ends them",
+                                    "\n  mangrove testbed up boards.yaml --no-limits     # where you are not root");
   add_flags(*up_command, state->up_keys(), state->overrides);
   act(up_command, [&context, state] { return up(*state, context.stop); });
-  act(add_subcommand(*command, state, "down", "take down what `up`, or a job with --testbed, has started"),
+  act(add_subcommand(*command, state, "down", "take down what `up`, or a job with --testbed, has started", ""),
       [state] { return down(*state); });
-  auto* status_command = add_subcommand(*command, state, "status", "the boards, with the limits that are really set");
+  auto* status_command =
+      add_subcommand(*command, state, "status", "the boards, with the limits that are really set", " --json");
   add_output_flags(*status_command, context.output);
   act(status_command, [&context, state] { return status(*state, context.output); });
-  auto* cut_command = add_subcommand(*command, state, "cut", "cut the link of a board for a while");
+  auto* cut_command = add_subcommand(*command, state, "cut", "cut the link of a board for a while", " pi-3 --for 10s");
   cut_command->add_option("board", state->board, "its name")->required();
   add_flags(*cut_command, state->cut_keys(), state->overrides);
   act(cut_command, [&context, state] { return cut(*state, context.stop); });

@@ -1,7 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/stop.h"
+#include "mangrove/base/clock.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/top_view.h"
 #include "mangrove/cluster/client.h"
@@ -10,6 +10,8 @@ namespace mangrove::cli {
 namespace {
 
 constexpr Seconds kRefreshEvery = 0.5;  // as often as nodes send heartbeats
+constexpr Seconds kLookEvery = 0.1;     // whether the window is as wide as it was
+constexpr int kPlainColumns = 160;      // where there is no window
 
 /// A frame for a file or a pipe, whatever its width.
 std::string plain_text(const std::vector<FrameLine>& frame) {
@@ -18,16 +20,34 @@ std::string plain_text(const std::vector<FrameLine>& frame) {
   return text;
 }
 
+/// The frame as it is now, and again whenever the window's size changes, until it is time for news.
+/// Whether the person, or a signal, has ended it.
+bool show(const std::string& coordinator, const cluster::ListNodesResponse& status, const std::string& problem,
+          Screen& screen, Keyboard& keyboard, const std::stop_token& stop) {
+  const SteadyClock clock;
+  TerminalSize drawn{.columns = 0, .rows = 0};
+  for (const Deadline news = clock.after(kRefreshEvery); clock.now() < news;) {
+    const TerminalSize size = Screen::size();
+    if (size.columns != drawn.columns || size.rows != drawn.rows) {
+      std::vector<FrameLine> frame = top_frame(coordinator, status, size);
+      if (!problem.empty()) frame.insert(frame.begin(), {problem, FrameLine::Emphasis::warning});
+      screen.draw(frame);
+      drawn = size;
+    }
+    const Keyboard::Event event = keyboard.wait(stop, kLookEvery);
+    if (event == Keyboard::Event::stopped) return true;
+    if (event == Keyboard::Event::key && (keyboard.key() == 'q' || keyboard.key() == 'Q')) return true;
+  }
+  return stop.stop_requested();
+}
+
 /// Until it is stopped. A coordinator that does not answer is asked again: what was seen last stays on the screen.
 void watch(const std::string& coordinator, cluster::Client& client, cluster::ListNodesResponse status,
            const std::stop_token& stop) {
   Screen screen;
+  Keyboard keyboard;
   std::string problem;
-  while (true) {
-    std::vector<FrameLine> frame = top_frame(coordinator, status, Screen::size());
-    if (!problem.empty()) frame.insert(frame.begin(), {problem, FrameLine::Emphasis::warning});
-    screen.draw(frame);
-    if (wait_for_stop(stop, kRefreshEvery)) return;
+  while (!show(coordinator, status, problem, screen, keyboard, stop)) {
     Result<cluster::ListNodesResponse> news = client.status(stop);
     problem = news.ok() ? "" : news.error().message;
     if (news.ok()) status = *std::move(news);
@@ -41,7 +61,7 @@ Status run(const std::string& coordinator, bool once, const CommandContext& cont
     watch(coordinator, *client, std::move(status), context.stop);
     return {};
   }
-  const TerminalSize whole{.columns = Screen::size().columns, .rows = 1'000'000};
+  const TerminalSize whole{.columns = Screen::is_there() ? Screen::size().columns : kPlainColumns, .rows = 1'000'000};
   return print_result(top_json(coordinator, status), plain_text(top_frame(coordinator, status, whole)), context.output);
 }
 
@@ -52,10 +72,10 @@ void add_top_command(CLI::App& app, CommandContext& context) {
   auto coordinator = std::make_shared<std::string>("127.0.0.1:7070");
   auto once = std::make_shared<bool>(false);
   command->add_option("--coordinator", *coordinator, "HOST:PORT")->capture_default_str()->type_name("");
-  command->add_flag("--once", *once, "print one frame and end; so it is without a terminal");
+  command->add_flag("--once", *once, "print once and exit (the default if output is not a terminal)");
   add_output_flags(*command, context.output);
   command->footer(
-      "Ends on Ctrl-C. `mangrove train --local N` says where its cluster can be watched.\n"
+      "Ends on q or Ctrl-C. `mangrove train --local N` says where its cluster can be watched.\n"
       "Examples:\n"
       "  mangrove top --coordinator 192.168.1.10:7070\n"
       "  mangrove top --once\n"

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/call_syntax.h"
 #include "mangrove/base/file.h"
+#include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/exits_report.h"
 #include "mangrove/cli/sources/data_source.h"
@@ -95,13 +96,13 @@ json segments_report(const exits::ExitRecords& records) {
 
 std::string tuned_table(const json& report) {
   const json& expected = report["forecast"];
-  std::string text = fmt::format("Early exits of {}, tuned on {} validation samples of {} to {}\n",
-                                 report["model"].get<std::string>(), report["samples"].get<std::int64_t>(),
+  std::string text = fmt::format("Early exits of {}, tuned on {} of {} to {}\n", report["model"].get<std::string>(),
+                                 format_things(report["samples"].get<std::int64_t>(), "validation sample"),
                                  report["data"].get<std::string>(), report["target"].get<std::string>());
   text += exit_rows(report);
-  text +=
-      fmt::format("  {:<26} {:.2f} us for a sample\n", "forecast", 1e6 * expected["seconds_per_sample"].get<double>());
-  text += fmt::format("  {:<26} {:.2f} %\n", "accuracy with exits", 100 * report["accuracy"].get<double>());
+  text += fmt::format("  {:<26} {} for a sample\n", "forecast",
+                      format_seconds(expected["seconds_per_sample"].get<double>()));
+  text += fmt::format("  {:<26} {}\n", "accuracy with exits", format_percent(report["accuracy"].get<double>()));
   std::string passed;
   for (const json& exit : expected["exits"])
     passed +=
@@ -165,8 +166,7 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_tune_exits_command(CLI::App& app, CommandContext& context) {
-  auto* command =
-      app.add_subcommand("tune-exits", "choose at which entropies samples leave a network with early exits");
+  auto* command = app.add_subcommand("tune-exits", "choose the confidence thresholds of a network with early exits");
   auto state = std::make_shared<State>();
   command->add_option("model", state->model, "an ONNX file with an output for each exit")->required()->type_name("");
   command->add_option("-o,--output", state->output, "the ONNX file to write; default: the model itself")->type_name("");

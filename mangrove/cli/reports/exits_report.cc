@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/units.h"
+#include "mangrove/base/format.h"
 
 namespace mangrove::cli {
 
@@ -37,18 +37,18 @@ std::string exit_rows(const json& report) {
       fmt::format("  {:<12} {:>10} {:>9} {:>9} {:>9}\n", "exit", "threshold", "samples", "share", "accuracy");
   for (const json& exit : report["exits"]) {
     const auto percent = [&](const char* key) {
-      return exit[key].is_null() ? std::string("-") : fmt::format("{:.2f} %", 100 * exit[key].get<double>());
+      return exit[key].is_null() ? std::string("-") : format_percent(exit[key].get<double>());
     };
     text += fmt::format("  {:<12} {:>10} {:>9} {:>9} {:>9}\n", exit["output"].get<std::string>(),
-                        exit.contains("threshold") ? fmt::format("{:.4g}", exit["threshold"].get<double>()) : "-",
-                        exit["samples"].get<std::int64_t>(), percent("share"), percent("accuracy"));
+                        exit.contains("threshold") ? format_number(exit["threshold"].get<double>()) : "-",
+                        format_count(exit["samples"].get<std::int64_t>()), percent("share"), percent("accuracy"));
   }
   const json& whole = report["without_exits"];
   const double with = report["seconds_per_sample"].get<double>(), without = whole["seconds_per_sample"].get<double>();
   return text +
-         fmt::format("  {:<26} {:.2f} us for a sample, without exits {:.2f} us: {:.2f} x as fast\n", "with exits",
-                     1e6 * with, 1e6 * without, report["speedup"].get<double>()) +
-         fmt::format("  {:<26} {:.2f} %\n", "accuracy without exits", 100 * whole["accuracy"].get<double>());
+         fmt::format("  {:<26} {} for a sample, without exits {}: {:.2f}x as fast\n", "with exits",
+                     format_seconds(with), format_seconds(without), report["speedup"].get<double>()) +
+         fmt::format("  {:<26} {}\n", "accuracy without exits", format_percent(whole["accuracy"].get<double>()));
 }
 
 }  // namespace mangrove::cli

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/json_dump.h"
-#include "mangrove/base/units.h"
 #include "mangrove/cli/command.h"
 
 namespace mangrove::cli {
@@ -22,8 +22,7 @@ std::string answer_text(const json& answer) {
   if (answer.contains("missed")) return fmt::format("{}: missed its deadline, {}\n", name, latency);
   const json confidence = answer.value("confidence", json());
   return fmt::format("{}: {} {}, {}\n", name, answer.value("label", "?"),
-                     confidence.is_number() ? fmt::format("{:.1f} %", 100 * confidence.get<double>()) : "not a number",
-                     latency);
+                     confidence.is_number() ? format_percent(confidence.get<double>(), 1) : "not a number", latency);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
+
 namespace mangrove::cli {
 namespace {
 
@@ -66,14 +68,17 @@ json plan_json(const plan::Problem& problem, const plan::Plan& plan) {
 }
 
 std::string speed_text(const plan::Problem& problem, const plan::Plan& plan) {
-  return fmt::format("{:.4g} samples/s", samples_a_second(problem, plan));
+  return format_rate(samples_a_second(problem, plan), "samples");
+}
+
+std::string joules_text(const plan::Problem& problem, const plan::Plan& plan) {
+  return format_number(plan.joules / static_cast<double>(problem.network.batch)) + " J/sample";
 }
 
 /// What the objective is about.
 std::string score(const plan::Problem& problem, const plan::Plan& plan) {
   if (problem.objective == plan::Objective::latency) return format_seconds(plan.latency);
-  if (problem.objective == plan::Objective::energy)
-    return fmt::format("{:.4g} J/sample", plan.joules / static_cast<double>(problem.network.batch));
+  if (problem.objective == plan::Objective::energy) return joules_text(problem, plan);
   return speed_text(problem, plan);
 }
 
@@ -120,7 +125,8 @@ std::string change_text(const plan::Problem& problem, const plan::Plan& plan, co
   double change = plan.period / other.period - 1;
   if (problem.objective == plan::Objective::latency) change = other.latency / plan.latency - 1;
   if (problem.objective == plan::Objective::energy) change = other.joules / plan.joules - 1;
-  return fmt::format("{} ({:+.1f} %) with {} device(s)", score(problem, other), 100 * change, other.devices());
+  return fmt::format("{} ({:+.1f} %) with {}", score(problem, other), 100 * change,
+                     format_things(static_cast<std::int64_t>(other.devices()), "device"));
 }
 
 }  // namespace
@@ -146,9 +152,7 @@ std::string plan_text(const plan::Problem& problem, const plan::Plan& plan, cons
   std::string text = fmt::format("Plan: {}, micro-batches of {}: {}, latency {}, {} in flight, limited by {}\n",
                                  problem.network.name, problem.network.batch, speed_text(problem, plan),
                                  format_seconds(plan.latency), plan.in_flight, plan.limiting);
-  if (plan.joules > 0)
-    text +=
-        fmt::format("  computing takes {:.4g} J/sample\n", plan.joules / static_cast<double>(problem.network.batch));
+  if (plan.joules > 0) text += "  computing takes " + joules_text(problem, plan) + "\n";
   text += table(problem, plan) + picture(plan);
   if (const auto unused = unused_devices(problem, plan); !unused.empty())
     text += fmt::format("  not used: {}\n", listed(unused));

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "mangrove/base/units.h"
+#include "mangrove/base/format.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::cli {
@@ -36,16 +36,23 @@ json top_classes(std::span<const float> row, const std::vector<std::string>& lab
   return top;
 }
 
+/// Rows of samples that could not be read are NaN, and do not count.
 template <class T>
 void add_range(const Tensor& tensor, json& report) {
-  const std::span<const T> values = tensor.as<T>();
-  if (values.empty()) return;
-  const auto [least, most] = std::ranges::minmax_element(values);
-  double sum = 0;
-  for (const T value : values) sum += static_cast<double>(value);
-  report["min"] = static_cast<double>(*least);
-  report["max"] = static_cast<double>(*most);
-  report["mean"] = sum / static_cast<double>(values.size());
+  double least = 0, most = 0, sum = 0;
+  std::int64_t count = 0;
+  for (const T element : tensor.as<T>()) {
+    const auto value = static_cast<double>(element);
+    if (std::isnan(value)) continue;
+    least = count == 0 ? value : std::min(least, value);
+    most = count == 0 ? value : std::max(most, value);
+    sum += value;
+    ++count;
+  }
+  if (count == 0) return;
+  report["min"] = least;
+  report["max"] = most;
+  report["mean"] = sum / static_cast<double>(count);
 }
 
 json output_report(const std::string& name, const Tensor& tensor) {
@@ -76,9 +83,15 @@ json output_report(const std::string& name, const Tensor& tensor) {
   return report;
 }
 
+/// "military uniform (class 652)", or "class 6" where the classes have no names
+std::string label_text(const json& entry) {
+  const std::string label = entry["label"].get<std::string>(), number = entry["class"].dump();
+  return label == number ? "class " + number : fmt::format("{} (class {})", label, number);
+}
+
 /// "military uniform 71.8 %"
 std::string class_text(const json& entry) {
-  return fmt::format("{} {:.1f} %", entry["label"].get<std::string>(), 100 * entry["probability"].get<double>());
+  return fmt::format("{} {}", entry["label"].get<std::string>(), format_percent(entry["probability"].get<double>(), 1));
 }
 
 std::string sample_text(const json& sample) {
@@ -92,8 +105,7 @@ std::string single_text(const json& sample) {
   if (sample.contains("error") || sample["top"].empty()) return sample_text(sample);
   std::string text = sample["input"].get<std::string>() + "\n";
   for (const json& entry : sample["top"])
-    text += fmt::format("  {:>6.2f} %  {} (class {})\n", 100 * entry["probability"].get<double>(),
-                        entry["label"].get<std::string>(), entry["class"].get<int>());
+    text += fmt::format("  {:>8}  {}\n", format_percent(entry["probability"].get<double>()), label_text(entry));
   return text;
 }
 
@@ -141,8 +153,8 @@ std::string predict_table(const json& report) {
     text += fmt::format("output {} {} {}", output["name"].get<std::string>(), output["type"].get<std::string>(),
                         to_string(Shape(output["shape"].get<std::vector<std::int64_t>>())));
     if (output.contains("mean") && output["mean"].is_number())
-      text += fmt::format(": {:.5g} to {:.5g}, mean {:.5g}", output["min"].get<double>(), output["max"].get<double>(),
-                          output["mean"].get<double>());
+      text += fmt::format(": {} to {}, mean {}", format_number(output["min"].get<double>()),
+                          format_number(output["max"].get<double>()), format_number(output["mean"].get<double>()));
     text += "\n";
   }
   if (report.contains("left_at_exits"))
@@ -150,8 +162,9 @@ std::string predict_table(const json& report) {
             "; thresholds at the end: " + report["exit_thresholds"].dump() + "\n";
   if (report["failed"] > 0)
     text += fmt::format("{} of {} samples could not be read\n", report["failed"].get<int>(), samples.size());
-  return text + fmt::format("{} sample(s) in {}, {:.1f} a second\n", samples.size(),
-                            format_seconds(report["seconds"].get<double>()), report["samples_per_s"].get<double>());
+  return text + fmt::format("{} in {}, {}\n", format_things(static_cast<std::int64_t>(samples.size()), "sample"),
+                            format_seconds(report["seconds"].get<double>()),
+                            format_rate(report["samples_per_s"].get<double>(), "samples"));
 }
 
 }  // namespace mangrove::cli

@@ -12,14 +12,13 @@ namespace mangrove::cli {
 
 /// [#####.....]
 std::string text_bar(double share, int width);
-/// A "progress" report as a line.
-std::string progress_line(const nlohmann::json& progress);
+/// A "progress" report as a line of at most so many columns: where they are few the bar is shorter, and what matters
+/// least is left out.
+std::string progress_line(const nlohmann::json& progress, int columns);
 
-/// The "advice" of a training, as an event or in its result: "use 1 board: ", and why.
-std::string advice_line(const nlohmann::json& advice);
-
-/// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place; elsewhere a plain
-/// line every few seconds. Events, and what each epoch came to, are printed as they come. threads: one at a time.
+/// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place and as wide as it
+/// is now; elsewhere a plain line every few seconds. Events, and what each epoch came to, are printed as they come.
+/// threads: one at a time.
 class ProgressDisplay {
  public:
   explicit ProgressDisplay(bool enabled);
@@ -33,16 +32,22 @@ class ProgressDisplay {
  private:
   void draw();
   void print_plain();
-  void clear();
+  void print_line(const std::string& line);
+  /// What removes the lines that were drawn last.
+  std::string erasure();
+  /// The bar (before there is one: that the job is being prepared) and the nodes, as far as the terminal has room for
+  /// them.
+  std::vector<std::string> lines(int columns, int rows) const;
 
   bool enabled_;
   bool terminal_;
   SteadyClock clock_;
   Instant last_drawn_{};
-  int lines_on_screen_ = 0;
-  bool unseen_ = false;  // something has changed since the last plain line
-  std::string bar_;      // the latest progress, rendered
+  std::vector<int> drawn_;  // columns of each line on the screen
+  bool unseen_ = false;     // something has changed since the last plain line
+  std::string progress_;    // the latest, JSON
   std::string phase_;
+  Instant began_ = clock_.now();
   std::vector<std::string> nodes_;  // a line each
 };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/units.h"
+#include "mangrove/base/format.h"
 
 namespace mangrove::cli {
 namespace {
@@ -38,7 +38,7 @@ bool is_classifier(const Tensor& output, std::size_t samples) {
 }
 
 std::string percent(const json& share) {
-  return fmt::format("{:.2f} %", 100 * share.get<double>());
+  return format_percent(share.get<double>());
 }
 
 std::string row(const std::string& name, const std::string& value) {
@@ -48,7 +48,7 @@ std::string row(const std::string& name, const std::string& value) {
 std::string comparison_rows(const json& comparison) {
   std::string text = row(
       "compared on",
-      fmt::format("{} samples{}", comparison["samples"].get<std::int64_t>(),
+      fmt::format("{}{}", format_things(comparison["samples"].get<std::int64_t>(), "sample"),
                   comparison["held_back"].get<bool>() ? " not used for calibration" : ": those used for calibration"));
   if (comparison.contains("accuracy")) {
     text += row("top-1 accuracy", percent(comparison["accuracy"]["quantized"]) +
@@ -127,10 +127,11 @@ std::string quantize_table(const json& report) {
     text += row("stays float", fmt::format("{} ({}): {}", layer["name"].get<std::string>(),
                                            layer["operator"].get<std::string>(), layer["why"].get<std::string>()));
   }
-  text += row("calibrated with", fmt::format("{} samples, {}", report["calibration_samples"].get<std::int64_t>(),
-                                             report["method"].get<std::string>()));
+  text += row("calibrated with",
+              fmt::format("{}, {}", format_things(report["calibration_samples"].get<std::int64_t>(), "sample"),
+                          report["method"].get<std::string>()));
   const auto before = report["bytes"]["float"].get<Bytes>(), after = report["bytes"]["quantized"].get<Bytes>();
-  text += row("file", fmt::format("{} (float: {}, {:.2f} x)", format_bytes(after), format_bytes(before),
+  text += row("file", fmt::format("{} (float: {}, {:.2f}x)", format_bytes(after), format_bytes(before),
                                   static_cast<double>(before) / static_cast<double>(std::max<Bytes>(after, 1))));
   return text + comparison_rows(report["comparison"]);
 }

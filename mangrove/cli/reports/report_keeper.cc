@@ -34,6 +34,13 @@ std::string placed_in_run(const Report& report, const RunPhase& phase) {
   return dump(body);
 }
 
+/// How many boards would be enough.
+bool is_advice(const Report& report) {
+  if (report.kind != "event") return false;
+  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  return body.is_object() && body.value("event", "") == "advice";
+}
+
 }  // namespace
 
 ReportKeeper::ReportKeeper(JobContext& context, RunPhase phase)
@@ -42,7 +49,7 @@ ReportKeeper::ReportKeeper(JobContext& context, RunPhase phase)
 void ReportKeeper::take(Report report) {
   if (!phase_.name.empty() && (report.kind == "progress" || report.kind == "epoch"))
     report.json = placed_in_run(report, phase_);
-  display_.show(report);
+  if (!(context_.is_embedded && is_advice(report))) display_.show(report);
   RunFolder& folder = context_.folder;
   if (report.kind == "result") {
     result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "mangrove/base/units.h"
+#include "mangrove/base/format.h"
 #include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/node_charts.h"
 #include "mangrove/cli/reports/svg_chart.h"
@@ -75,7 +75,7 @@ std::string figure(const std::string& name, const std::string& value) {
 
 /// Of the first phase of transfer learning.
 std::string head_figures(const json& head) {
-  const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(head, key).value_or(0)); };
+  const auto percent = [&](const char* key) { return format_percent(number(head, key).value_or(0)); };
   return figure("new head alone: test accuracy", percent("accuracy")) +
          figure("new head alone: macro F1", percent("macro_f1")) +
          figure("new head alone: epochs", fmt::format("{} in {}", head.value("epochs", std::int64_t{0}),
@@ -83,7 +83,7 @@ std::string head_figures(const json& head) {
 }
 
 std::string train_figures(const json& result) {
-  const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
+  const auto percent = [&](const char* key) { return format_percent(number(result, key).value_or(0)); };
   std::string html = "<dl>";
   if (number(result, "accuracy"))  // none where computing was modelled
     html += figure("test accuracy", percent("accuracy")) +
@@ -96,7 +96,7 @@ std::string train_figures(const json& result) {
   html += figure("epochs", std::to_string(result.value("epochs", std::int64_t{0}))) +
           figure("workers × batch", fmt::format("{} × {}", result.value("workers", 0), result.value("batch", 0))) +
           figure("training time", format_seconds(number(result, "train_seconds").value_or(0))) +
-          figure("images/s", fmt::format("{:.0f}", number(result, "images_per_s").value_or(0)));
+          figure("images/s", format_number(number(result, "images_per_s").value_or(0)));
   return html + "</dl>";
 }
 
@@ -126,8 +126,8 @@ std::string confusion_tables(const json& results) {
 }
 
 std::string infer_figures(const json& result) {
-  const auto percent = [&](const char* key) { return fmt::format("{:.2f} %", 100 * number(result, key).value_or(0)); };
-  const auto rate = [&](const char* key) { return fmt::format("{:.0f}", number(result, key).value_or(0)); };
+  const auto percent = [&](const char* key) { return format_percent(number(result, key).value_or(0)); };
+  const auto rate = [&](const char* key) { return format_number(number(result, key).value_or(0)); };
   std::string html = "<dl>";
   if (result.contains("accuracy"))
     html += figure("accuracy", percent("accuracy")) + figure("macro F1", percent("macro_f1"));

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "mangrove/base/units.h"
+#include "mangrove/base/format.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/straggler.h"
 
@@ -17,8 +17,8 @@ using cluster::NodeStatus;
 using nlohmann::json;
 using Emphasis = FrameLine::Emphasis;
 
-constexpr int kTextWidth = 96;  // of a node's line without bars
-constexpr int kWidestBar = 20;
+constexpr int kWidestBar = 20, kNarrowestBar = 4;
+constexpr int kBarFrame = 3;              // its brackets and the space before it
 constexpr std::size_t kShortestList = 3;  // of nodes, however low the window is
 
 /// Seconds a step, over the last few; 0: no step yet.
@@ -53,40 +53,111 @@ std::string role_of(const NodeStatus& node, const cluster::CurrentJob& job) {
   return fmt::format("{} {}", job.kind() == "train" ? "worker" : "stages", node.rank());
 }
 
-std::string bar(double share, int width) {
-  return width < 4 ? "" : " " + text_bar(share, width);
-}
-
 std::string rate(double bytes_per_s) {
-  return format_bytes(static_cast<Bytes>(bytes_per_s)) + "/s";
+  const bool is_rate = bytes_per_s >= 0 && bytes_per_s < 1e18;
+  return is_rate ? format_bytes(static_cast<Bytes>(bytes_per_s)) + "/s" : "?";
 }
 
 double traffic(const NodeStatus& node) {
   return node.sent_per_s() + node.received_per_s();
 }
 
-std::string node_line(const NodeStatus& node, const cluster::CurrentJob& job, double most_traffic, int bar_width) {
-  const auto& description = node.description();
-  const auto& use = node.use();
-  const double cores = std::max(description.cores(), 1);
-  const double memory = std::max(static_cast<double>(description.memory_bytes()), 1.0);
-  const cluster::StepSeconds step = recent_step(node);
-  const Seconds whole = step.load() + step.compute() + step.encode() + step.wire() + step.wait();
-  const std::string steps = whole > 0 ? fmt::format("{} ({:.0f} % load, {:.0f} % compute)", format_seconds(whole),
-                                                    100 * step.load() / whole, 100 * step.compute() / whole)
-                                      : "";
-  return fmt::format("{:<16.16} {:<6} {:<9} {:>9}{} {:>6.1f} %{} {:>8}{} {:>10} {:>10}  {}", description.name(),
-                     node.state(), role_of(node, job), format_seconds(node.heartbeat_age()),
-                     bar(use.cpu_percent() / 100 / cores, bar_width), use.cpu_percent(),
-                     bar(static_cast<double>(use.rss_bytes()) / memory, bar_width), format_bytes(use.rss_bytes()),
-                     bar(traffic(node) / std::max(most_traffic, 1.0), bar_width), rate(node.sent_per_s()),
-                     rate(node.received_per_s()), steps);
+/// What a line of a node is made from.
+struct Row {
+  const NodeStatus& node;
+  const cluster::CurrentJob& job;
+  cluster::StepSeconds step;
+  double most_traffic;  // of all nodes
+
+  Seconds whole_step() const { return step.load() + step.compute() + step.encode() + step.wire() + step.wait(); }
+  std::string step_share(Seconds part) const { return whole_step() > 0 ? format_percent(part / whole_step(), 0) : "-"; }
+};
+
+struct Column {
+  const char* heading;
+  int width;
+  bool is_left;
+  int importance;  // where the window is narrow, the least goes first
+  std::string (*text)(const Row& row);
+  double (*share)(const Row& row) = nullptr;  // drawn as a bar where there is room
+};
+
+double cpu_share(const Row& row) {
+  return row.node.use().cpu_percent() / 100 / std::max(row.node.description().cores(), 1);
 }
 
-std::string heading(int bar_width) {
-  const std::string space(bar_width < 4 ? 0 : static_cast<std::size_t>(bar_width) + 3, ' ');
-  return fmt::format("{:<16} {:<6} {:<9} {:>9}{} {:>8}{} {:>8}{} {:>10} {:>10}  {}", "node", "state", "role",
-                     "heartbeat", space, "cpu", space, "memory", space, "sent", "received", "step");
+double memory_share(const Row& row) {
+  return static_cast<double>(row.node.use().rss_bytes()) /
+         std::max(static_cast<double>(row.node.description().memory_bytes()), 1.0);
+}
+
+double traffic_share(const Row& row) {
+  return traffic(row.node) / std::max(row.most_traffic, 1.0);
+}
+
+// `mangrove nodes` has the same names for the same things.
+constexpr Column kColumns[] = {
+    {"node", 16, true, 9, [](const Row& r) { return r.node.description().name(); }},
+    {"state", 6, true, 8, [](const Row& r) { return r.node.state(); }},
+    {"role", 9, true, 4, [](const Row& r) { return role_of(r.node, r.job); }},
+    {"heartbeat", 9, false, 2, [](const Row& r) { return format_seconds(r.node.heartbeat_age()); }},
+    {"cpu", 8, false, 8, [](const Row& r) { return format_percent(r.node.use().cpu_percent() / 100, 1); }, &cpu_share},
+    {"memory", 8, false, 7, [](const Row& r) { return format_bytes(r.node.use().rss_bytes()); }, &memory_share},
+    {"sent", 10, false, 6, [](const Row& r) { return rate(r.node.sent_per_s()); }, &traffic_share},
+    {"received", 10, false, 6, [](const Row& r) { return rate(r.node.received_per_s()); }},
+    {"step", 8, false, 5, [](const Row& r) { return r.whole_step() > 0 ? format_seconds(r.whole_step()) : "-"; }},
+    {"load", 5, false, 1, [](const Row& r) { return r.step_share(r.step.load()); }},
+    {"compute", 7, false, 3, [](const Row& r) { return r.step_share(r.step.compute()); }},
+};
+
+/// The columns that a window has room for, and how wide their bars are (0: there are none).
+struct Layout {
+  int least = 0;  // importance of a column that is shown
+  int bar = 0;
+
+  explicit Layout(int columns) {
+    while (width() > columns && least < 9) ++least;
+    int bars = 0;
+    for (const Column& column : kColumns) bars += shows(column) && column.share != nullptr;
+    if (bars == 0) return;
+    const int room = std::min(kWidestBar, (columns - width()) / bars - kBarFrame);
+    bar = room < kNarrowestBar ? 0 : room;
+  }
+  bool shows(const Column& column) const { return column.importance >= least; }
+  int width() const {
+    int sum = -1;  // a space before each column but the first
+    for (const Column& column : kColumns)
+      if (shows(column)) sum += 1 + column.width;
+    return sum;
+  }
+};
+
+std::string cell(const Column& column, const std::string& text) {
+  const std::string cut = fitted(text, column.width);
+  const std::string space(static_cast<std::size_t>(column.width - text_width(cut)), ' ');
+  return column.is_left ? cut + space : space + cut;
+}
+
+std::string node_line(const Row& row, const Layout& layout) {
+  std::string line;
+  for (const Column& column : kColumns) {
+    if (!layout.shows(column)) continue;
+    if (!line.empty()) line += " ";
+    if (column.share != nullptr && layout.bar > 0) line += text_bar(column.share(row), layout.bar) + " ";
+    line += cell(column, column.text(row));
+  }
+  return line;
+}
+
+std::string heading(const Layout& layout) {
+  std::string line;
+  for (const Column& column : kColumns) {
+    if (!layout.shows(column)) continue;
+    if (!line.empty()) line += " ";
+    if (column.share != nullptr && layout.bar > 0) line += std::string(static_cast<std::size_t>(layout.bar) + 3, ' ');
+    line += cell(column, column.heading);
+  }
+  return line;
 }
 
 json parsed(const std::string& text) {
@@ -94,12 +165,13 @@ json parsed(const std::string& text) {
   return object.is_object() ? object : json();
 }
 
-std::string job_line(const cluster::ListNodesResponse& status) {
+std::string job_line(const cluster::ListNodesResponse& status, int columns) {
   if (!status.has_job()) return "no job runs";
   const cluster::CurrentJob& job = status.job();
   const json progress = parsed(job.progress());
-  return fmt::format("{}: {}, {}{}", job.id(), job.kind(), job.strategy(),
-                     progress.is_object() ? ": " + progress_line(progress) : "");
+  const std::string line = fmt::format("{}: {}, {}", job.id(), job.kind(), job.strategy());
+  if (!progress.is_object()) return line;
+  return line + ": " + progress_line(progress, columns - text_width(line) - 2);
 }
 
 std::string straggler_line(const NodeStatus& node) {
@@ -140,13 +212,14 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
   const auto alive = std::count_if(status.nodes().begin(), status.nodes().end(),
                                    [](const NodeStatus& node) { return node.state() == "alive"; });
   std::vector<FrameLine> frame = {
-      {fmt::format("cluster {}: {} nodes, {} alive", coordinator, status.nodes_size(), alive), Emphasis::heading},
-      {job_line(status)}};
+      {fmt::format("cluster {}: {}, {} alive", coordinator, format_things(status.nodes_size(), "node"), alive),
+       Emphasis::heading},
+      {job_line(status, size.columns)}};
   const std::optional<std::size_t> slowest = straggler_of(status);
   if (slowest) frame.push_back({straggler_line(status.nodes(static_cast<int>(*slowest))), Emphasis::warning});
-  const int bar_width = std::min(kWidestBar, (size.columns - kTextWidth) / 3 - 3);
+  const Layout layout(size.columns);
   frame.push_back({});
-  frame.push_back({heading(bar_width), Emphasis::heading});
+  frame.push_back({heading(layout), Emphasis::heading});
 
   double most_traffic = 0;
   for (const NodeStatus& node : status.nodes()) most_traffic = std::max(most_traffic, traffic(node));
@@ -157,7 +230,8 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
   for (std::size_t i = 0; i < shown; ++i) {
     const NodeStatus& node = status.nodes(static_cast<int>(i));
     const bool odd = node.state() != "alive" || slowest == i;
-    frame.push_back({node_line(node, status.job(), most_traffic, bar_width), odd ? Emphasis::warning : Emphasis::none});
+    const Row row{node, status.job(), recent_step(node), most_traffic};
+    frame.push_back({node_line(row, layout), odd ? Emphasis::warning : Emphasis::none});
   }
   if (shown < all) frame.push_back({fmt::format("... and {} more", all - shown)});
   return frame;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/data/dataset.h"
@@ -14,13 +16,15 @@ namespace mangrove::cli {
 
 Status download_data(const std::string& name, const std::string& data_dir, std::stop_token stop) {
   const fs::path folder = data::data_folder(data_dir);
-  std::fprintf(stderr, "downloading %s to %s\n", name.c_str(), folder.c_str());
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  bool is_announced = false;  // once there is something to download: the name may be wrong, or of no download
   const auto show = [&](Bytes done, Bytes total) {
+    if (!std::exchange(is_announced, true))
+      std::fprintf(stderr, "downloading %s to %s\n", name.c_str(), folder.c_str());
     if (terminal) std::fprintf(stderr, "\r%s of %s ", format_bytes(done).c_str(), format_bytes(total).c_str());
   };
   const Status status = data::fetch_dataset(name, folder, show, stop);
-  if (terminal) std::fprintf(stderr, "\r\x1b[K");
+  if (terminal && is_announced) std::fprintf(stderr, "\r\x1b[K");
   return status;
 }
 
@@ -32,6 +36,10 @@ Result<std::string> ensure_data(const DataSettings& settings, std::stop_token st
   if (settings.data_fallback.empty() || stop.stop_requested()) return fetched.error();
   std::fprintf(stderr, "%s; using %s instead\n", fetched.error().message.c_str(), settings.data_fallback.c_str());
   return settings.data_fallback;
+}
+
+void note_fallback(const DataSettings& settings, const std::string& used, nlohmann::json& result) {
+  if (used != settings.data) result["in_place_of"] = settings.data;
 }
 
 Result<std::string> data_for(const Graph& graph, const std::string& data, const std::string& data_dir,

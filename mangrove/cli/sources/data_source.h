@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace mangrove::cli {
 /// error, `data_fallback` if one is given. errors: not_found (unknown name), unavailable (neither here nor to be
 /// downloaded, and no fallback).
 Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop);
+
+/// Says in the result of a job (`in_place_of`) that the fallback was used.
+void note_fallback(const DataSettings& settings, const std::string& used, nlohmann::json& result);
 
 /// The name of the data set to use with a trained network: `data` as above, or where that is empty what the network was
 /// trained on. errors: those of ensure_data; invalid_argument (the network does not say it).

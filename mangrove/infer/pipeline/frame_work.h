@@ -65,6 +65,7 @@ class FrameWork final : public StreamWork {
   std::size_t in_flight_ = 0;
   std::int64_t reported_ = 0;  // frames
   FrameCounts counts_;
+  std::optional<Instant> began_;  // when a stage first asked for work
 };
 
 }  // namespace mangrove::infer

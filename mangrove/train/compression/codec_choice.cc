@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/format.h"
 #include "mangrove/base/median.h"
 
 namespace mangrove::train {
@@ -23,10 +24,6 @@ constexpr int kOthersMeasure = 2 + kSkipped + static_cast<int>(kMeasured);
 constexpr double kLeastGain = 0.03;   // of a step; less is within what two measurements differ by
 constexpr double kHopeless = 4;       // steps with small messages that an exchange of floats takes, not to be tried
 constexpr double kPlainlySlower = 2;  // than steps with small messages: one step shows it
-
-std::string milliseconds(Seconds time) {
-  return fmt::format("{:.3g} ms", time * 1000);
-}
 
 }  // namespace
 
@@ -44,19 +41,20 @@ CodecChoice choose_codec(std::span<const CodecTrial> trials, const PlainExchange
   const auto best = std::min_element(trials.begin(), trials.end(), [&](const CodecTrial& a, const CodecTrial& b) {
     return exchange(a) < exchange(b);
   });
-  const std::string link = plain.wire > 0 ? fmt::format("the link moves {:.3g} MB/s", plain.bytes_per_s() / 1e6)
-                                          : std::string("the link takes no time that could be measured");
+  const std::string link =
+      plain.wire > 0 ? fmt::format("the link moves {}/s", format_bytes(static_cast<Bytes>(plain.bytes_per_s())))
+                     : std::string("the link takes no time that could be measured");
   if (best == trials.end() || exchange(*best) > choice.plain - kLeastGain * plain.step) {
-    choice.why = fmt::format("{}: an exchange of floats takes {} of a step of {}", link, milliseconds(choice.plain),
-                             milliseconds(plain.step));
+    choice.why = fmt::format("{}: an exchange of floats takes {} of a step of {}", link, format_seconds(choice.plain),
+                             format_seconds(plain.step));
     if (best != trials.end())
-      choice.why += fmt::format("; {} would take {}", best->codec, milliseconds(exchange(*best)));
+      choice.why += fmt::format("; {} would take {}", best->codec, format_seconds(exchange(*best)));
     return choice;
   }
   choice.codec = best->codec;
   choice.exchange = exchange(*best);
   choice.why = fmt::format("{}: an exchange takes {} in place of {} of a step of {}", link,
-                           milliseconds(choice.exchange), milliseconds(choice.plain), milliseconds(plain.step));
+                           format_seconds(choice.exchange), format_seconds(choice.plain), format_seconds(plain.step));
   return choice;
 }
 
@@ -159,8 +157,8 @@ std::optional<CodecChoice> CodecChooser::judge(const Measured& chosen) {
   CodecChoice back = choice_;
   back.codec = codec_;
   back.exchange = best_.wire;
-  back.why = fmt::format("with {} a step took {} in place of {}", chosen.codec, milliseconds(chosen.step),
-                         milliseconds(best_.step));
+  back.why = fmt::format("with {} a step took {} in place of {}", chosen.codec, format_seconds(chosen.step),
+                         format_seconds(best_.step));
   return back;
 }
 

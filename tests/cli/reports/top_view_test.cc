@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/units.h"
@@ -59,7 +60,7 @@ TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
   const std::string text = text_of(frame);
   for (const char* part : {"host:7070: 3 nodes, 3 alive", "job-7: train, parameter_server", "loss 0.2500",
                            "straggler: pi-2 loads and computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB",
-                           "2.00 MB/s", "3.00 MB/s", "[##########..........]", "(8 % load, 72 % compute)"})
+                           "2.00 MB/s", "3.00 MB/s", "[#########.........]", "8 %", "72 %"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   ASSERT_EQ(frame.size(), 8u);
   EXPECT_EQ(frame[5].emphasis, Emphasis::none);
@@ -69,10 +70,30 @@ TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
 TEST(TopView, ColumnsStandUnderTheirHeadings) {
   for (const int columns : {80, 110, 140, 200}) {
     const auto frame = top_frame("h:1", training(), {.columns = columns, .rows = 40});
+    for (const FrameLine& line : frame) EXPECT_LE(text_width(line.text), columns) << line.text;
     const std::string &heading = frame[4].text, &node = frame[5].text;
     EXPECT_EQ(heading.find("received") + 8, node.find("3.00 MB/s") + 9) << columns << "\n" << heading << "\n" << node;
     EXPECT_EQ(heading.find("cpu") + 3, node.find("200.0 %") + 7) << columns;
   }
+}
+
+TEST(TopView, KeepsWhatMattersMostInANarrowWindow) {
+  const auto frame = top_frame("h:1", training(), {.columns = 60, .rows = 20});
+  for (const FrameLine& line : frame) EXPECT_LE(text_width(line.text), 60) << line.text;
+  for (const char* part : {"node", "state", "cpu", "memory"}) EXPECT_TRUE(has(frame[4].text, part)) << frame[4].text;
+  EXPECT_FALSE(has(frame[4].text, "heartbeat"));
+}
+
+TEST(TopView, NonsenseFromANodeIsShownAsUnknown) {
+  cluster::ListNodesResponse status = training();
+  cluster::NodeStatus& node = *status.mutable_nodes(0);
+  node.mutable_description()->set_name("evil\x1b[2J");
+  node.mutable_use()->set_rss_bytes(std::numeric_limits<std::int64_t>::min());
+  node.mutable_use()->set_cpu_percent(std::numeric_limits<double>::quiet_NaN());
+  const std::string line = top_frame("h:1", status, {.columns = 120, .rows = 40})[5].text;
+  EXPECT_TRUE(has(line, "evil?[2J")) << line;
+  EXPECT_EQ(line.find("nan"), std::string::npos) << line;
+  EXPECT_EQ(line.find("-92"), std::string::npos) << line;
 }
 
 TEST(TopView, AnIdleClusterHasNoJobAndNoStraggler) {
@@ -130,9 +151,17 @@ TEST(TopView, JsonHasTheSame) {
 }
 
 TEST(Screen, DrawsLineForLineWithoutClearing) {
-  const std::string text = screen_text(
-      {{"title", Emphasis::heading}, {"a long line"}, {"slow", Emphasis::warning}, {"cut"}}, {.columns = 6, .rows = 3});
+  const std::string text =
+      screen_text({{"title", Emphasis::heading}, {"a long line"}, {"slow", Emphasis::warning}, {"cut"}},
+                  {.columns = 6, .rows = 3}, true);
   EXPECT_EQ(text, "\x1b[H\x1b[1mtitle\x1b[0m\x1b[K\r\na long\x1b[K\r\n\x1b[33mslow\x1b[0m\x1b[K\x1b[J");
+  EXPECT_EQ(screen_text({{"slow", Emphasis::warning}}, {.columns = 6, .rows = 3}, false), "\x1b[Hslow\x1b[K\x1b[J");
+}
+
+TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
+  EXPECT_EQ(fitted("n\xc3\xa9mo", 2), "n\xc3\xa9");
+  EXPECT_EQ(text_width("n\xc3\xa9mo"), 4);
+  EXPECT_EQ(fitted("a\x1b[31mb\n", 80), "a?[31mb?");
 }
 
 }  // namespace

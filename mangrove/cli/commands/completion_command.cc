@@ -1,0 +1,40 @@
+#include <cstdio>
+#include <memory>
+
+#include "mangrove/base/suggestion.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/completion.h"
+
+namespace mangrove::cli {
+namespace {
+
+Status run(const CLI::App& app, const std::string& shell) {
+  const std::vector<CommandDescription> commands = describe_commands(app);
+  std::string script;
+  if (shell == "bash")
+    script = bash_completion(commands);
+  else if (shell == "zsh")
+    script = zsh_completion(commands);
+  else if (shell == "fish")
+    script = fish_completion(commands);
+  else
+    return make_error(Code::invalid_argument, "no completion for shell '" + shell + "'" +
+                                                  suggestion(shell, std::vector<std::string>{"bash", "zsh", "fish"}));
+  return print_text(script);
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("completion", "print a script that lets your shell complete commands and options");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")->required()->type_name("");
+  command->footer(
+      "Examples:\n"
+      "  mangrove completion bash > ~/.local/share/bash-completion/completions/mangrove\n"
+      "  mangrove completion zsh > ~/.zfunc/_mangrove         # with fpath+=~/.zfunc before compinit in ~/.zshrc\n"
+      "  mangrove completion fish > ~/.config/fish/completions/mangrove.fish");
+  command->callback([&app, &context, shell] { context.action = [&app, shell] { return run(app, *shell); }; });
+}
+
+}  // namespace mangrove::cli

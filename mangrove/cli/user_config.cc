@@ -1,0 +1,72 @@
+#include "mangrove/cli/user_config.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "mangrove/base/config_file.h"
+#include "mangrove/cli/usage.h"
+
+namespace mangrove::cli {
+namespace {
+
+/// Whether the words have the option, as "--name" or "--name=value".
+bool has(const std::vector<std::string>& words, std::string_view option) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word == option || word.starts_with(std::string(option) + "=");
+  });
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Keys UserConfig::keys() {
+  Keys keys;
+  keys.add("coordinator", coordinator, "HOST:PORT of a running cluster");
+  keys.add("data_dir", data_dir, "folder of the data sets");
+  keys.add("backend", backend, "kernels: onednn or portable");
+  keys.add("threads", threads, "threads for the kernels", 0, 1024);
+  return keys;
+}
+
+fs::path user_config_path() {
+  const std::string folder = environment("XDG_CONFIG_HOME");
+  const fs::path base = folder.empty() ? fs::path(environment("HOME")) / ".config" : fs::path(folder);
+  return base / "mangrove" / "config.yaml";
+}
+
+Result<UserConfig> load_user_config(const fs::path& path) {
+  UserConfig config;
+  std::error_code code;
+  if (!fs::exists(path, code)) return config;
+  MG_TRY(const std::string text, read_file(path));
+  // the file has keys alone, and a section takes the keys outside of it
+  constexpr const char* kSection = "mangrove";
+  MG_TRY(const SectionFile file, SectionFile::parse(text + "\n" + kSection + ": {}\n", path,
+                                                    {"configuration", {kSection}, "coordinator: HOST:PORT"}));
+  const Keys keys = config.keys();
+  MG_RETURN_IF_ERROR(file.check_common(keys.names()));
+  MG_RETURN_IF_ERROR(file.apply(file.sections().front(), keys));
+  return config;
+}
+
+std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& app, const UserConfig& config) {
+  std::size_t taken = 0;
+  const CLI::App& command = named_command(app, words, &taken);
+  const bool reads_job_file = command.get_name() == "run" || command.get_name() == "sim";
+  if (reads_job_file || has(words, "--resume")) return words;
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (value.empty() || has(words, option) || command.get_option_no_throw(option) == nullptr) return;
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(taken), option + "=" + value);
+  };
+  if (!has(words, "--local") && !has(words, "--testbed")) add("--coordinator", config.coordinator);
+  add("--backend", config.backend);
+  add("--threads", config.threads > 0 ? std::to_string(config.threads) : "");
+  return words;
+}
+
+}  // namespace mangrove::cli

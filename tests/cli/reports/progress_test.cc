@@ -1,0 +1,44 @@
+#include "mangrove/cli/reports/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/reports/terminal.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+json training() {
+  return {{"phase", "train"},   {"done", 500},  {"total", 1000},          {"epoch", 1},
+          {"epochs", 3},        {"step", 15},   {"steps", 105},           {"loss", 2.2986},
+          {"accuracy", 0.9265}, {"eta_s", 2.8}, {"images_per_s", 26591.3}};
+}
+
+TEST(ProgressLine, HasNumbersForPeople) {
+  EXPECT_EQ(progress_line(training(), 200),
+            "train    [############............]  50 %  epoch 1/3  step 15/105  loss 2.2986  accuracy 92.65 %  "
+            "26,591 images/s  2.8 s left");
+}
+
+TEST(ProgressLine, FitsAnyWidthAndKeepsWhatMattersMost) {
+  for (int columns = 0; columns < 140; ++columns)
+    EXPECT_LE(text_width(progress_line(training(), columns)), columns) << columns;
+  const std::string line = progress_line(training(), 79);
+  for (const char* part : {"train", "50 %", "accuracy 92.65 %", "26,591 images/s", "2.8 s left"})
+    EXPECT_NE(line.find(part), std::string::npos) << line;
+  EXPECT_EQ(line.find("step"), std::string::npos) << line;
+}
+
+TEST(ProgressLine, SaysNothingOfTimeLeftAtTheEnd) {
+  json end = training();
+  end["done"] = 1000;
+  end["eta_s"] = 0;
+  EXPECT_EQ(progress_line(end, 200).find("left"), std::string::npos);
+  EXPECT_NE(progress_line(json{{"done", nullptr}, {"total", 0}}, 80).find("0 %"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mangrove::cli
