@@ -106,7 +106,7 @@ InferJob without_networks(InferJob job) {
   return job;
 }
 
-Networks::Networks(const InferJob& job) {
+NetworkServer::NetworkServer(const InferJob& job) {
   if (!job.model().empty()) by_sha256_[data::sha256(job.model())] = &job.model();
   for (const std::string& member : job.members()) {
     const std::string sha256 = data::sha256(member);
@@ -115,11 +115,11 @@ Networks::Networks(const InferJob& job) {
   }
 }
 
-void Networks::grant(net::Rank rank, std::size_t tier) {
+void NetworkServer::grant(net::Rank rank, std::size_t tier) {
   of_nodes_[rank] = of_tiers_.at(tier);
 }
 
-Result<const std::string*> Networks::find(net::Rank rank, const NeedNetwork& need) const {
+Result<const std::string*> NetworkServer::find(net::Rank rank, const NeedNetwork& need) const {
   const auto found = by_sha256_.find(need.sha256());
   if (found == by_sha256_.end()) return make_error(Code::invalid_argument, "the job has no such network");
   const auto granted = of_nodes_.find(rank);
@@ -130,7 +130,7 @@ Result<const std::string*> Networks::find(net::Rank rank, const NeedNetwork& nee
   return found->second;
 }
 
-Status Networks::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
+Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need) {
   const Result<const std::string*> network = find(rank, need);
   NetworkPart part;
   part.set_sha256(need.sha256());

@@ -19,10 +19,10 @@ InferJob without_networks(InferJob job);
 /// The networks of a job, as the leader gives them to nodes that do not have them: where the job has tiers, to each
 /// node that of its tier only, as those of others may have what a device that is not trusted shall not know.
 /// threads: one at a time.
-class Networks {
+class NetworkServer {
  public:
   /// job: as the client sent it; must outlive this.
-  explicit Networks(const InferJob& job);
+  explicit NetworkServer(const InferJob& job);
 
   /// From now on this node may have the network of this tier of the job.
   void grant(net::Rank rank, std::size_t tier);

@@ -18,7 +18,7 @@ namespace mangrove::infer {
 class Nodes final : private job::Roster::Owner {
  public:
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
-  Nodes(net::RoleContext& context, Reports& reports, Networks networks, Seconds timeout);
+  Nodes(net::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
 
   /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
   void set_data(const Hello& data);
@@ -72,7 +72,7 @@ class Nodes final : private job::Roster::Owner {
 
   net::RoleContext& context_;
   Reports& reports_;
-  Networks networks_;
+  NetworkServer networks_;
   job::Roster roster_;
   bool heard_ = false;  // anything, when next() was called last
   std::map<net::Rank, Hello> hellos_;

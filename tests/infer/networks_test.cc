@@ -95,7 +95,7 @@ int fetch(const InferJob& job, int lost, Result<std::string>& got) {
     return Status();
   });
   world.run([&](net::RoleContext& context) -> Status {
-    Networks networks(job);
+    NetworkServer networks(job);
     while (true) {
       MG_TRY(const net::Message message,
              context.endpoint.recv_any({1}, {kFromNodeTag, kCommandTag}, context.clock.after(60)));
@@ -163,7 +163,7 @@ TEST(NetworkFetch, RefusesAnotherNetwork) {
 }
 
 /// What the leader says to a question for a part of a network. expected: nothing: the part comes.
-Result<NetworkPart> ask(Networks& networks, net::Rank rank, const std::string& network, Bytes offset,
+Result<NetworkPart> ask(NetworkServer& networks, net::Rank rank, const std::string& network, Bytes offset,
                         std::optional<Code> expected = {}) {
   net::InProcessWorld world(4);
   NeedNetwork need;
@@ -179,7 +179,7 @@ Result<NetworkPart> ask(Networks& networks, net::Rank rank, const std::string& n
   return part;
 }
 
-TEST(Networks, OfTiersAreGivenToTheirDevicesOnly) {
+TEST(NetworkServer, OfTiersAreGivenToTheirDevicesOnly) {
   InferJob job;
   for (const char* name : {"whole network", "rest of it"}) {
     job.add_members(name);
@@ -187,7 +187,7 @@ TEST(Networks, OfTiersAreGivenToTheirDevicesOnly) {
   }
   job.add_heads();
   job.add_heads("head");
-  Networks networks(job);
+  NetworkServer networks(job);
   EXPECT_TRUE(ask(networks, 1, "whole network", 0, Code::permission_denied).ok()) << "it is not yet of a tier";
   networks.grant(1, 0);
   networks.grant(2, 1);
@@ -203,11 +203,11 @@ TEST(Networks, OfTiersAreGivenToTheirDevicesOnly) {
   EXPECT_EQ(ask(networks, 2, "rest of it", 10, Code::invalid_argument)->refusal(), "it has no part at 10");
 }
 
-TEST(Networks, OfOtherJobsAreGivenToAll) {
+TEST(NetworkServer, OfOtherJobsAreGivenToAll) {
   InferJob job;
   job.add_members("one");
   job.add_members("two");
-  Networks networks(job);
+  NetworkServer networks(job);
   for (const net::Rank rank : {1, 2, 3}) EXPECT_EQ(ask(networks, rank, "two", 0)->size(), 3);
 }
 

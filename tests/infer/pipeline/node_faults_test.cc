@@ -228,7 +228,7 @@ TEST(Garbage, FromTheLeaderHarmsNoNode) {
     MG_TRY(const net::Message question, context.endpoint.recv({1}, kFromNodeTag, context.clock.after(60)));
     FromNode need;
     EXPECT_TRUE(need.ParseFromString(question.payload) && need.has_need_network());
-    EXPECT_TRUE(Networks(job).answer(context.endpoint, 1, need.need_network()).ok());
+    EXPECT_TRUE(NetworkServer(job).answer(context.endpoint, 1, need.need_network()).ok());
     for (int i = 0; i < 1000; ++i) {
       Command command;
       command.set_kind(static_cast<Command::Kind>(2 + random.below(4)));

@@ -212,7 +212,7 @@ TEST(TierExitsFaults, GarbageFromTheLeaderHarmsNoDevice) {
   std::vector<int> classes;
   const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, Networks(job), 1);
+    Nodes nodes(context, reports, NetworkServer(job), 1);
     nodes.grant_network(1, 0);
     MG_TRY(const Hello data, nodes.gather());
     Random random(3);

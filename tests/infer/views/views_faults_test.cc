@@ -355,7 +355,7 @@ TEST(ViewsFaults, ADeviceWhoseImagesDoNotFitTheNetworkComputesNothing) {
   world.replace(1, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
   const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, Networks(job), 1);
+    Nodes nodes(context, reports, NetworkServer(job), 1);
     MG_TRY(const Hello data, nodes.gather());
     EXPECT_EQ(data.sample_shape(1), 28) << "glyphs";
     Command command;
@@ -381,7 +381,7 @@ TEST(ViewsFaults, GarbageFromTheLeaderHarmsNoNode) {
     world.replace(rank, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
   const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, Networks(job), 1);
+    Nodes nodes(context, reports, NetworkServer(job), 1);
     nodes.take_without_data();
     MG_TRY(const Hello data, nodes.gather());
     Random random(3);
