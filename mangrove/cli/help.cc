@@ -43,6 +43,13 @@ std::string row(const std::string& name, const std::string& text) {
   return line + wrapped(text, kTextColumn, kTextColumn);
 }
 
+/// Flags by name only; nothing where there are none.
+std::string names_row(const std::string& name, const std::vector<const CLI::Option*>& options) {
+  std::string flags;
+  for (const CLI::Option* option : options) flags += " " + option->get_name();
+  return flags.empty() ? "" : row(name, flags);
+}
+
 std::string value_of(const CLI::Option& option) {
   if (option.get_type_size() == 0) return "";
   const bool is_list = option.get_expected_max() >= CLI::detail::expected_max_vector_size;
@@ -67,11 +74,7 @@ class StrategyHelp : public HelpFormatter {
   std::string flags_of(const CLI::App& app) const override {
     std::string text = HelpFormatter::flags_of(app);
     text += "\nFlags of some strategies only (--help STRATEGY explains them):\n";
-    for (const StrategyText& strategy : strategies_) {
-      std::string flags;
-      for (const CLI::Option* option : own_options(app, strategy.name)) flags += " " + option->get_name();
-      if (!flags.empty()) text += row(strategy.name, flags);
-    }
+    for (const StrategyText& strategy : strategies_) text += names_row(strategy.name, own_options(app, strategy.name));
     return text;
   }
 
@@ -124,6 +127,9 @@ std::string HelpFormatter::flags_of(const CLI::App& app) const {
         rows += make_option(option, false);
     if (!group.empty() && !rows.empty()) text += "\n" + group + ":\n" + rows;
   }
+  if (!brief_groups_.empty()) text += "\nFlags that the pages named below explain:\n";
+  for (const std::string& group : brief_groups_)
+    text += names_row(group, app.get_options([&](const CLI::Option* option) { return option->get_group() == group; }));
   return text;
 }
 
@@ -137,7 +143,7 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
 }
 
 bool HelpFormatter::is_shown(const CLI::Option* option) const {
-  return std::ranges::find(hidden_groups_, option->get_group()) == hidden_groups_.end();
+  return std::ranges::find(brief_groups_, option->get_group()) == brief_groups_.end();
 }
 
 void add_strategy_help(CLI::App& command, const Keys& keys, std::vector<StrategyText> strategies) {

@@ -12,10 +12,10 @@
 namespace mangrove::cli {
 
 /// Pages of --help for a terminal of 80 columns: texts are wrapped beside a column of flags, the group "Output" is
-/// last.
+/// last. Of some groups only the names of their flags are listed.
 class HelpFormatter : public CLI::Formatter {
  public:
-  explicit HelpFormatter(std::vector<std::string> hidden_groups = {}) : hidden_groups_(std::move(hidden_groups)) {}
+  explicit HelpFormatter(std::vector<std::string> brief_groups = {}) : brief_groups_(std::move(brief_groups)) {}
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_description(const CLI::App* app) const override;
@@ -28,7 +28,7 @@ class HelpFormatter : public CLI::Formatter {
   virtual bool is_shown(const CLI::Option* option) const;
 
  private:
-  std::vector<std::string> hidden_groups_;
+  std::vector<std::string> brief_groups_;
 };
 
 /// A row of a table of strategies.

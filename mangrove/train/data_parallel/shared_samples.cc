@@ -10,7 +10,6 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::uint64_t kStream = 0x5a3d;  // of random numbers
-constexpr float kMost = 0.5;
 
 }  // namespace
 
@@ -19,8 +18,6 @@ Status check_shared_samples(const TrainJob& job) {
     return make_error(Code::invalid_argument, "shared_samples: " + why);
   };
   if (job.shared_samples() == 0) return {};
-  if (!(job.shared_samples() > 0 && job.shared_samples() <= kMost))
-    return refuse("must be from 0 to 0.5, got " + std::to_string(job.shared_samples()));
   if (!strategy_of(job).takes_shared_samples)
     return refuse("is for strategy " + strategies_with(&Strategy::takes_shared_samples) + ", not for '" +
                   job.strategy() + "'");

@@ -232,16 +232,16 @@ struct BadCodec {
 };
 
 TEST(CheckCodecs, NamesTheKeyAndTheReason) {
-  for (const BadCodec& bad :
-       std::vector<BadCodec>{{"parameter_server", "top_q", "", 0, "codec: unknown codec 'top_q'"},
-                             {"parameter_server", "top_k(2)", "", 0, "codec: codec 'top_k': fraction must be"},
-                             {"parameter_server", "", "qsgd", 0, "codec_pull: values are sent as differences"},
-                             {"all_reduce", "", "fp16", 0, "codec_pull: strategy 'all_reduce' has no server"},
-                             {"federated", "dgc", "", 0, "codec: 'dgc' brings momentum along"},
-                             {"gossip", "terngrad", "", 0, "codec: gossip sends differences"},
-                             {"parameter_server", "int8", "", 5, "codec_warmup: codec 'int8' has no fraction"},
-                             {"all_reduce", "top_k", "", 5, "codec_warmup: is of what is sent to a server"},
-                             {"parameter_server", "top_k", "", -1, "codec_warmup: must be 0 or more, got -1"}}) {
+  for (const BadCodec& bad : std::vector<BadCodec>{
+           {"parameter_server", "top_q", "", 0, "codec: unknown codec 'top_q'"},
+           {"parameter_server", "top_k(2)", "", 0, "codec: codec 'top_k': fraction must be"},
+           {"parameter_server", "", "qsgd", 0, "codec_pull: values are sent as differences"},
+           {"all_reduce", "", "fp16", 0, "codec_pull: strategy 'all_reduce' has no server"},
+           {"federated", "dgc", "", 0, "codec: 'dgc' brings momentum along"},
+           {"gossip", "terngrad", "", 0, "codec: gossip sends differences"},
+           {"parameter_server", "int8", "", 5, "codec_warmup: codec 'int8' has no fraction"},
+           {"all_reduce", "top_k", "", 5, "codec_warmup: is of what is sent to a server"},
+           {"parameter_server", "top_k", "", -1, "codec_warmup: '-1' is not a whole number from 0 to 1000000000"}}) {
     TrainJob job = small_job(8);
     job.set_strategy(bad.strategy);
     job.set_codec(bad.codec);
