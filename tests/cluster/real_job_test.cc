@@ -52,7 +52,9 @@ TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
   train.mutable_train()->set_batch(32);
   train.mutable_train()->set_learning_rate(0.1F);
   train.mutable_train()->set_momentum(0.9F);
+  train.mutable_train()->set_weight_decay(0);
   train.mutable_train()->set_schedule("constant");
+  train.mutable_train()->set_warmup_steps(0);
   train.mutable_train()->set_limit(2000);
   RunningJob training(cluster, train);
   const Status trained = training.wait();

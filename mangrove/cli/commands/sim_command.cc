@@ -140,13 +140,17 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       "see `mangrove train --help`.\n"
       "Examples:\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml\n"
-      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --strategy all_reduce --seed 7 --json\n"
-      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --faults examples/worlds/faults.yaml\n"
-      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml --fault-seed 3 --fault-window 5s\n"
-      "  mangrove sim examples/worlds/global.yaml examples/worlds/global-job.yaml --compute modelled\n"
-      "The same files and seed give the same run, bit for bit. The run folder gets what `mangrove train` leaves "
-      "there,\n"
-      "and events.jsonl. docs/simulation.md explains world and fault files.");
+      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"
+      "               --strategy all_reduce --seed 7 --json\n"
+      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"
+      "               --faults examples/worlds/faults.yaml\n"
+      "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"
+      "               --fault-seed 3 --fault-window 5s\n"
+      "  mangrove sim examples/worlds/global.yaml examples/worlds/global-job.yaml \\\n"
+      "               --compute modelled\n"
+      "The same files and seed give the same run, bit for bit. The run folder gets what\n"
+      "`mangrove train` leaves there, and events.jsonl. docs/simulation.md explains\n"
+      "world and fault files.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 
