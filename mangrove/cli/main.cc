@@ -80,7 +80,8 @@ Status add_user_config(std::vector<std::string>& words, CLI::App& app) {
 /// Commands that help to find out what is wrong work with a wrong configuration too.
 bool needs_config(CLI::App& app, const std::vector<std::string>& words) {
   const std::string name = cli::named_command(app, words).get_name();
-  const bool asks_for_help = std::find(words.begin(), words.end(), "--help") != words.end();
+  const bool asks_for_help =
+      std::any_of(words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
   return !asks_for_help && name != "doctor" && name != "man" && name != "completion" && name != app.get_name();
 }
 
@@ -98,7 +99,7 @@ int main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "show this page");
   app.set_version_flag("--version", MANGROVE_VERSION);
   cli::add_commands(app, context);
-  std::vector<std::string> words = cli::without_help_command({argv + 1, argv + argc});
+  std::vector<std::string> words = cli::without_help_command({argv + 1, argv + argc}, app);
   const bool json = asks_for_json(words);
   if (needs_config(app, words))
     if (const Status added = add_user_config(words, app); !added.ok()) return report_error(added.error(), kUsage, json);

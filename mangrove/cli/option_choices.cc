@@ -31,6 +31,8 @@ struct Choices {
 };
 
 constexpr Choices kChoices[] = {
+    {"infer", "--help", [] { return names_of(infer::strategies()); }},
+    {"train", "--help", [] { return names_of(train::strategies()); }},
     {"infer", "--strategy", [] { return names_of(infer::strategies()); }},
     {"", "--strategy", [] { return names_of(train::strategies()); }},
     {"train", "--model", [] { return names_of(zoo::models()); }},

@@ -52,7 +52,7 @@ std::optional<std::string> misused_option(const CLI::App& command, std::span<con
   for (auto word = words.begin(); word != words.end(); ++word) {
     const std::string name = option_name(*word);
     const CLI::Option* option = name.empty() ? nullptr : command.get_option_no_throw(name);
-    if (option == nullptr || option->get_items_expected_max() != 1) continue;
+    if (option == nullptr || name == "--help" || option->get_items_expected_max() != 1) continue;
     const auto same = [&](const std::string& other) { return option_name(other) == name; };
     if (std::find_if(word + 1, words.end(), same) != words.end()) return name + " is given twice; it takes one value";
     const bool has_value = word->find('=') != std::string::npos || word + 1 != words.end();
@@ -66,9 +66,9 @@ std::optional<std::string> misused_option(const CLI::App& command, std::span<con
 CLI::App& named_command(CLI::App& app, std::span<const std::string> words, std::size_t* taken) {
   CLI::App* command = &app;
   for (const std::string& word : words) {
-    CLI::App* below = command->get_subcommand_no_throw(word);
-    if (below == nullptr) break;
-    command = below;
+    const auto below = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (below.empty()) break;
+    command = below.front();
     if (taken != nullptr) ++*taken;
   }
   return *command;
@@ -96,10 +96,13 @@ Error usage_error(CLI::App& app, std::span<const std::string> words, const CLI::
   return {Code::invalid_argument, what.value_or(refusal.what()) + "; see `" + command_path(command) + " --help`"};
 }
 
-std::vector<std::string> without_help_command(std::vector<std::string> words) {
+std::vector<std::string> without_help_command(std::vector<std::string> words, CLI::App& app) {
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
-  words.emplace_back("--help");
+  std::size_t taken = 0;
+  const bool has_commands = !commands_below(named_command(app, words, &taken)).empty();
+  const std::size_t at = has_commands ? words.size() : taken;  // what else is there is no command: the last has the say
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), "--help");
   return words;
 }
 

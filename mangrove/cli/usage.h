@@ -23,7 +23,7 @@ std::vector<const CLI::App*> commands_below(const CLI::App& command);
 /// option that is given twice, or has no value; else what CLI11 says. With the help page of the command that was meant.
 Error usage_error(CLI::App& app, std::span<const std::string> words, const CLI::ParseError& refusal);
 
-/// `help data make` as `data make --help`; other words as they are.
-std::vector<std::string> without_help_command(std::vector<std::string> words);
+/// `help data make` as `data make --help`, `help train gossip` as `train --help gossip`; other words as they are.
+std::vector<std::string> without_help_command(std::vector<std::string> words, CLI::App& app);
 
 }  // namespace mangrove::cli
