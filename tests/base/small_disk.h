@@ -2,6 +2,7 @@
 
 #include <sys/mount.h>
 
+#include <fstream>
 #include <string>
 
 #include "tests/base/temporary_folder.h"
@@ -28,8 +29,8 @@ class SmallDisk {
   /// Leaves so many bytes of it, by a file `filler`. Remove that to make room again.
   void fill(std::size_t bytes_left) const {
     const std::uintmax_t available = fs::space(folder_.path()).available;
-    if (available <= bytes_left) return;
-    static_cast<void>(write_file_atomically(*this / "filler", std::string(available - bytes_left, 'f')));
+    if (available > bytes_left)
+      std::ofstream(*this / "filler", std::ios::app) << std::string(available - bytes_left, 'f');
   }
 
  private:

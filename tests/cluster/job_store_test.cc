@@ -128,8 +128,8 @@ struct StoreOnFullDisk : ::testing::Test {
     ASSERT_TRUE(store->checkpoint("job-1", checkpoint(3, std::string(600'000, 'c'))).ok());
     disk.fill(0);
   }
-  Status end() {
-    return store->end("job-1", {}, Report{.kind = "result", .json = "{}", .attachment = std::string(400'000, 'm')});
+  Status end(const std::string& result = "{}") {
+    return store->end("job-1", {}, Report{.kind = "result", .json = result, .attachment = std::string(400'000, 'm')});
   }
   void open_again() {
     store.reset();
@@ -152,7 +152,7 @@ TEST_F(StoreOnFullDisk, TheCheckpointMakesRoomForTheEndAndTheModel) {
 TEST_F(StoreOnFullDisk, AJobWhoseEndCannotBeWrittenIsNotTrainedAgain) {
   fs::remove(disk / "state/job-1.checkpoint.safetensors");
   disk.fill(0);
-  EXPECT_EQ(end().code(), Code::resource_exhausted);
+  EXPECT_EQ(end("\"" + std::string(300'000, 'r') + "\"").code(), Code::resource_exhausted);
   EXPECT_EQ(store->list()->front().state(), "done");
   store.reset();
   fs::remove(disk / "filler");
