@@ -238,10 +238,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(-1); }},
         BadJob{"window", Code::invalid_argument, [](InferJob& job) { job.set_window(2'147'483'647); }},
         BadJob{"stages", Code::invalid_argument, [](InferJob& job) { job.set_stages(2'147'483'647); }},
-        BadJob{"answer_timeout_s", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(1e300); }},
-        BadJob{"deadline_s", Code::invalid_argument, [](InferJob& job) { job.set_deadline_s(1e300); }},
+        BadJob{"answer_timeout", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(1e300); }},
+        BadJob{"deadline", Code::invalid_argument, [](InferJob& job) { job.set_deadline_s(1e300); }},
         BadJob{"limit", Code::invalid_argument, [](InferJob& job) { job.set_limit(-1); }},
-        BadJob{"answer_timeout_s", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(-1); }},
+        BadJob{"answer_timeout", Code::invalid_argument, [](InferJob& job) { job.set_answer_timeout_s(-1); }},
         BadJob{"'pipeline'", Code::not_found, [](InferJob& job) { job.set_strategy("pipelin"); }},
         BadJob{"'glyphs'", Code::not_found, [](InferJob& job) { job.set_data("glyph"); }},
         BadJob{"model", Code::data_loss, [](InferJob& job) { job.set_model("not onnx"); }}));
