@@ -28,6 +28,7 @@ parts="
   graph/shape_values.cc         graph/shape_evaluators.h        a table: its rows
   learn/loss.cc                 learn/losses/rules.h            a table: its rows
   learn/optimizer.cc            learn/optimizers/rules.h        a table: its rows
+  learn/replica.cc              learn/trainable.h               create() checks what is to be trained
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
   sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
   sim/simulation.cc             sim/virtual_cluster.h           the other
