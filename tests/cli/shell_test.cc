@@ -128,7 +128,9 @@ TEST_F(Configuration, DoctorSaysWhatThisMachineCanDo) {
   std::string groups;
   for (const json& finding : object["findings"]) {
     EXPECT_NE(finding["found"], "") << finding;
-    if (finding["state"] != "good") EXPECT_NE(finding["advice"], "") << finding;
+    if (finding["state"] != "good") {
+      EXPECT_NE(finding["advice"], "") << finding;
+    }
     groups += finding["group"].get<std::string>() + "/" + finding["name"].get<std::string>() + " ";
   }
   for (const char* part : {"processor/kernels", "processor/cores", "memory/limit", "data/data sets", "network/ports",
