@@ -170,7 +170,7 @@ TEST_F(TestbedCommand, RefusesWhatMakesNoSense) {
   const Finished both = run_program({program(), "train", "--testbed", file, "--coordinator", "127.0.0.1:1", "--data",
                                      "glyphs", "--run-dir", folder / "run"});
   EXPECT_EQ(both.status, 2);
-  EXPECT_NE(both.err.find("coordinator or testbed, not both"), std::string::npos) << both.err;
+  EXPECT_NE(both.err.find("give --coordinator or --testbed, not both"), std::string::npos) << both.err;
   const Finished missing = run_program({program(), "testbed", "up", folder / "none.yaml"});
   EXPECT_EQ(missing.status, 2);
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos) << missing.err;

@@ -154,7 +154,7 @@ TEST(TierExits, NodesWithoutDataWaitForThoseThatHaveIt) {
   const RoleWorld::Outcome never = run_late(1000);
   ASSERT_FALSE(never.leader.ok());
   EXPECT_EQ(never.leader.code(), Code::unavailable);
-  EXPECT_NE(never.leader.error().message.find("no node with the data set has said hello"), std::string::npos)
+  EXPECT_NE(never.leader.error().message.find("no node with the data set has answered for 6.0 s"), std::string::npos)
       << never.leader.error().message;
 }
 

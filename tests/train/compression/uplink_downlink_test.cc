@@ -11,6 +11,7 @@
 #include "mangrove/net/payload.h"
 #include "mangrove/train/compression/downlink_codec.h"
 #include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/job_settings.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
@@ -247,7 +248,7 @@ TEST(CheckCodecs, NamesTheKeyAndTheReason) {
     job.set_codec(bad.codec);
     job.set_codec_pull(bad.pull);
     job.set_codec_warmup(bad.warmup);
-    const Status status = check_codecs(job);
+    const Status status = check_job(job);
     ASSERT_FALSE(status.ok()) << bad.message;
     EXPECT_EQ(status.error().message.find(bad.message), 0u) << status.error().message;
   }

@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::int64_t kSamples = 60;
 
+/// local_steps: 0: as many as a job makes that does not say.
 TrainJob federated(TrainJob job, std::int64_t local_steps) {
   job.set_strategy("federated");
-  job.set_local_steps(local_steps);
+  if (local_steps > 0) job.set_local_steps(local_steps);
   return job;
 }
 

@@ -105,7 +105,6 @@ TEST(SharedSamples, HelpWhereWorkersHaveFewClasses) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   TrainJob job = job_with_own_samples(1000, 0);
   job.set_epochs(12);
-  job.set_local_steps(0);
   job.set_local_epochs(1);
   job.set_learning_rate(0.05f);
   const double without = json_number(train(job, 5).result(), "accuracy");
