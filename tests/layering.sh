@@ -28,7 +28,7 @@ parts="
   graph/shape_values.cc         graph/shape_evaluators.h        a table: its rows
   learn/loss.cc                 learn/losses/rules.h            a table: its rows
   learn/optimizer.cc            learn/optimizers/rules.h        a table: its rows
-  learn/replica.cc              learn/trainable.h               create() checks what is to be trained
+  learn/replica.cc              learn/trainable.h               create() checks the graph
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
   sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
   sim/simulation.cc             sim/virtual_cluster.h           the other
@@ -46,9 +46,9 @@ modules=$(sed -n 's/^foreach(module \(.*\))$/\1/p' CMakeLists.txt)
   for module in mangrove/*/; do
     awk -v module="$(basename "$module")" '
       { sub(/#.*/, "") }
-      /^ *[A-Z_]+ / { list = $1 }
       { for (i = 1; i <= NF; i++) { word = $i; sub(/\)$/, "", word)
-          if ((list == "DEPENDS" || list == "TEST_DEPENDS") && word ~ /^[a-z]+$/) print list, module, word } }
+          if (word ~ /^[A-Z_]+$/) list = word
+          else if ((list == "DEPENDS" || list == "TEST_DEPENDS") && word ~ /^[a-z]+$/) print list, module, word } }
     ' "$module/CMakeLists.txt"
   done
   grep -roE --include='*.h' --include='*.cc' --include='*.inc' '^#include "(mangrove|tests|bench)/[^"]*"' mangrove tests bench |

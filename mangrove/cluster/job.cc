@@ -70,7 +70,13 @@ void Job::request_stop() {
 }
 
 void Job::keep_end(const Status& status) {
-  if (store_ != nullptr) keep(store_->end(id_, status, result_), "end");
+  if (store_ == nullptr) return;
+  std::optional<Report> result;  // a copy: the disk may be slow, and others ask for the job's state
+  {
+    MutexLock lock(mutex_);
+    result = result_;
+  }
+  keep(store_->end(id_, status, result), "end");
 }
 
 void Job::suspend() {

@@ -17,9 +17,8 @@ constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are aliv
 constexpr Seconds kNodesReportEvery = 1;
 constexpr Seconds kLookEvery = 0.1;  // at who has joined
 constexpr int kMostNodes = 1'000'000;
-constexpr Seconds kLongestWait = 3600;      // for nodes: nobody else has a job meanwhile
-constexpr Seconds kRejoinWithin = 15;       // after a restart of the coordinator
-const char* const kLeader = "coordinator";  // the name of rank 0
+constexpr Seconds kLongestWait = 3600;  // for nodes: nobody else has a job meanwhile
+constexpr Seconds kRejoinWithin = 15;   // after a restart of the coordinator
 
 std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
   return std::to_string(wanted) + (wanted == 1 ? " node" : " nodes") + " asked for, " + std::to_string(found) +

@@ -43,7 +43,7 @@ struct LinkTable {
   Mutex mutex;
   Condition changed;                                       // something happened to a link
   std::map<std::string, Link> links MG_GUARDED_BY(mutex);  // by address
-  const SteadyClock clock;
+  const SteadyClock clock{};
 };
 
 /// One outgoing stream. gRPC calls the On... methods from its own threads; they only note what happened, for the thread

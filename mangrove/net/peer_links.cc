@@ -132,12 +132,12 @@ void PeerLinks::shutdown(Seconds grace) {
 }
 
 bool PeerLinks::wait_closed(Seconds limit) {
-  const auto closed = [this](const auto& entry) {
-    const Link& link = entry.second;
-    return !link.stream && (phase_ == Phase::aborting || link.queue.empty());
+  const auto all_closed = [](const auto& links, bool aborting) {
+    return std::ranges::all_of(
+        links, [=](const auto& entry) { return !entry.second.stream && (aborting || entry.second.queue.empty()); });
   };
   const Deadline deadline = table_->clock.after(limit);
-  while (!std::ranges::all_of(table_->links, closed)) {
+  while (!all_closed(table_->links, phase_ == Phase::aborting)) {
     const Seconds left = deadline - table_->clock.now();
     if (left <= 0) return false;
     table_->changed.wait_for(table_->mutex, left);

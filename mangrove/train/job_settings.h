@@ -17,7 +17,6 @@ Status check_job(const TrainJob& job);
 /// random order, so many samples from them at a time; see data::run_order. errors: invalid_argument (another text).
 Result<std::uint32_t> shuffle_window(const TrainJob& job);
 
-
 /// All that must be the same for a run to go on exactly where another stopped, one "key=value" per line.
 std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples);
 

@@ -214,7 +214,7 @@ TEST(Loader, EveryEpochTransformsASampleAnew) {
   LoaderOptions options{.batch = 8, .training = true};
   options.augmentation = *Augmentation::create("pad-crop:4", *glyphs);
   Loader loader(glyphs, options);
-  for (const std::uint64_t epoch : {0, 1, 0}) loader.request({0, 1, 2, 3, 4, 5, 6, 7}, epoch);
+  for (const std::uint64_t epoch : {0u, 1u, 0u}) loader.request({0, 1, 2, 3, 4, 5, 6, 7}, epoch);
   const auto first = *loader.next(), second = *loader.next(), again = *loader.next();
   EXPECT_FALSE(std::ranges::equal(first.images.as<float>(), second.images.as<float>()));
   EXPECT_TRUE(std::ranges::equal(first.images.as<float>(), again.images.as<float>()));

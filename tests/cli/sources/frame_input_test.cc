@@ -43,7 +43,7 @@ TEST(JpegSplitter, TakesJpegsApartHoweverTheyCome) {
 TEST(JpegSplitter, GoesOnBehindWhatIsNoJpeg) {
   for (const std::string& noise : {std::string("noise"), std::string("\xFF\xD8\xFF\xE0", 4), std::string("\xFF")}) {
     const std::string stream = jpeg("a") + noise + jpeg("b");
-    for (const std::size_t piece : {1, 7, 1000}) {
+    for (const std::size_t piece : {1u, 7u, 1000u}) {
       const std::vector<net::Frame> frames = split(stream, piece);
       ASSERT_GE(frames.size(), 2u) << piece;
       EXPECT_EQ(frames.front().image, jpeg("a"));
