@@ -90,7 +90,7 @@ Error usage_error(CLI::App& app, std::span<const std::string> words, const CLI::
   std::optional<std::string> what = unknown_command(command, rest);
   if (!what) what = unknown_option(command, rest);
   if (!what) what = misused_option(command, rest);
-  if (!what && refusal.get_name() == "ExtrasError")
+  if (!what && refusal.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
     if (const std::vector<std::string> extra = app.remaining(true); !extra.empty())
       what = "unexpected argument '" + extra.front() + "'";
   return {Code::invalid_argument, what.value_or(refusal.what()) + "; see `" + command_path(command) + " --help`"};
@@ -101,8 +101,8 @@ std::vector<std::string> without_help_command(std::vector<std::string> words, CL
   words.erase(words.begin());
   std::size_t taken = 0;
   const bool has_commands = !commands_below(named_command(app, words, &taken)).empty();
-  const std::size_t at = has_commands ? words.size() : taken;  // what else is there is no command: the last has the say
-  words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), "--help");
+  const bool is_unknown = has_commands && taken < words.size();  // an error that help would hide
+  if (!is_unknown) words.insert(words.begin() + static_cast<std::ptrdiff_t>(taken), "--help");
   return words;
 }
 
