@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "tests/base/small_disk.h"
 #include "tests/base/temporary_folder.h"
@@ -73,7 +74,9 @@ TEST_F(FullDisk, ARunWhoseFolderIsDeletedLeavesEverythingInANewOne) {
   const fs::path run = home / "run";
   const auto client = train(run, "20000");
   ASSERT_TRUE(client->wait_until([&] { return fs::exists(run / "checkpoint.safetensors"); }, kLong)) << client->err();
-  fs::remove_all(run);
+  std::error_code busy;  // the run writes meanwhile
+  do fs::remove_all(run, busy);
+  while (busy);
   EXPECT_EQ(client->wait(kLong), 0) << client->err();
   EXPECT_EQ(json::parse(client->out())["epochs"], 3);
   for (const char* file : {"model.onnx", "summary.json", "report.html", "metrics.jsonl", "job.yaml"})

@@ -73,10 +73,10 @@ std::vector<Part> parts_of(const json& p) {
   std::vector<Part> parts;
   const bool has_one_epoch = p.value("epochs", 0) == 1;
   if (p.contains("epoch") && !has_one_epoch)
-    parts.push_back({fmt::format("epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0)), 4});
+    parts.push_back({fmt::format("epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0)), 3});
   if (p.contains("step")) parts.push_back({fmt::format("step {}/{}", p.value("step", 0), p.value("steps", 0)), 1});
   if (p.contains("loss")) parts.push_back({fmt::format("loss {:.4f}", number(p, "loss")), 2});
-  if (p.contains("accuracy")) parts.push_back({"accuracy " + format_percent(number(p, "accuracy")), 3});
+  if (p.contains("accuracy")) parts.push_back({"accuracy " + format_percent(number(p, "accuracy")), 4});
   if (p.contains("images_per_s")) parts.push_back({format_rate(number(p, "images_per_s")), 5});
   if (const double left = number(p, "eta_s"); left > 0) parts.push_back({format_seconds(left) + " left", 6});
   return parts;

@@ -9,6 +9,7 @@
 #include "mangrove/base/format.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/straggler.h"
+#include "mangrove/cli/reports/terminal.h"
 
 namespace mangrove::cli {
 namespace {
@@ -234,6 +235,7 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
     frame.push_back({node_line(row, layout), odd ? Emphasis::warning : Emphasis::none});
   }
   if (shown < all) frame.push_back({fmt::format("... and {} more", all - shown)});
+  for (FrameLine& line : frame) line.text = fitted(line.text, size.columns);
   return frame;
 }
 

@@ -67,7 +67,7 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
   const std::string page = report_page("lenet on mnist", two_epochs(), {{"train", result}});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<title>lenet on mnist</title>", "87.65 %", "0.4321", "86.42 %", "91.23 % (epoch 2)",
-                           "4 × 64", "<dd>3457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
+                           "4 × 64", "<dd>3,457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(count(page, "<svg "), 4u);
   EXPECT_EQ(count(page, "<polyline class=\"a\""), 4u);

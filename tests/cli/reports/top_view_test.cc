@@ -60,7 +60,7 @@ TEST(TopView, ShowsTheJobTheNodesAndTheStraggler) {
   const std::string text = text_of(frame);
   for (const char* part : {"host:7070: 3 nodes, 3 alive", "job-7: train, parameter_server", "loss 0.2500",
                            "straggler: pi-2 loads and computes 400 ms", "worker 3", "250 ms", "200.0 %", "500 MB",
-                           "2.00 MB/s", "3.00 MB/s", "[#########.........]", "8 %", "72 %"})
+                           "2.00 MB/s", "3.00 MB/s", "[##########..........]", "8 %", "72 %"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
   ASSERT_EQ(frame.size(), 8u);
   EXPECT_EQ(frame[5].emphasis, Emphasis::none);
