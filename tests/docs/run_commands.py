@@ -106,7 +106,7 @@ class Page:
         words = words[words.index("mangrove") + 1:]
         ends = [i for i, word in enumerate(words) if re.fullmatch(r"[|>&;]+|\d?>.*", word)]
         words = words[:ends[0]] if ends else words
-        if not words or words[0].startswith("-") or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
+        if not words or words[0] == "help" or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
             return
         command = tuple(words[:1])
         flags = self.flags_of(command)
