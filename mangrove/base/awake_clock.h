@@ -17,7 +17,7 @@ class AwakeClock final : public Clock {
   /// Counts at most this much between two readings.
   static constexpr Seconds kMostAtOnce = 0.5;
 
-  /// Of the machine's clock, read all the time by a thread of its own.
+  /// Measures the machine's clock, which a thread of this object reads all the time.
   AwakeClock();
   /// machine: outlives this. Only now() reads it.
   explicit AwakeClock(const Clock& machine);

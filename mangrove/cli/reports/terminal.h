@@ -15,7 +15,7 @@ struct TerminalSize {
   int columns = 80, rows = 24;
 };
 
-/// Of the terminal that this file descriptor is, now: people resize windows. What is no terminal has the default.
+/// The present size of the terminal behind this descriptor: people resize windows. Anything else has the default size.
 TerminalSize terminal_size(int descriptor);
 
 /// Whether the descriptor is a terminal that can be drawn on.
