@@ -39,11 +39,14 @@ std::shared_ptr<JobAttempt> Job::current_run() const {
 void Job::run() {
   Status status = current_run()->run();
   while (begins_again(status)) status = current_run()->run();
-  MutexLock lock(mutex_);
-  end_.status = status;
-  // a job that ended by itself meanwhile has nothing to go on with
-  end_.suspended = suspended_ && is_kept() && !status.ok() && status.code() == Code::cancelled;
-  if (!end_.suspended) keep_end(status);
+  bool suspended = false;
+  {
+    MutexLock lock(mutex_);
+    // a job that ended by itself meanwhile has nothing to go on with
+    suspended = suspended_ && is_kept() && !status.ok() && status.code() == Code::cancelled;
+    end_ = {.status = status, .suspended = suspended};
+  }
+  if (!suspended) keep_end(status);
 }
 
 /// As after a restart of the coordinator; the nodes may have gone before it in the same power cut.
