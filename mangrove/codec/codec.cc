@@ -140,4 +140,11 @@ Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& s
   return row->make(arguments, stream);
 }
 
+Result<std::unique_ptr<ReducibleCodec>> make_reducible(std::string_view text, const Stream& stream) {
+  const Text parts = split(text);
+  MG_TRY(const CodecRow* row, row_of(parts.name));
+  MG_TRY(const std::vector<double> arguments, arguments_of(*row, parts));
+  return row->make_reducible != nullptr ? row->make_reducible(arguments, stream) : nullptr;
+}
+
 }  // namespace mangrove::codec

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
+#include "mangrove/codec/reducible.h"
 
 namespace mangrove::codec {
 
@@ -77,6 +78,8 @@ struct CodecRow {
   /// to nothing. Not so for codecs that are right on average only.
   bool is_contraction = false;
   std::unique_ptr<Codec> (*make)(std::span<const double> arguments, const Stream& stream);
+  /// Of a linear codec: sums over several senders, see reducible.h. Else null.
+  std::unique_ptr<ReducibleCodec> (*make_reducible)(std::span<const double> arguments, const Stream& stream) = nullptr;
 };
 
 std::span<const CodecRow> codecs();
@@ -85,6 +88,8 @@ std::span<const CodecRow> codecs();
 /// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out
 /// of range, or one too many; names it).
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
+/// A sender's side of a sum over several senders; nothing for a codec that is not linear. errors: those of make_codec.
+Result<std::unique_ptr<ReducibleCodec>> make_reducible(std::string_view text, const Stream& stream);
 /// Checks the text alone. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);
 /// Of a valid text: the value of its parameter `name`; nothing where the codec has no such parameter.

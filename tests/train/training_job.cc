@@ -169,6 +169,11 @@ const std::vector<StrategyCase>& every_strategy() {
          reduce(job, "ring");
          job.set_codec("int8");
        }},
+      {"linear_codec_ring",
+       [](TrainJob& job) {
+         reduce(job, "ring");
+         job.set_codec("power(4)");
+       }},
       {"encoded_gossip",
        [](TrainJob& job) {
          step_locally(job, "gossip");

@@ -40,6 +40,10 @@ Status RangeCodecs::decode(net::Rank from, Range range, std::string_view message
   return codec->decode(message, values);
 }
 
+std::unique_ptr<codec::ReducibleCodec> RangeCodecs::make_reducible(Range range) const {
+  return codec::make_reducible(text_, stream_of(kFinished, range)).value();
+}
+
 void RangeCodecs::clear() {
   senders_.clear();
   receivers_.clear();

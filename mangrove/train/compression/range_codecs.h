@@ -29,6 +29,8 @@ class RangeCodecs {
   std::string encode(net::Rank from, Range range, std::span<const float> values);
   /// Never trusts the message. errors: data_loss.
   Status decode(net::Rank from, Range range, std::string_view message, std::span<float> values);
+  /// For sums of this range over all ranks without a codec on the way; null where the codec is not linear.
+  std::unique_ptr<codec::ReducibleCodec> make_reducible(Range range) const;
   /// Ranges are cut anew: what was kept for the old ones is of no use.
   void clear();
 

@@ -70,12 +70,15 @@ void AllReduceLeader::begin_step() {
   }
   reduction.set_samples(samples);
   answers_.clear();
+  // what linear codecs keep from update to update must be the same on all ranks
+  const auto is_up_to_date = [&](net::Rank rank) { return up_to_date_.contains(rank); };
+  const bool begins_anew = shares_ && shares_->is_linear() && !std::ranges::all_of(group_, is_up_to_date);
   std::string state;  // for those who need it
   for (std::size_t i = 0; i < group_.size(); ++i) {
     Work& work = works.at(group_[i]);
     *work.mutable_reduction() = reduction;
     *work.mutable_update() = update_;
-    work.set_state(!up_to_date_.contains(group_[i]));
+    work.set_state(begins_anew || !up_to_date_.contains(group_[i]));
     if (work.state() && state.empty()) {
       learn::Checkpoint checkpoint;
       master().save(checkpoint);

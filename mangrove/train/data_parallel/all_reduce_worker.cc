@@ -28,6 +28,11 @@ namespace mangrove::train {
 //
 // A codec is used for each part on its way. A finished sum is encoded once, by the rank that made it, and passed on as
 // it came; that rank, too, goes on from what is decoded from it. So the bits are the same everywhere again.
+//
+// A linear codec (power, structured_low_rank) needs no encoding on the way: what it makes of a bucket is summed as
+// floats, in one all-reduce or in two that follow each other, and every rank decodes the same sum (ReducedRange). What
+// it keeps for the next sum must be the same on all ranks too. So it is kept with the update, and begins anew with a
+// state.
 
 namespace {
 
@@ -53,6 +58,7 @@ AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const Trai
       buckets_(buckets_of(master_->graph())),
       parameters_(static_cast<std::size_t>(master_->graph().parameter_elements())) {
   if (!is_plain(job.codec())) codecs_.emplace(job, master_->graph());
+  reset_reduced();
 }
 
 Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& graph, const TrainJob& job,
@@ -73,6 +79,7 @@ bool AllReduceWorker::follow(const Work& work, std::string_view body) {
     if (!state.ok()) return false;
     state->average.clear();  // is the leader's
     if (!master_->restore(*state).ok()) return false;
+    reset_reduced();
     version_ = work.version();
     return true;
   }
@@ -83,13 +90,23 @@ bool AllReduceWorker::follow(const Work& work, std::string_view body) {
   const GlobalModel::Part part{sum, codecs_ ? 1 : update.samples()};
   master_->step(std::span(&part, 1), update.learning_rate(), update.step());
   version_ = update.step();
+  for (ReducedRange& range : reduced_) range.keep();
   return true;
+}
+
+/// As all ranks do that get a state.
+void AllReduceWorker::reset_reduced() {
+  reduced_.clear();
+  if (!codecs_) return;
+  for (const Bucket& bucket : buckets_) {
+    std::unique_ptr<codec::ReducibleCodec> codec = codecs_->make_reducible(bucket.elements);
+    if (codec != nullptr) reduced_.emplace_back(bucket.elements, std::move(codec));
+  }
 }
 
 bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
   const net::RankSet group(work.reduction().ranks().begin(), work.reduction().ranks().end());
-  const auto me = std::find(group.begin(), group.end(), context_.endpoint.rank());
-  if (me == group.end()) return false;
+  if (std::find(group.begin(), group.end(), context_.endpoint.rank()) == group.end()) return false;
   id_ = work.reduction().id();
   round_ = work.round();
   values_ = values;
@@ -104,12 +121,14 @@ bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
   own_finished_.clear();
   sums_.clear();
   const auto add = [&](Range range, std::size_t missing, bool is_encoded) {
-    sums_.push_back(
-        {.first = range.first,
-         .is_encoded = is_encoded,
-         .missing = missing,
-         .values = values.subspan(range.first, range.count),
-         .plan = plan_all_reduce(group, static_cast<std::size_t>(me - group.begin()), topology_, range.count)});
+    ReducedRange* const reduced = is_encoded && !reduced_.empty() ? &reduced_[sums_.size()] : nullptr;
+    sums_.push_back({.first = range.first,
+                     .is_encoded = is_encoded && reduced == nullptr,
+                     .reduced = reduced,
+                     .count = range.count,
+                     .missing = missing,
+                     .values = values.subspan(range.first, range.count),
+                     .plan = reduced == nullptr ? plan_of(range.count) : std::vector<Transfer>()});
   };
   const std::size_t states = values.size() - parameters_;  // behind the first bucket's parameters
   for (const Bucket& bucket : buckets_) {
@@ -119,6 +138,12 @@ bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
   }
   if (codecs_ && states > 0) add({parameters_, states}, 1, false);
   return true;
+}
+
+/// What this rank does to sum so many elements over the group.
+std::vector<Transfer> AllReduceWorker::plan_of(std::size_t elements) const {
+  const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
+  return plan_all_reduce(group_, static_cast<std::size_t>(me), topology_, elements);
 }
 
 /// Of this parameter, or of the states.
@@ -131,7 +156,7 @@ std::size_t AllReduceWorker::sum_of(std::size_t parameter) const {
 void AllReduceWorker::ready(std::size_t parameter) {
   const std::size_t bucket = sum_of(parameter);
   if (bucket == sums_.size()) return;  // there are no states
-  if (--sums_[bucket].missing == 0) advance(static_cast<std::uint32_t>(bucket));
+  if (--sums_[bucket].missing == 0) begin_sum(static_cast<std::uint32_t>(bucket));
   if (broken_.ok()) broken_ = take_parts(Deadline{});
 }
 
@@ -152,10 +177,44 @@ Result<bool> AllReduceWorker::finish() {
   return true;
 }
 
-/// Goes on with a bucket's plan, as far as the parts that are there allow.
+void AllReduceWorker::begin_sum(std::uint32_t bucket) {
+  Sum& sum = sums_[bucket];
+  if (sum.reduced != nullptr) {
+    sum.values = sum.reduced->begin(sum.values);
+    sum.plan = plan_of(sum.values.size());
+  }
+  advance(bucket);
+}
+
+/// Goes on with a bucket, as far as the parts that are there allow. Of a linear codec there may be one sum after
+/// another.
 void AllReduceWorker::advance(std::uint32_t bucket) {
   Sum& sum = sums_[bucket];
-  for (; !sum.done(); ++sum.next) {
+  follow_plan(bucket);
+  while (sum.reduced != nullptr && sum.is_at_end()) {
+    sum.values = sum.reduced->next();
+    if (sum.values.empty()) return finish_reduced(bucket);
+    sum.plan = plan_of(sum.values.size());
+    sum.next = 0;
+    sum.count = 0;
+    follow_plan(bucket);
+  }
+}
+
+/// Every rank has the message of the sum. One of them is to give it to the leader, another one for each bucket.
+void AllReduceWorker::finish_reduced(std::uint32_t bucket) {
+  Sum& sum = sums_[bucket];
+  const Range range = std::exchange(sum.reduced, nullptr)->range();
+  std::string message = reduced_[bucket].message();
+  sum.values = values_.subspan(range.first, range.count);
+  MG_CHECK(codecs_->decode(RangeCodecs::kFinished, range, message, sum.values).ok());
+  if (group_[bucket % group_.size()] == context_.endpoint.rank()) own_finished_.push_back(range);
+  finished_[range.first] = std::move(message);
+}
+
+void AllReduceWorker::follow_plan(std::uint32_t bucket) {
+  Sum& sum = sums_[bucket];
+  for (; !sum.is_at_end(); ++sum.next) {
     const Transfer& transfer = sum.plan[sum.next];
     if (transfer.kind == Transfer::Kind::send || transfer.kind == Transfer::Kind::share) {
       send(bucket, transfer);
@@ -168,11 +227,21 @@ void AllReduceWorker::advance(std::uint32_t bucket) {
 void AllReduceWorker::send(std::uint32_t bucket, const Transfer& transfer) {
   Sum& sum = sums_[bucket];
   const std::span<float> floats = sum.values.subspan(transfer.range.first, transfer.range.count);
+  if (sum.reduced != nullptr) return send_reduced(bucket, transfer);
   if (!sum.is_encoded || floats.empty()) return parts_.send(transfer.peer, bucket, floats);
   if (transfer.kind == Transfer::Kind::share)
     return parts_.send(transfer.peer, bucket, finished(sum, transfer.range), floats.size_bytes());
   const std::string message = codecs_->encode(context_.endpoint.rank(), of_all(sum, transfer.range), floats);
   parts_.send(transfer.peer, bucket, message, floats.size_bytes());
+}
+
+/// Counts as the elements that the first sum stands for; others only add to it.
+void AllReduceWorker::send_reduced(std::uint32_t bucket, const Transfer& transfer) {
+  const Sum& sum = sums_[bucket];
+  std::string message;
+  net::append_floats(message, sum.values.subspan(transfer.range.first, transfer.range.count));
+  const std::size_t stands_for = sum.count * transfer.range.count / sum.values.size();
+  parts_.send(transfer.peer, bucket, message, stands_for * sizeof(float));
 }
 
 /// The message of finished sums: as it came, or made once. All ranks, this one too, have what is decoded from it.

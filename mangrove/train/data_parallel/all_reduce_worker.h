@@ -8,6 +8,7 @@
 #include "mangrove/net/role.h"
 #include "mangrove/train/chunk_channel.h"
 #include "mangrove/train/compression/range_codecs.h"
+#include "mangrove/train/compression/reduced_range.h"
 #include "mangrove/train/data_parallel/all_reduce_topology.h"
 #include "mangrove/train/data_parallel/global_model.h"
 #include "mangrove/train/messages.pb.h"
@@ -57,14 +58,17 @@ class AllReduceWorker final {
  private:
   /// A bucket's way to its sum; its parts are the stream of its number.
   struct Sum {
-    std::size_t first = 0;    // element of all
-    bool is_encoded = false;  // else its floats go as they are
-    std::size_t missing = 0;  // of what ready() tells; at 0 it is under way
-    std::span<float> values = {};
+    std::size_t first = 0;            // element of all
+    bool is_encoded = false;          // each part on its way; else floats go as they are
+    ReducedRange* reduced = nullptr;  // what is summed are its floats; null: the values themselves
+    std::size_t count = 0;            // elements that floats stand for which go on their way now
+    std::size_t missing = 0;          // of what ready() tells; at 0 it is under way
+    std::span<float> values = {};     // to be summed
     std::vector<Transfer> plan = {};
     std::size_t next = 0;  // transfer
 
-    bool done() const { return next == plan.size(); }
+    bool done() const { return reduced == nullptr && is_at_end(); }
+    bool is_at_end() const { return next == plan.size(); }
     bool waits() const { return missing == 0 && !done(); }
     net::Rank waits_for() const { return plan[next].peer; }
   };
@@ -73,8 +77,14 @@ class AllReduceWorker final {
                   net::RoleContext& context, std::optional<net::Message>& interruption);
   Range of_all(const Sum& sum, Range range) const { return {sum.first + range.first, range.count}; }
   std::size_t sum_of(std::size_t parameter) const;
+  std::vector<Transfer> plan_of(std::size_t elements) const;
+  void begin_sum(std::uint32_t bucket);
   void advance(std::uint32_t bucket);
+  void follow_plan(std::uint32_t bucket);
+  void finish_reduced(std::uint32_t bucket);
   void send(std::uint32_t bucket, const Transfer& transfer);
+  void send_reduced(std::uint32_t bucket, const Transfer& transfer);
+  void reset_reduced();
   const std::string& finished(Sum& sum, Range range);
   bool use_part(std::uint32_t bucket, const Transfer& transfer);
   Status add_or_take(Sum& sum, const Transfer& transfer, std::string_view body);
@@ -93,6 +103,7 @@ class AllReduceWorker final {
   std::string sum_;  // of the last reduction, as bytes, until its update is made
   std::uint64_t sum_id_ = 0;
   std::optional<RangeCodecs> codecs_;  // where the job has a codec
+  std::vector<ReducedRange> reduced_;  // of the buckets, where it is a linear one
   // of the reduction that goes on
   std::uint64_t id_ = 0, round_ = 0;
   net::RankSet group_;

@@ -14,6 +14,7 @@ Status bad_share(net::Rank rank, const std::string& why) {
 
 ReducedShards::ReducedShards(const TrainJob& job, const Graph& graph)
     : codecs_(job, graph),
+      is_linear_(codec::find_codec(job.codec()).value()->make_reducible != nullptr),
       sums_(static_cast<std::size_t>(graph.parameter_elements())),
       state_bytes_(learn::flat_states(graph).size() * sizeof(float)) {}
 

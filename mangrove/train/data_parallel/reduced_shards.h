@@ -17,6 +17,8 @@ class ReducedShards {
   /// The same bits as every worker has, as flat bytes: the parameters' sums, then the states'. Never trusts the
   /// answers. errors: data_loss: a share that cannot be decoded (names its rank), or that is missing, or there twice.
   Result<std::string> put_together(const std::map<net::Rank, Workers::Answered>& answers);
+  /// Whether the codec is: see ReducedRange.
+  bool is_linear() const { return is_linear_; }
   /// Of the last error; 0: who it is cannot be told.
   net::Rank culprit() const { return culprit_; }
 
@@ -24,6 +26,7 @@ class ReducedShards {
   Status read(const Workers::Answered& answered, std::string& states);
 
   RangeCodecs codecs_;
+  const bool is_linear_;
   std::vector<float> sums_;
   net::Rank culprit_ = 0;
   std::map<std::size_t, std::size_t> covered_;  // elements from this one on

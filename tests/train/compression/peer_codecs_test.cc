@@ -10,6 +10,8 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/train/compression/range_codecs.h"
+#include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/data_parallel/all_reduce_worker.h"
 #include "mangrove/train/data_parallel/reduced_shards.h"
 #include "mangrove/train/tags.h"
@@ -63,6 +65,7 @@ TEST(AllReduceCodecs, CoarseOnesLearn) {
   for (const auto& [topology, codec] : {std::pair{"ring", "one_bit"},
                                         {"ring", "two_step(0.05)"},
                                         {"tree", "top_k(0.05)"},
+                                        {"ring", "power(1)"},
                                         {"servers(2)", "two_step(0.05)"}}) {
     job.set_topology(topology);
     job.set_codec(codec);
@@ -78,6 +81,24 @@ class Reductions {
   Reductions(const TrainJob& job, int ranks) : job_(job), graph_(normalized_graph()), ranks_(ranks) {}
 
   std::map<net::Rank, std::vector<std::vector<float>>> sums;  // of the workers; of rank 0: those put together
+
+  /// Of the first reduction, of a linear codec.
+  std::vector<float> sum_of_one_rank() const {
+    const auto elements = static_cast<std::size_t>(graph_.parameter_elements());
+    std::vector<float> sum(elements + learn::flat_states(graph_).size());
+    for (int rank = 1; rank <= ranks_; ++rank) {
+      Random random(static_cast<std::uint64_t>(rank));
+      for (float& value : sum) value += static_cast<float>(random.normal());
+    }
+    const Range all{0, elements};
+    RangeCodecs codecs(job_, graph_);
+    const std::unique_ptr<codec::ReducibleCodec> codec = codecs.make_reducible(all);
+    const std::span<float> parameters = std::span(sum).first(elements);
+    for (std::span<float> part = codec->begin(parameters); !part.empty(); part = codec->next()) {
+    }
+    EXPECT_TRUE(codecs.decode(RangeCodecs::kFinished, all, codec->message(), parameters).ok());
+    return sum;
+  }
 
   void run() {
     RoleWorld world(ranks_ + 1);
@@ -145,7 +166,7 @@ class Reductions {
 TEST(AllReduceCodecs, AllWorkersAndTheLeaderHaveTheSameBits) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const char* topology : kTopologies) {
-    for (const char* codec : {"int8", "one_bit", "two_step(0.05)", "qsgd"}) {
+    for (const char* codec : {"int8", "one_bit", "two_step(0.05)", "qsgd", "power(2)", "structured_low_rank(4)"}) {
       for (const int ranks : {1, 2, 3, 5, 8}) {
         TrainJob job = peer_job("all_reduce", codec);
         job.set_topology(topology);
@@ -156,6 +177,42 @@ TEST(AllReduceCodecs, AllWorkersAndTheLeaderHaveTheSameBits) {
               << topology << ", " << codec << ", " << rank << " of " << ranks;
       }
     }
+  }
+}
+
+// A linear codec makes one sum of all ranks' vectors, however it is cut among them: that of one rank that has them all.
+TEST(AllReduceCodecs, LinearOnesSumAsOneRankWould) {
+  for (const char* codec : {"power(2)", "structured_low_rank(4)"}) {
+    for (const char* topology : kTopologies) {
+      for (const int ranks : {1, 2, 3, 5}) {
+        TrainJob job = peer_job("all_reduce", codec);
+        job.set_topology(topology);
+        Reductions reductions(job, ranks);
+        reductions.run();
+        EXPECT_LT(relative_difference(reductions.sums[1][0], reductions.sum_of_one_rank()), 1e-4)
+            << codec << ", " << topology << ", " << ranks;
+      }
+    }
+  }
+}
+
+// They need two sums in place of one, of the factors only.
+TEST(AllReduceCodecs, PowerSendsTheFactorsOnly) {
+  const auto exchange = [&](const char* codec, const char* topology) {
+    TrainJob job = peer_job("all_reduce", codec);
+    job.set_topology(topology);
+    return nlohmann::json::parse(train(job, 4).result())["exchange"]["peers"];
+  };
+  const Graph graph = small_graph();
+  const codec::Stream stream = parameter_stream(graph, 1);
+  const auto sent = codec::make_codec("power(1)", stream).value()->encode(learn::flat_parameters(graph)).size();
+  const double predicted = static_cast<double>(graph.parameter_elements()) * sizeof(float) / static_cast<double>(sent);
+  ASSERT_GT(predicted, 10);
+  for (const char* topology : kTopologies) {
+    const auto plain = exchange("none", topology), coded = exchange("power(1)", topology);
+    EXPECT_EQ(coded["messages"], 2 * plain["messages"].get<std::int64_t>()) << topology;
+    EXPECT_LT(coded["compression"], predicted) << topology;  // messages have headers
+    EXPECT_GT(coded["compression"], 0.8 * predicted) << topology;
   }
 }
 
