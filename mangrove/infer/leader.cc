@@ -1,7 +1,5 @@
 #include "mangrove/infer/leader.h"
 
-#include <algorithm>
-
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/learn/replica.h"
 
@@ -23,13 +21,6 @@ Status check_data(const InferJob& job, const Graph& graph, const Hello& data, st
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   const Shape sample({data.sample_shape().begin(), data.sample_shape().end()});
   return learn::check_fits(graph, sample, classes).context("data set '" + job.data() + "'");
-}
-
-net::RankSet fastest_first(std::vector<DeviceProfile> devices) {
-  std::ranges::stable_sort(devices, {}, &DeviceProfile::single_seconds);
-  net::RankSet ranks;
-  for (const DeviceProfile& device : devices) ranks.push_back(device.rank);
-  return ranks;
 }
 
 }  // namespace mangrove::infer

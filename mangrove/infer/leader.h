@@ -1,12 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "mangrove/graph/graph.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/nodes.h"
-#include "mangrove/infer/pipeline/device_profile.h"
 
 namespace mangrove::infer {
 
@@ -18,8 +16,5 @@ Status lead_nodes(const InferJob& job, net::RoleContext& context,
 /// Whether the data is what the network was built for. classes: that the network shall have.
 /// errors: invalid_argument, naming the data set.
 Status check_data(const InferJob& job, const Graph& graph, const Hello& data, std::int64_t classes);
-
-/// Their ranks, the fastest device with the whole network first.
-net::RankSet fastest_first(std::vector<DeviceProfile> devices);
 
 }  // namespace mangrove::infer

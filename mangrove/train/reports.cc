@@ -1,21 +1,14 @@
 #include "mangrove/train/reports.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "mangrove/base/json_dump.h"
-#include "mangrove/net/node_name.h"
+#include "mangrove/job/json.h"
 
 namespace mangrove::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// Names come from other machines: bytes that are not UTF-8 are replaced.
-double eta_s(std::int64_t done, std::int64_t total, double images_per_s) {
-  return images_per_s > 0 ? static_cast<double>(total - done) / images_per_s : 0;
-}
+using job::Json;
 
 Json rows(const learn::ConfusionMatrix& confusion) {
   Json table = Json::array();
@@ -81,37 +74,19 @@ std::string json_list(const std::vector<std::string>& names) {
   return dump(Json(names));
 }
 
-std::string Reports::node(net::Rank rank) const {
-  return net::node_name(context_.endpoint, rank);
-}
-
-void Reports::event(std::string json) {
-  context_.report({"event", std::move(json), {}});
-}
-
 void Reports::train_progress(const Progress& p) {
-  const Json json = {{"phase", "train"},
-                     {"epoch", p.epoch},
-                     {"epochs", p.epochs},
-                     {"step", p.step},
-                     {"steps", p.steps},
-                     {"loss", p.loss},
-                     {"accuracy", p.accuracy},
-                     {"learning_rate", p.learning_rate},
-                     {"images_per_s", p.images_per_s},
-                     {"eta_s", eta_s(p.done, p.total, p.images_per_s)},
-                     {"done", p.done},
-                     {"total", p.total}};
-  context_.report({"progress", dump(json), {}});
+  progress("train", p.done, p.total, p.images_per_s,
+           {{"epoch", p.epoch},
+            {"epochs", p.epochs},
+            {"step", p.step},
+            {"steps", p.steps},
+            {"loss", p.loss},
+            {"accuracy", p.accuracy},
+            {"learning_rate", p.learning_rate}});
 }
 
 void Reports::evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s) {
-  const Json json = {{"phase", "evaluate"},
-                     {"done", done},
-                     {"total", total},
-                     {"images_per_s", images_per_s},
-                     {"eta_s", eta_s(done, total, images_per_s)}};
-  context_.report({"progress", dump(json), {}});
+  progress("evaluate", done, total, images_per_s);
 }
 
 void Reports::epoch(const Epoch& e, std::string best_model) {
@@ -134,91 +109,81 @@ void Reports::epoch(const Epoch& e, std::string best_model) {
     json["best_epoch"] = e.validation.best.epoch;
     json["best_accuracy"] = e.validation.best.accuracy;
   }
-  context_.report({"epoch", dump(json), std::move(best_model)});
+  send("epoch", json, std::move(best_model));
 }
 
 void Reports::stopped_early(std::int64_t epoch, const learn::BestModel& best) {
-  event(dump(Json{
-      {"event", "stopped_early"}, {"epoch", epoch}, {"best_epoch", best.epoch}, {"best_accuracy", best.accuracy}}));
+  event("stopped_early", {{"epoch", epoch}, {"best_epoch", best.epoch}, {"best_accuracy", best.accuracy}});
 }
 
 void Reports::work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step) {
-  event(dump(Json{
-      {"event", "work_reassigned"}, {"node", node(rank)}, {"reason", reason}, {"samples", samples}, {"step", step}}));
+  event("work_reassigned", {{"node", node(rank)}, {"reason", reason}, {"samples", samples}, {"step", step}});
 }
 
 void Reports::stage_moved(std::size_t stage, net::Rank from, net::Rank to) {
-  event(dump(Json{{"event", "stage_moved"}, {"stage", stage + 1}, {"from", node(from)}, {"to", node(to)}}));
+  event("stage_moved", {{"stage", stage + 1}, {"from", node(from)}, {"to", node(to)}});
 }
 
 void Reports::recut(std::size_t stages, std::int64_t step, std::optional<double> expected_speedup) {
-  Json json = {{"event", "recut"}, {"stages", stages}, {"step", step}};
+  Json json = {{"stages", stages}, {"step", step}};
   if (expected_speedup) json["expected_speedup"] = *expected_speedup;
-  event(dump(json));
+  event("recut", json);
 }
 
 void Reports::worker_left_out(net::Rank rank, const std::string& reason) {
-  event(dump(Json{{"event", "worker_left_out"}, {"node", node(rank)}, {"reason", reason}}));
+  event("worker_left_out", {{"node", node(rank)}, {"reason", reason}});
 }
 
 void Reports::worker_back(net::Rank rank) {
-  event(dump(Json{{"event", "worker_back"}, {"node", node(rank)}}));
+  event("worker_back", {{"node", node(rank)}});
 }
 
 void Reports::memory_plan(net::Rank rank, const MemoryPlan& plan) {
-  const Json json = {{"event", "memory_plan"},
-                     {"node", node(rank)},
+  const Json json = {{"node", node(rank)},
                      {"micro_batch", plan.micro_batch()},
                      {"micro_batches", plan.micro_batches()},
                      {"recomputed_share", plan.recomputed_share()},
                      {"predicted_peak", plan.predicted_peak()},
                      {"unlimited", plan.unlimited()}};
   std::string text = dump(json);
-  if (std::exchange(plans_[rank], text) != text) event(std::move(text));
+  if (std::exchange(plans_[rank], text) != text) event("memory_plan", json);
 }
 
 void Reports::balanced(const std::map<net::Rank, std::size_t>& shares, std::int64_t step) {
   Json list = Json::array();
   for (const auto& [rank, samples] : shares) list.push_back({{"node", node(rank)}, {"samples", samples}});
-  event(dump(Json{{"event", "balanced"}, {"step", step}, {"shares", std::move(list)}}));
+  event("balanced", {{"step", step}, {"shares", std::move(list)}});
 }
 
 void Reports::codec_chosen(net::Rank rank, const ChosenCodec& chosen) {
-  event(dump(Json{{"event", "codec_chosen"},
-                  {"node", node(rank)},
-                  {"codec", chosen.codec()},
-                  {"exchange_s", chosen.exchange_s()},
-                  {"plain_s", chosen.plain_s()},
-                  {"bytes_per_s", chosen.bytes_per_s()},
-                  {"why", chosen.why()}}));
+  event("codec_chosen", {{"node", node(rank)},
+                         {"codec", chosen.codec()},
+                         {"exchange_s", chosen.exchange_s()},
+                         {"plain_s", chosen.plain_s()},
+                         {"bytes_per_s", chosen.bytes_per_s()},
+                         {"why", chosen.why()}});
 }
 
 void Reports::shard_refused(net::Rank by, net::Rank source, const std::string& shard, const std::string& reason) {
-  event(dump(Json{
-      {"event", "shard_refused"}, {"node", node(source)}, {"by", node(by)}, {"shard", shard}, {"reason", reason}}));
+  event("shard_refused", {{"node", node(source)}, {"by", node(by)}, {"shard", shard}, {"reason", reason}});
 }
 
 void Reports::data_is_there(net::Rank rank, std::int64_t from_leader, std::int64_t from_others) {
-  event(dump(Json{{"event", "data_is_there"},
-                  {"node", node(rank)},
-                  {"shards_from_coordinator", from_leader},
-                  {"shards_from_nodes", from_others}}));
+  event("data_is_there",
+        {{"node", node(rank)}, {"shards_from_coordinator", from_leader}, {"shards_from_nodes", from_others}});
 }
 
 void Reports::advice(const Advice& advice) {
-  Json json = {{"event", "advice"}};
-  json.update(to_json(advice));
-  event(dump(json));
+  event("advice", to_json(advice));
 }
 
 void Reports::resumed_with_other_workers(std::int64_t samples_per_step_before, std::int64_t samples_per_step) {
-  event(dump(Json{{"event", "resumed_with_other_workers"},
-                  {"samples_per_step_before", samples_per_step_before},
-                  {"samples_per_step", samples_per_step}}));
+  event("resumed_with_other_workers",
+        {{"samples_per_step_before", samples_per_step_before}, {"samples_per_step", samples_per_step}});
 }
 
 void Reports::checkpoint(std::int64_t epoch, std::int64_t step, std::string file) {
-  context_.report({"checkpoint", dump(Json{{"epoch", epoch}, {"step", step}}), std::move(file)});
+  send("checkpoint", {{"epoch", epoch}, {"step", step}}, std::move(file));
 }
 
 void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, std::string model) {
@@ -250,11 +215,10 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {
     Json of_worker = Json::parse(text);
-    of_worker.erase("event");
     if (const auto peak = peaks_.find(rank); peak != peaks_.end()) of_worker["measured_peak"] = peak->second;
     json["memory"].push_back(std::move(of_worker));
   }
-  context_.report({"result", dump(json), std::move(model)});
+  send("result", json, std::move(model));
 }
 
 }  // namespace mangrove::train

@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/job/reports.h"
 #include "mangrove/learn/best_model.h"
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/metrics.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/advice.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/transfer_stats.h"
 
 namespace mangrove::train {
 
-/// What the server tells the client, as JSON. Keys are listed in docs/json.md.
+/// What the server tells the client of training.
 /// threads: one at a time.
-class Reports {
+class Reports final : public job::Reports {
  public:
-  explicit Reports(net::RoleContext& context) : context_(context) {}
+  using job::Reports::Reports;
 
   struct Progress {
     std::int64_t epoch = 0, epochs = 0;  // epoch counts from 1
@@ -108,13 +108,8 @@ class Reports {
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
 
-  /// The name of the rank's node.
-  std::string node(net::Rank rank) const;
-
  private:
-  void event(std::string json);
-  net::RoleContext& context_;
-  std::map<net::Rank, std::string> plans_;  // JSON
+  std::map<net::Rank, std::string> plans_;  // JSON of each
   std::map<net::Rank, Bytes> peaks_;
   std::map<std::int64_t, std::int64_t> staleness_;  // -> updates with it
   std::vector<Stage> stages_;

@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 
-#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/ensemble/votes.h"
 #include "mangrove/infer/job_settings.h"
@@ -18,7 +17,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr int kMostAttempts = 10;  // of one network, on whichever nodes, before the job fails
 
 /// Runs every network over all samples, each on some node.
@@ -124,9 +122,9 @@ class Runs {
     const Instant now = context_.clock.now();
     const auto networks = static_cast<std::int64_t>(runs_.size());
     const bool is_over = samples_done_ == networks * data_.samples();
-    if (!is_over && now - last_report_ < kProgressInterval) return;
-    last_report_ = now;
-    reports_.progress("ensemble", samples_done_ / networks, data_.samples(), now - start_);
+    if (!throttle_.passes(now, is_over)) return;
+    reports_.progress("ensemble", samples_done_ / networks, data_.samples(),
+                      per_second(samples_done_ / networks, now - start_));
   }
 
   const net::RoleContext& context_;
@@ -140,7 +138,8 @@ class Runs {
   job::Requests requests_;  // about members
   std::size_t finished_ = 0;
   std::int64_t samples_done_ = 0;  // summed over the networks
-  Instant start_, last_report_;
+  Instant start_;
+  job::Throttle throttle_;
 };
 
 /// Of the board that took the longest for all that it did.
@@ -201,7 +200,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   result["members"] = members_json(members, runs, data, reports);
   if (rule == Votes::Rule::one_vs_rest)
     result["claims"] = {{"one", claims.one}, {"none", claims.none}, {"several", claims.several}};
-  reports.result(dump(result));
+  reports.result(result);
   return {};
 }
 

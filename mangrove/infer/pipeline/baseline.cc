@@ -67,10 +67,8 @@ class Collector {
     }
     result_.seconds = std::max(result_.seconds, chunk.seconds());
     const bool complete = done_ == data_.samples();
-    if (complete || context_.clock.now() - last_report_ >= 0.2) {
-      reports_.progress("single", done_, data_.samples(), result_.seconds);
-      last_report_ = context_.clock.now();
-    }
+    if (throttle_.passes(context_.clock.now(), complete))
+      reports_.progress("single", done_, data_.samples(), per_second(done_, result_.seconds));
     return complete ? Taken::complete : Taken::accepted;
   }
 
@@ -100,7 +98,7 @@ class Collector {
   std::uint64_t request_ = 0;
   std::int64_t done_ = 0;
   Baseline result_;
-  Instant last_report_;
+  job::Throttle throttle_;
 };
 
 }  // namespace

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace mangrove::infer {
-namespace {
-
-constexpr Seconds kProgressInterval = 0.2;
-
-}  // namespace
-
 DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports)
     : samples_(data.samples()),
       classes_(data.classes_size()),
@@ -69,10 +63,8 @@ void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predi
   if (is_missed) answers_.missed += part.count;
   if (!is_missed) answers_.latencies.push_back(latency);
   answered_ += part.count;
-  if (is_done() || now - last_report_ >= kProgressInterval) {
-    reports_.progress("pipeline", answered_, samples_, now - start_);
-    last_report_ = now;
-  }
+  if (throttle_.passes(now, is_done()))
+    reports_.progress("pipeline", answered_, samples_, per_second(answered_, now - start_));
 }
 
 }  // namespace mangrove::infer

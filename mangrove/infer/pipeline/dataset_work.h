@@ -23,7 +23,10 @@ class DatasetWork final : public StreamWork {
   /// window: micro-batches in flight.
   DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports);
 
-  void begin(Instant now) override { start_ = last_report_ = now; }
+  void begin(Instant now) override {
+    start_ = now;
+    throttle_ = job::Throttle(now);
+  }
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
   void set_window(std::size_t window) override { micro_batches_.set_window(window); }
@@ -48,7 +51,8 @@ class DatasetWork final : public StreamWork {
   MicroBatches micro_batches_;
   std::vector<std::optional<Instant>> first_sent_;  // of each micro-batch
   std::int64_t answered_ = 0;                       // samples
-  Instant start_, last_report_;
+  Instant start_;
+  job::Throttle throttle_;
   Answers answers_;
 };
 

@@ -15,4 +15,11 @@ void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seco
   }
 }
 
+net::RankSet fastest_first(std::vector<DeviceProfile> devices) {
+  std::ranges::stable_sort(devices, {}, &DeviceProfile::single_seconds);
+  net::RankSet ranks;
+  for (const DeviceProfile& device : devices) ranks.push_back(device.rank);
+  return ranks;
+}
+
 }  // namespace mangrove::infer

@@ -41,4 +41,7 @@ struct DeviceProfile {
 /// measured. By a factor of two at most, and not at all where the rank is not among them.
 void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seconds);
 
+/// Their ranks, the fastest device with the whole network first.
+net::RankSet fastest_first(std::vector<DeviceProfile> devices);
+
 }  // namespace mangrove::infer

@@ -8,7 +8,6 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/pipeline/frame_counts.h"
 #include "mangrove/infer/pipeline/stream_work.h"
-#include "mangrove/infer/reports.h"
 #include "mangrove/infer/result.h"
 #include "mangrove/net/frame_queue.h"
 

@@ -3,15 +3,14 @@
 #include <functional>
 #include <utility>
 
-#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/pipeline/dataset_work.h"
 #include "mangrove/infer/pipeline/frame_work.h"
 #include "mangrove/infer/pipeline/measurements.h"
+#include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/worker.h"
-#include "mangrove/infer/result.h"
 #include "mangrove/infer/tags.h"
 
 namespace mangrove::infer {
@@ -43,7 +42,7 @@ void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, co
                    const StreamResult& streamed, Json result) {
   result["model_bytes"] = nodes.model_bytes();
   result["devices"] = devices_json(job, measured.devices, streamed.plan);
-  reports.result(dump(result));
+  reports.result(result);
 }
 
 Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {

@@ -1,12 +1,11 @@
 #include "mangrove/infer/pipeline/single.h"
 
-#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/pipeline/measurements.h"
+#include "mangrove/infer/pipeline/result.h"
 #include "mangrove/infer/pipeline/worker.h"
-#include "mangrove/infer/result.h"
 
 namespace mangrove::infer {
 namespace {
@@ -22,7 +21,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   result["node"] = reports.node(baseline.rank);
   result["model_bytes"] = nodes.model_bytes();
   result["devices"] = devices_json(job, devices, {});
-  reports.result(dump(result));
+  reports.result(result);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "mangrove/base/suggestion.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/job/json.h"
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/pipeline_cost.h"
 #include "mangrove/plan/planner.h"
@@ -274,6 +275,15 @@ Status check_cut(const Graph& graph, const InferJob& job) {
 
 Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job) {
   return Planning(graph, devices, job).run();
+}
+
+job::Json stage_places(const StagePlan& plan, const Reports& reports) {
+  auto places = job::Json::array();
+  for (std::size_t s = 0; s < plan.stages.size(); ++s)
+    for (const StagePlan::Replica& replica : plan.stages[s].replicas)
+      places.push_back(
+          {{"stage", s}, {"node", reports.node(replica.rank)}, {"operators", plan.stages[s].operators.size()}});
+  return places;
 }
 
 }  // namespace mangrove::infer

@@ -8,6 +8,7 @@
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
+#include "mangrove/job/json.h"
 
 namespace mangrove::infer {
 namespace {
@@ -114,7 +115,7 @@ bool Stream::revise() {
   outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
   std::optional<StagePlan> better = revision_.revise(result_.plan, nodes_.usable(), outlook);
   if (!better) return false;
-  reports_.revised(*better);
+  reports_.revised(stage_places(*better, reports_));
   use(std::move(*better));
   planned_ = context_.clock.now();
   return true;
@@ -147,7 +148,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   const std::optional<Placement> after = with_spares(before, ranks);
   if (!after) {
     MG_TRY(StagePlan plan, revision_.plan(ranks));
-    reports_.replanned(plan);
+    reports_.replanned(stage_places(plan, reports_));
     use(std::move(plan));
     planned_ = context_.clock.now();
     return {};

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "mangrove/base/json_dump.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/tiers/answers.h"
@@ -21,7 +20,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr double kPatience = 10;  // timeouts without an answer before the job fails
 
 /// From the first task to the last answer.
@@ -157,17 +155,17 @@ class TierRun {
     if (exits_.any()) pass_on(task, said);
     line["node"] = reports_.node(rank);
     line["at_s"] = now - start_;
-    reports_.tier_answers(dump(line));
+    reports_.tier_answers(line);
     report();
   }
 
   void report() {
     const std::size_t done = dispatch_.counts().answered;
-    if (done < dispatch_.asked() && last_answer_ - last_report_ < kProgressInterval) return;
-    last_report_ = last_answer_;
+    if (!throttle_.passes(last_answer_, done >= dispatch_.asked())) return;
     const auto images = static_cast<double>(data_.samples());
     const double share = static_cast<double>(done) / static_cast<double>(dispatch_.asked());
-    reports_.progress("tiers", std::llround(images * share), data_.samples(), last_answer_ - start_);
+    const std::int64_t answered = std::llround(images * share);
+    reports_.progress("tiers", answered, data_.samples(), per_second(answered, last_answer_ - start_));
   }
 
   Json devices_json() const;
@@ -190,7 +188,8 @@ class TierRun {
   Seconds unheard_ = 0;                      // how long nobody listened before the last messages were taken
   std::map<TierTask, Instant> first_sent_;
   std::map<std::pair<net::Rank, TierTask>, Instant> sent_;
-  Instant start_, last_answer_, last_report_;
+  Instant start_, last_answer_;
+  job::Throttle throttle_;
   Seconds slowest_ = 0;  // answer so far
   Seconds seconds_ = 0;
 };
@@ -311,7 +310,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
   const Seconds predicted = scheduler->predict(costs_of(job, heads, batches, devices));
   MG_RETURN_IF_ERROR(run.run());
-  reports.result(dump(run.result(predicted)));
+  reports.result(run.result(predicted));
   return {};
 }
 

@@ -8,7 +8,6 @@
 
 #include "mangrove/base/units.h"
 #include "mangrove/exits/early_exit.h"
-#include "mangrove/infer/reports.h"
 #include "mangrove/infer/result.h"
 
 namespace mangrove::infer {

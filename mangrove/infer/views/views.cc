@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/base/json_dump.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
@@ -23,7 +22,6 @@
 namespace mangrove::infer {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr std::size_t kWindow = 8;      // micro-batches in flight, unless the job says how many
 constexpr std::size_t kUpperQueue = 2;  // micro-batches that an upper node has at once: one to compute, one to come
 
@@ -101,7 +99,8 @@ class ViewRun {
   job::Requests requests_;                     // about micro-batches
   std::set<std::size_t> lost_, contradicted_;  // views
   std::set<net::Rank> lost_uppers_;
-  Instant start_, last_answer_, last_report_;
+  Instant start_, last_answer_;
+  job::Throttle throttle_;
 };
 
 Status ViewRun::run() {
@@ -363,10 +362,10 @@ void ViewRun::answer(const Batch& batch, std::span<const std::uint32_t> rows,
   Json line = answers_.add(images, answers, batch.lost);
   last_answer_ = context_.clock.now();
   line["at_s"] = last_answer_ - start_;
-  reports_.view_answers(dump(line));
-  if (!answers_.done() && last_answer_ - last_report_ < kProgressInterval) return;
-  last_report_ = last_answer_;
-  reports_.progress("views", answers_.answered(), data_.samples(), last_answer_ - start_);
+  reports_.view_answers(line);
+  if (!throttle_.passes(last_answer_, answers_.done())) return;
+  reports_.progress("views", answers_.answered(), data_.samples(),
+                    per_second(answers_.answered(), last_answer_ - start_));
 }
 
 void ViewRun::answer_rest(std::uint64_t id, net::Rank rank, std::span<const exits::EarlyExit::Answer> answers) {
@@ -399,7 +398,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   MG_RETURN_IF_ERROR(run.run());
   Json result = run.result();
   result["model_bytes"] = nodes.model_bytes();
-  reports.result(dump(result));
+  reports.result(result);
   return {};
 }
 

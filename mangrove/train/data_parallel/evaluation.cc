@@ -10,7 +10,6 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr std::size_t kBatches = 4;  // given to a worker at once; more hides more latency and balances worse
 
 class EvaluationRun {
@@ -24,7 +23,7 @@ class EvaluationRun {
         values_(values),
         evaluation_{.confusion = learn::ConfusionMatrix(task.classes)},
         start_(context.clock.now()),
-        last_report_(start_) {
+        throttle_(start_) {
     std::vector<std::uint32_t> order(static_cast<std::size_t>(task.samples));
     std::iota(order.begin(), order.end(), 0u);
     work_ = SampleLedger(order);
@@ -85,8 +84,7 @@ class EvaluationRun {
         std::max(evaluation_.early_correct.size(), static_cast<std::size_t>(early.size())));
     for (int i = 0; i < early.size(); ++i) evaluation_.early_correct[static_cast<std::size_t>(i)] += early[i];
     const Instant now = context_.clock.now();
-    if (now - last_report_ < kProgressInterval && !work_.done()) return;
-    last_report_ = now;
+    if (!throttle_.passes(now, work_.done())) return;
     const std::int64_t done = evaluation_.confusion.total();
     reports_.evaluate_progress(done, task_.samples, now > start_ ? static_cast<double>(done) / (now - start_) : 0);
   }
@@ -102,7 +100,7 @@ class EvaluationRun {
   SampleLedger work_;
   std::set<net::Rank> up_to_date_;  // were sent the values
   const Instant start_;
-  Instant last_report_;
+  job::Throttle throttle_;
 };
 
 }  // namespace

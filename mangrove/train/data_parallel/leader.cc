@@ -11,7 +11,6 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kProgressInterval = 0.2;
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
 constexpr std::int64_t kMostBetweenAverages = 1'000'000;  // steps; their learning rates travel in one message
 
@@ -46,7 +45,8 @@ Status Leader::run() {
 
 Status Leader::train() {
   MG_RETURN_IF_ERROR(prepare());
-  start_ = last_checkpoint_ = last_report_ = context_.clock.now();
+  start_ = last_checkpoint_ = context_.clock.now();
+  throttle_ = job::Throttle(start_);
   meter_ = JobMeter(train_seconds());
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
   while (epoch_ < job_.epochs() && !master_->best().is_stale(epoch_, recipe_.patience))
@@ -136,7 +136,7 @@ Status Leader::train_epoch() {
     if (context_.stop.stop_requested()) return stopped();
     disown_lost();
     MG_RETURN_IF_ERROR(advance());
-    if (context_.clock.now() - last_report_ >= kProgressInterval || work_.done()) report_progress();
+    if (throttle_.passes(context_.clock.now(), work_.done())) report_progress();
     if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && !work_.done())
       MG_RETURN_IF_ERROR(save_checkpoint());
   }

@@ -146,7 +146,8 @@ class Leader {
   std::int64_t samples_before_ = 0;
   Instant start_;  // of training in this run
   Seconds validation_seconds_ = 0, eval_seconds_ = 0;
-  Instant last_report_, last_checkpoint_;
+  Instant last_checkpoint_;
+  job::Throttle throttle_;
   JobMeter meter_;
   bool is_advised_ = false;
 };

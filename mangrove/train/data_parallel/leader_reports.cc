@@ -25,7 +25,6 @@ void Leader::report_progress() {
   progress.images_per_s = seconds > 0 ? static_cast<double>(samples_ - samples_before_) / seconds : 0;
   reports_.train_progress(progress);
   recent_ = {};
-  last_report_ = context_.clock.now();
 }
 
 /// Says once, as soon as it is known, where one board alone would be faster.

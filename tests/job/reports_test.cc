@@ -1,0 +1,73 @@
+#include "mangrove/job/reports.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "mangrove/job/json.h"
+#include "mangrove/net/in_process.h"
+
+namespace mangrove::job {
+namespace {
+
+class SomeReports final : public Reports {
+ public:
+  using Reports::event;
+  using Reports::progress;
+  using Reports::Reports;
+  using Reports::send;
+};
+
+class ReportsTest : public testing::Test {
+ protected:
+  SteadyClock clock_;
+  net::InProcessWorld world_{2};
+  std::vector<Report> told_;
+  net::RoleContext context_{
+      .endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = [this](Report report) {
+        told_.push_back(std::move(report));
+      }};
+  SomeReports reports_{context_};
+};
+
+TEST_F(ReportsTest, AnEventBeginsWithItsName) {
+  reports_.event("lost", {{"node", reports_.node(1)}});
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].kind, "event");
+  EXPECT_EQ(told_[0].json, R"({"event":"lost","node":"rank-1"})");
+}
+
+TEST_F(ReportsTest, ProgressSaysHowLongItStillTakes) {
+  reports_.progress("train", 30, 90, 20, {{"epoch", 2}});
+  reports_.progress("evaluate", 0, 90, 0);
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_EQ(told_[0].kind, "progress");
+  EXPECT_EQ(told_[0].json, R"({"phase":"train","epoch":2,"done":30,"total":90,"images_per_s":20.0,"eta_s":3.0})");
+  EXPECT_EQ(Json::parse(told_[1].json)["eta_s"], 0) << "not known yet";
+}
+
+TEST_F(ReportsTest, NamesFromOtherMachinesMayHoldAnyBytes) {
+  reports_.send("result",
+                {{"name",
+                  "a\xff"
+                  "b"}},
+                "file");
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].attachment, "file");
+  EXPECT_EQ(Json::parse(told_[0].json)["name"],
+            "a\xef\xbf\xbd"
+            "b");
+}
+
+TEST(Throttle, PassesFiveTimesASecondAndAtTheEnd) {
+  Throttle throttle(Instant{10});
+  EXPECT_FALSE(throttle.passes({10.1}, false));
+  EXPECT_TRUE(throttle.passes({10.25}, false));
+  EXPECT_FALSE(throttle.passes({10.4}, false));
+  EXPECT_TRUE(throttle.passes({10.41}, true));
+  EXPECT_FALSE(throttle.passes({10.5}, false));
+  EXPECT_TRUE(Throttle().passes({0}, false)) << "nothing was told before";
+}
+
+}  // namespace
+}  // namespace mangrove::job
