@@ -149,7 +149,7 @@ struct Pushed {
 
 /// The source of the frames, until answers cannot be told any more.
 cluster::FrameSource frames_of(Pushed& pushed) {
-  return [&pushed, given = std::int64_t{0}](const std::stop_token& stop) mutable -> std::optional<net::Frame> {
+  return [&pushed, given = std::int64_t{0}](const std::stop_token& stop) mutable -> std::optional<job::Frame> {
     if (pushed.limit > 0 && given == pushed.limit) return std::nullopt;
     ++given;
     return pushed.input.next(stop);

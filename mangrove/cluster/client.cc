@@ -104,7 +104,7 @@ void Client::Impl::push_frames(grpc::ClientContext& context, const std::stop_tok
   PushedFrame greeting;  // at once: the first frame may be long in coming
   greeting.set_job_id(job.job_id());
   for (bool taken = stream->Write(greeting); taken;) {
-    std::optional<net::Frame> frame = frames(stop);
+    std::optional<job::Frame> frame = frames(stop);
     if (stop.stop_requested()) break;
     PushedFrame message;
     message.set_last(!frame);

@@ -11,13 +11,13 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
-#include "mangrove/net/frame_queue.h"
+#include "mangrove/job/frame_queue.h"
 
 namespace mangrove::cluster {
 
 /// Gives one frame after the other for a job that asks for them; nothing after the last one, or when it is to stop.
 /// It may block, and is called on one thread of its own.
-using FrameSource = std::function<std::optional<net::Frame>(const std::stop_token&)>;
+using FrameSource = std::function<std::optional<job::Frame>(const std::stop_token&)>;
 
 /// A program that asks a coordinator to run jobs.
 /// threads: one call at a time.

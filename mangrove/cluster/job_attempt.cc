@@ -125,24 +125,23 @@ Status JobAttempt::lead() {
   {
     MutexLock lock(mutex_);
     for (; started_ < workers_.size(); ++started_) start_role(started_);
+    leader_ = endpoint.get();
+    for (const std::string& command : commands_) leader_->send(0, job::kControlTag, command);
   }
   Status led;
   std::jthread leader([&] {
-    net::RoleContext context{.endpoint = *endpoint,
+    job::RoleContext context{.endpoint = *endpoint,
                              .clock = around_.clock,
+                             .device = device_,
                              .data_folder = around_.data_folder,
                              .threads = 1,
                              .stop = stop_.get_token(),
                              .report = [this](Report report) { on_report(std::move(report)); },
-                             .frames = frames(),
-                             .switched_to =
-                                 [this] {
-                                   MutexLock lock(mutex_);
-                                   return std::exchange(scheduler_, std::nullopt);
-                                 }};
+                             .frames = frames()};
     led = run_role_guarded(around_.play, job_, context);
     MutexLock lock(mutex_);
     led_ = true;
+    leader_ = nullptr;
     changed_.notify_all();
   });
   supervise(*endpoint);
@@ -236,7 +235,11 @@ Status JobAttempt::switch_scheduler(const std::string& scheduler) {
   MG_RETURN_IF_ERROR(infer::check_switch(job_.infer(), scheduler));
   MutexLock lock(mutex_);
   if (led_ || result_ || stop_requested_) return make_error(Code::failed_precondition, "the job is ending");
-  scheduler_ = scheduler;
+  if (leader_ == nullptr) {
+    commands_.push_back(scheduler);
+  } else {
+    leader_->send(0, job::kControlTag, scheduler);
+  }
   return {};
 }
 

@@ -14,7 +14,8 @@
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/run_role.h"
 #include "mangrove/cluster/usage.h"
-#include "mangrove/net/frame_queue.h"
+#include "mangrove/job/frame_queue.h"
+#include "mangrove/job/machine.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
@@ -63,7 +64,7 @@ class JobAttempt {
   Status switch_scheduler(const std::string& scheduler);
 
   /// Where the client's frames go. Null: it asks for none.
-  net::FrameQueue* frames() { return job_.infer().frames() ? &frames_ : nullptr; }
+  job::FrameQueue* frames() { return job_.infer().frames() ? &frames_ : nullptr; }
 
   // News of the nodes.
   void member_joined();
@@ -112,7 +113,8 @@ class JobAttempt {
   const Listener listener_;
   const std::optional<std::size_t> nodes_before_;
   const Instant began_;
-  net::FrameQueue frames_;
+  job::FrameQueue frames_;
+  job::Machine device_;
   std::stop_source stop_;
 
   mutable Mutex mutex_;
@@ -130,8 +132,9 @@ class JobAttempt {
   std::optional<Report> result_ MG_GUARDED_BY(mutex_);
   std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
   std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
-  std::optional<std::string> scheduler_ MG_GUARDED_BY(mutex_);  // that was switched to, until rank 0 takes it
-  bool led_ MG_GUARDED_BY(mutex_) = false;                      // rank 0 has ended
+  net::Endpoint* leader_ MG_GUARDED_BY(mutex_) = nullptr;    // of rank 0, while it plays
+  std::vector<std::string> commands_ MG_GUARDED_BY(mutex_);  // for it, that came before
+  bool led_ MG_GUARDED_BY(mutex_) = false;                   // rank 0 has ended
 };
 
 }  // namespace mangrove::cluster

@@ -68,13 +68,14 @@ void RoleRunner::start(const StartRole& start, const std::string& own_address, c
 void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   Status status;
   if (Result<JobSpec> job = host.fetch_job(role.job_id, stop); job.ok()) {
-    net::RoleContext context{.endpoint = *role.endpoint,
+    job::RoleContext context{.endpoint = *role.endpoint,
                              .clock = around_.clock,
+                             .device = device_,
                              .data_folder = around_.data_folder,
                              .threads = around_.threads,
                              .stop = stop,
                              .report = [](Report) {},
-                             .step_done = [&role](const net::StepTimes& step) { role.steps.add(step); }};
+                             .step_done = [&role](const job::StepTimes& step) { role.steps.add(step); }};
     status = run_role_guarded(around_.play, *job, context);
   } else {
     status = job.error();

@@ -13,6 +13,7 @@
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/run_role.h"
 #include "mangrove/cluster/step_log.h"
+#include "mangrove/job/machine.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
@@ -71,6 +72,7 @@ class RoleRunner {
   static void add_flows(Flows& flows, const net::Endpoint& endpoint);
 
   const RoleEnvironment around_;
+  job::Machine device_;
   mutable Mutex mutex_;
   std::list<Role> roles_ MG_GUARDED_BY(mutex_);
   Flows past_ MG_GUARDED_BY(mutex_);  // of roles that are over

@@ -16,7 +16,7 @@ std::optional<JobSpec> job_of_nodes(const JobSpec& job) {
   return other;
 }
 
-Status run_role(const JobSpec& job, net::RoleContext& context) {
+Status run_role(const JobSpec& job, job::RoleContext& context) {
   switch (job.kind_case()) {
     case JobSpec::kTrain:
       return train::run_training(job.train(), context);
@@ -28,7 +28,7 @@ Status run_role(const JobSpec& job, net::RoleContext& context) {
   return make_error(Code::invalid_argument, "a job must be training or inference, and this one is neither");
 }
 
-Status run_role_guarded(const RoleMain& play, const JobSpec& job, net::RoleContext& context) {
+Status run_role_guarded(const RoleMain& play, const JobSpec& job, job::RoleContext& context) {
   try {
     return play(job, context);
   } catch (const std::bad_alloc&) {

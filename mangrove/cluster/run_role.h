@@ -5,7 +5,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/cluster.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::cluster {
 
@@ -14,14 +14,14 @@ namespace mangrove::cluster {
 std::optional<JobSpec> job_of_nodes(const JobSpec& job);
 
 /// Plays one rank of a job to its end. errors: those of the job; cancelled (it was stopped).
-using RoleMain = std::function<Status(const JobSpec&, net::RoleContext&)>;
+using RoleMain = std::function<Status(const JobSpec&, job::RoleContext&)>;
 
 /// Runs the job's strategy: train::run_training or infer::run_inference. errors: theirs; invalid_argument (a job of
 /// neither kind).
-Status run_role(const JobSpec& job, net::RoleContext& context);
+Status run_role(const JobSpec& job, job::RoleContext& context);
 
 /// The same with `play`, and with what it throws turned into an error: memory is a budget that a model can exceed on a
 /// small device, and one job must not end a process that runs for months.
-Status run_role_guarded(const RoleMain& play, const JobSpec& job, net::RoleContext& context);
+Status run_role_guarded(const RoleMain& play, const JobSpec& job, job::RoleContext& context);
 
 }  // namespace mangrove::cluster

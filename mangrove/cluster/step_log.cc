@@ -3,7 +3,7 @@
 namespace mangrove::cluster {
 namespace {
 
-void fill(StepSeconds& message, std::int64_t step, const net::StepTimes& times, Instant now) {
+void fill(StepSeconds& message, std::int64_t step, const job::StepTimes& times, Instant now) {
   message.set_step(step);
   message.set_age(now - times.ended);
   message.set_load(times.load);
@@ -15,7 +15,7 @@ void fill(StepSeconds& message, std::int64_t step, const net::StepTimes& times, 
 
 }  // namespace
 
-void StepLog::add(const net::StepTimes& step) {
+void StepLog::add(const job::StepTimes& step) {
   MutexLock lock(mutex_);
   ++count_;
   total_.ended = step.ended;
@@ -34,7 +34,7 @@ StepUse StepLog::use(Instant now) const {
   use.set_count(count_);
   fill(*use.mutable_total(), count_, total_, now);
   std::int64_t step = count_ - static_cast<std::int64_t>(recent_.size());
-  for (const net::StepTimes& times : recent_) fill(*use.add_recent(), ++step, times, now);
+  for (const job::StepTimes& times : recent_) fill(*use.add_recent(), ++step, times, now);
   return use;
 }
 

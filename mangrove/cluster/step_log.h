@@ -4,7 +4,7 @@
 
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::cluster {
 
@@ -12,7 +12,7 @@ namespace mangrove::cluster {
 /// threads: any thread may call any method.
 class StepLog {
  public:
-  void add(const net::StepTimes& step);
+  void add(const job::StepTimes& step);
   StepUse use(Instant now) const;
 
  private:
@@ -20,8 +20,8 @@ class StepLog {
 
   mutable Mutex mutex_;
   std::int64_t count_ MG_GUARDED_BY(mutex_) = 0;
-  net::StepTimes total_ MG_GUARDED_BY(mutex_);
-  std::deque<net::StepTimes> recent_ MG_GUARDED_BY(mutex_);  // oldest first
+  job::StepTimes total_ MG_GUARDED_BY(mutex_);
+  std::deque<job::StepTimes> recent_ MG_GUARDED_BY(mutex_);  // oldest first
 };
 
 }  // namespace mangrove::cluster

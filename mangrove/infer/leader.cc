@@ -5,7 +5,7 @@
 
 namespace mangrove::infer {
 
-Status lead_nodes(const InferJob& job, net::RoleContext& context,
+Status lead_nodes(const InferJob& job, job::RoleContext& context,
                   const std::function<Status(Nodes& nodes, Reports& reports)>& lead) {
   Reports reports(context);
   Nodes nodes(context, reports, NetworkServer(job), job.answer_timeout_s());

@@ -150,7 +150,7 @@ Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const Need
   return {};
 }
 
-fs::path NetworkFetch::cache_folder(const net::RoleContext& context) {
+fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
   return context.data_folder.empty() ? fs::path() : context.data_folder / kFolder;
 }
 

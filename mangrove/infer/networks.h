@@ -8,7 +8,7 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/network_cache.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -46,7 +46,7 @@ class NetworkServer {
 class NetworkFetch {
  public:
   /// timeout: a part that has not come by then is asked for again.
-  NetworkFetch(net::RoleContext& context, Seconds timeout)
+  NetworkFetch(job::RoleContext& context, Seconds timeout)
       : context_(context), timeout_(timeout), cache_(cache_folder(context)) {}
 
   /// An ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended), invalid_argument (no
@@ -59,10 +59,10 @@ class NetworkFetch {
   net::Message next_command();
 
  private:
-  static fs::path cache_folder(const net::RoleContext& context);
+  static fs::path cache_folder(const job::RoleContext& context);
   Result<std::string> receive(const std::string& sha256);
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   const Seconds timeout_;
   const NetworkCache cache_;
   std::deque<net::Message> commands_;

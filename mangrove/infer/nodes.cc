@@ -32,7 +32,7 @@ job::Introduction introduction(const Hello& hello) {
 
 }  // namespace
 
-Nodes::Nodes(net::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout)
+Nodes::Nodes(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout)
     : context_(context),
       reports_(reports),
       networks_(std::move(networks)),

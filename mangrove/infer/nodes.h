@@ -8,8 +8,8 @@
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/reports.h"
+#include "mangrove/job/role.h"
 #include "mangrove/job/roster.h"
-#include "mangrove/net/role.h"
 
 namespace mangrove::infer {
 
@@ -18,7 +18,7 @@ namespace mangrove::infer {
 class Nodes final : private job::Roster::Owner {
  public:
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
-  Nodes(net::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
+  Nodes(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
 
   /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
   void set_data(const Hello& data);
@@ -70,7 +70,7 @@ class Nodes final : private job::Roster::Owner {
   void take_hello(net::Rank rank, Hello hello);
   void answer_need(net::Rank rank, const NeedNetwork& need);
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Reports& reports_;
   NetworkServer networks_;
   job::Roster roster_;

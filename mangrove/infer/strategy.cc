@@ -55,7 +55,7 @@ std::span<const Strategy> strategies() {
   return kStrategies;
 }
 
-Status run_inference(const InferJob& job, net::RoleContext& context) {
+Status run_inference(const InferJob& job, job::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
   MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
   return strategy->run(job, context);

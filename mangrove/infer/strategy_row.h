@@ -5,7 +5,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -29,7 +29,7 @@ struct Strategy {
 
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event" and, at the
   /// end, "result" (docs/json.md lists the keys).
-  Status (*run)(const InferJob& job, net::RoleContext& context) = nullptr;
+  Status (*run)(const InferJob& job, job::RoleContext& context) = nullptr;
 };
 
 /// The table.

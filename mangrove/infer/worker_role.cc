@@ -8,7 +8,7 @@
 
 namespace mangrove::infer {
 
-WorkerRole::WorkerRole(const InferJob& job, net::RoleContext& context, std::vector<net::Tag> from_peers)
+WorkerRole::WorkerRole(const InferJob& job, job::RoleContext& context, std::vector<net::Tag> from_peers)
     : WorkerLoop(context, kCommandTag, std::move(from_peers)),
       job_(without_networks(job)),
       fetch_(context, job.answer_timeout_s()) {}

@@ -16,7 +16,7 @@ namespace mangrove::infer {
 class WorkerRole : public job::WorkerLoop {
  protected:
   /// from_peers: see WorkerLoop.
-  WorkerRole(const InferJob& job, net::RoleContext& context, std::vector<net::Tag> from_peers = {});
+  WorkerRole(const InferJob& job, job::RoleContext& context, std::vector<net::Tag> from_peers = {});
   ~WorkerRole() = default;
 
   /// Says what data there is. Only when it is prepared.

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::job {
 
@@ -30,7 +30,7 @@ class Throttle {
 /// threads: one at a time.
 class Reports {
  public:
-  explicit Reports(net::RoleContext& context) : context_(context) {}
+  explicit Reports(RoleContext& context) : context_(context) {}
 
   /// How far a phase of the job is: samples done, of so many.
   void progress(const char* phase, std::int64_t done, std::int64_t total, double images_per_s);
@@ -48,7 +48,7 @@ class Reports {
   void send(const char* kind, const Json& json, std::string attachment = {});
 
  private:
-  net::RoleContext& context_;
+  RoleContext& context_;
 };
 
 }  // namespace mangrove::job

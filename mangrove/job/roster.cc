@@ -18,7 +18,7 @@ Error failure_in_hello(int code, const std::string& message) {
   return make_error(is_known ? static_cast<Code>(code) : Code::internal, message);
 }
 
-Roster::Roster(const net::RoleContext& context, Owner& owner, Words words, Seconds timeout)
+Roster::Roster(const RoleContext& context, Owner& owner, Words words, Seconds timeout)
     : context_(context),
       owner_(owner),
       words_(std::move(words)),

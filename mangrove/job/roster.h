@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::job {
 
@@ -52,7 +52,7 @@ class Roster {
 
   /// All ranks that there are. timeout: how often a rank is asked for a hello; the patience of gather() and others is
   /// measured in it.
-  Roster(const net::RoleContext& context, Owner& owner, Words words, Seconds timeout);
+  Roster(const RoleContext& context, Owner& owner, Words words, Seconds timeout);
   Roster(const Roster&) = delete;
 
   /// Takes in ranks that have joined the job.
@@ -132,7 +132,7 @@ class Roster {
   void remove(net::Rank rank, const Error& why);
   std::string name(net::Rank rank) const;
 
-  const net::RoleContext& context_;
+  const RoleContext& context_;
   Owner& owner_;
   const Words words_;
   const Seconds timeout_;

@@ -12,7 +12,7 @@ constexpr Seconds kWait = 5;  // for an order; then the worker waits again, as l
 
 }  // namespace
 
-WorkerLoop::WorkerLoop(net::RoleContext& context, net::Tag orders, std::vector<net::Tag> from_peers)
+WorkerLoop::WorkerLoop(RoleContext& context, net::Tag orders, std::vector<net::Tag> from_peers)
     : context_(context), orders_(orders), tags_(std::move(from_peers)) {
   tags_.push_back(orders);
 }

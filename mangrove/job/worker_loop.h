@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::job {
 
@@ -19,7 +19,7 @@ class WorkerLoop {
 
  protected:
   /// orders: the tag that rank 0 sends them with. from_peers: tags that go to take() instead, from any rank.
-  WorkerLoop(net::RoleContext& context, net::Tag orders, std::vector<net::Tag> from_peers = {});
+  WorkerLoop(RoleContext& context, net::Tag orders, std::vector<net::Tag> from_peers = {});
   ~WorkerLoop() = default;
 
   struct Order {
@@ -47,7 +47,7 @@ class WorkerLoop {
   /// The job has ended.
   void end() { ended_ = true; }
 
-  net::RoleContext& context_;
+  RoleContext& context_;
 
  private:
   Status listen();

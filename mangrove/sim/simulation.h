@@ -23,7 +23,8 @@ struct SimulationOptions {
   Reporter report = [](Report) {};  // as of a real job, in virtual seconds
   /// Everything that happens in the world, one JSON object each, without a line break: see docs/simulation.md.
   std::function<void(std::string_view)> log = [](std::string_view) {};
-  bool is_modelled = false;  // only the time is simulated: see modelled.h
+  bool is_modelled = false;  // only the time is simulated: see timing_only.h
+  double flops_scale = 1;    // a device takes the time of so many FLOPs for each one that its role says
   cluster::RoleMain play = cluster::run_role;
   std::function<std::size_t(const net::Message&)> size_of = [](const net::Message& m) { return m.payload.size(); };
 };

@@ -1,7 +1,6 @@
 #include "mangrove/sim/timing_only.h"
 
 #include <algorithm>
-#include <any>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -165,16 +164,15 @@ Result<cluster::JobSpec> model(const cluster::JobSpec& job, SimulationOptions& o
   settings.clear_codec();
   settings.clear_codec_pull();
   settings.clear_augment();
-  const double flops = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
-  options.play = [played = options.play, samples, flops](const cluster::JobSpec& its,
-                                                         net::RoleContext& context) -> Status {
-    context.computing = [charge = context.computing, flops](double of_stand_in) { charge(of_stand_in * flops); };
+  options.flops_scale = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
+  options.play = [played = options.play, samples](const cluster::JobSpec& its, job::RoleContext& context) -> Status {
     context.report = [report = context.report](Report whole) { report_times(report, std::move(whole)); };
-    if (context.endpoint.rank() > 0 && !context.bench->has_value()) {
+    std::shared_ptr<job::SharedState>& shared = *context.device.shared();
+    if (context.endpoint.rank() > 0 && shared == nullptr) {
       MG_TRY(const train::Hyperparameters recipe, train::hyperparameters_of(its.train()));
       MG_TRY(const Graph network, parse_onnx(its.train().model()));
       MG_TRY(auto data, train::Sources::create(its.train(), samples, context));
-      MG_TRY(*context.bench, train::ReplicaPool::create(its.train(), recipe, network, context, std::move(data)));
+      MG_TRY(shared, train::ReplicaPool::create(its.train(), recipe, network, context, std::move(data)));
     }
     return played(its, context);
   };

@@ -13,8 +13,7 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
-constexpr Seconds kSilence = 3;      // of a node, after which it is lost: as of cluster::CoordinatorOptions
-constexpr Bytes kProcess = MiB(64);  // of a node before it trains: program, libraries, a small data set
+constexpr Seconds kSilence = 3;  // of a node, after which it is lost: as of cluster::CoordinatorOptions
 constexpr Bytes kUnlimited = GiB(1024);
 constexpr std::size_t kMostSampled = 64;  // devices; of more, only the sums are told
 constexpr int kSamplesBeforeHalf = 200;
@@ -77,22 +76,25 @@ VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   auto endpoint = std::make_unique<SimEndpoint>(
       rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); },
       options_.size_of, [this, rank](std::size_t bytes) { handle(*stays_[static_cast<std::size_t>(rank)], bytes); });
-  stays_.push_back(std::make_unique<Incarnation>());
-  stays_.back()->device = device;
-  stays_.back()->rank = rank;
-  stays_.back()->endpoint = std::move(endpoint);
-  conditions_[device].rank = rank;
   const std::string& name = world_.devices[device].name;
+  stays_.push_back(std::make_unique<Incarnation>());
+  Incarnation& stay = *stays_.back();
+  stay.device = device;
+  stay.rank = rank;
+  stay.endpoint = std::move(endpoint);
+  stay.machine = std::make_unique<VirtualDevice>(name, kind_of(world_.devices[device]).shared,
+                                                 [this, &stay](double flops) { compute(stay, flops); });
+  conditions_[device].rank = rank;
   if (rank > 0) usage_.add(static_cast<cluster::MemberId>(rank), name, {}, clock_.now());
   log("joined", fmt::format(R"("rank":{},"node":"{}")", rank, name));
-  return *stays_.back();
+  return stay;
 }
 
 void VirtualCluster::play(Incarnation& stay) {
   const std::string name = fmt::format("rank-{}", stay.rank);
   stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
     if (stay.rank == 0) return lead(stay);
-    net::RoleContext context = context_of(stay);
+    job::RoleContext context = context_of(stay);
     const Status played = cluster::run_role_guarded(options_.play, kind_of(world_.devices[stay.device]).job, context);
     stay.endpoint->flush();
     stay.has_ended = true;
@@ -103,7 +105,7 @@ void VirtualCluster::play(Incarnation& stay) {
 }
 
 void VirtualCluster::lead(Incarnation& stay) {
-  net::RoleContext context = context_of(stay);
+  job::RoleContext context = context_of(stay);
   context.stop = options_.stop;
   context.report = [this](Report report) { on_report(std::move(report)); };
   led_ = cluster::run_role_guarded(options_.play, kind_of(world_.devices[0]).job, context);
@@ -118,17 +120,15 @@ void VirtualCluster::lead(Incarnation& stay) {
   }
 }
 
-net::RoleContext VirtualCluster::context_of(Incarnation& stay) {
-  net::RoleContext context{.endpoint = *stay.endpoint,
+job::RoleContext VirtualCluster::context_of(Incarnation& stay) {
+  job::RoleContext context{.endpoint = *stay.endpoint,
                            .clock = clock_,
+                           .device = *stay.machine,
                            .data_folder = options_.data_folder,
                            .threads = 1,
                            .stop = {},
                            .report = [](Report) {}};
-  context.step_done = [&stay](const net::StepTimes& times) { stay.steps.add(times); };
-  context.computing = [this, &stay](double flops) { compute(stay, flops); };
-  context.resident = kProcess;
-  context.bench = &kind_of(world_.devices[stay.device]).bench;
+  context.step_done = [&stay](const job::StepTimes& times) { stay.steps.add(times); };
   return context;
 }
 
@@ -136,8 +136,8 @@ void VirtualCluster::compute(Incarnation& stay, double flops) {
   stay.endpoint->flush();
   if (!stay.is_alive || flops <= 0) return;
   const Instant began = clock_.now();
-  s4u::this_actor::execute(flops);
-  stay.computed += clock_.now() - began;
+  s4u::this_actor::execute(flops * options_.flops_scale);
+  stay.machine->add_computed(clock_.now() - began);
 }
 
 void VirtualCluster::handle(Incarnation& stay, std::size_t bytes) {
@@ -146,7 +146,7 @@ void VirtualCluster::handle(Incarnation& stay, std::size_t bytes) {
   const Instant began = clock_.now();
   s4u::this_actor::execute(static_cast<double>(bytes) / device.handling *
                            device.flops);  // a straggler is slow in this too
-  stay.computed += clock_.now() - began;
+  stay.machine->add_computed(clock_.now() - began);
 }
 
 void VirtualCluster::post(net::Rank from, net::Rank to, net::Message message) {
@@ -294,7 +294,8 @@ void VirtualCluster::sample() {
     if (stay->rank == 0 || !stay->is_alive) continue;
     const net::Traffic traffic = stay->endpoint->traffic();
     cluster::ResourceUse use;
-    const Seconds computed = stay->computed - std::exchange(stay->computed_before, stay->computed);
+    const Seconds computed =
+        stay->machine->computed() - std::exchange(stay->computed_before, stay->machine->computed());
     use.set_cpu_percent(passed > 0 ? static_cast<float>(100 * computed / passed) : 0.0f);
     use.set_sent_bytes(traffic.sent_bytes);
     use.set_received_bytes(traffic.received_bytes);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <any>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "mangrove/sim/endpoint.h"
 #include "mangrove/sim/network.h"
 #include "mangrove/sim/simulation.h"
+#include "mangrove/sim/virtual_device.h"
 
 namespace mangrove::sim {
 
@@ -31,11 +31,11 @@ class VirtualCluster {
     std::size_t device = 0;
     net::Rank rank = 0;
     std::unique_ptr<SimEndpoint> endpoint;
+    std::unique_ptr<VirtualDevice> machine;
     simgrid::s4u::ActorPtr actor;
     cluster::StepLog steps;
     bool is_alive = true;  // as the members say
     bool has_ended = false;
-    Seconds computed = 0;
     Seconds computed_before = 0;  // the last sample
   };
   /// What is the matter with a device: so many faults hold.
@@ -47,16 +47,16 @@ class VirtualCluster {
     bool is_silent() const { return frozen > 0 || cut > 0; }
   };
 
-  /// Devices with as much memory: they plan it alike, so one job and one bench do for all of them.
+  /// Devices with as much memory: they plan it alike, so one job does for all of them, and what their roles share.
   struct Kind {
     cluster::JobSpec job;
-    std::any bench;  // see net::RoleContext
+    VirtualDevice::SharedState shared = {};
   };
   Kind& kind_of(const Device& device);
   Incarnation& enter(std::size_t device);
   void play(Incarnation& stay);
   void lead(Incarnation& stay);
-  net::RoleContext context_of(Incarnation& stay);
+  job::RoleContext context_of(Incarnation& stay);
   void compute(Incarnation& stay, double flops);
   void handle(Incarnation& stay, std::size_t bytes);
   void post(net::Rank from, net::Rank to, net::Message message);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/transfer_stats.h"
 
@@ -21,7 +21,7 @@ namespace mangrove::train {
 class ChunkChannel {
  public:
   /// tag: of the parts. interruption: gets the message from the leader that ends a wait.
-  ChunkChannel(net::RoleContext& context, net::Tag tag, std::optional<net::Message>& interruption)
+  ChunkChannel(job::RoleContext& context, net::Tag tag, std::optional<net::Message>& interruption)
       : context_(context), tag_(tag), interruption_(interruption) {}
 
   /// From now on: the exchange of this number, between these ranks. Parts of those before are dropped. Those of later
@@ -60,7 +60,7 @@ class ChunkChannel {
   void post(net::Rank to, std::string payload, std::size_t float_bytes);
   void accept(net::Message message);
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   const net::Tag tag_;
   std::optional<net::Message>& interruption_;
   TransferStats exchanged_;

@@ -1,7 +1,6 @@
 #include "mangrove/train/replica_pool.h"
 
 #include <algorithm>
-#include <any>
 #include <utility>
 
 #include "mangrove/train/data_parallel/balance.h"
@@ -10,19 +9,23 @@
 namespace mangrove::train {
 
 Result<std::shared_ptr<ReplicaPool>> ReplicaPool::of(const TrainJob& job, const Hyperparameters& recipe,
-                                                     const Graph& graph, const net::RoleContext& context,
+                                                     const Graph& graph, const job::RoleContext& context,
                                                      ShardFetcher* fetcher) {
-  if (context.bench != nullptr && context.bench->has_value())
-    return std::any_cast<std::shared_ptr<ReplicaPool>>(*context.bench);
+  std::shared_ptr<job::SharedState>* const shared = context.device.shared();
+  if (shared != nullptr && *shared != nullptr) {
+    auto pool = std::dynamic_pointer_cast<ReplicaPool>(*shared);
+    MG_CHECK_MSG(pool != nullptr, "devices share something else");
+    return pool;
+  }
   MG_TRY(const Sources::Splits splits, Sources::open(job, context.data_folder, fetcher));
   MG_TRY(std::unique_ptr<Sources> data, Sources::create(job, splits, context, fetcher));
   MG_TRY(std::shared_ptr<ReplicaPool> bench, create(job, recipe, graph, context, std::move(data)));
-  if (context.bench != nullptr) *context.bench = bench;
+  if (shared != nullptr) *shared = bench;
   return bench;
 }
 
 Result<std::shared_ptr<ReplicaPool>> ReplicaPool::create(const TrainJob& job, const Hyperparameters& recipe,
-                                                         const Graph& graph, const net::RoleContext& context,
+                                                         const Graph& graph, const job::RoleContext& context,
                                                          std::unique_ptr<Sources> data) {
   std::shared_ptr<ReplicaPool> bench(new ReplicaPool(job, recipe, graph, context, std::move(data)));
   MG_TRY(bench->replica_, planned_replica(graph, job, bench->options(Mode::training), *bench->data_, context));
@@ -33,7 +36,7 @@ Result<std::shared_ptr<ReplicaPool>> ReplicaPool::create(const TrainJob& job, co
 }
 
 ReplicaPool::ReplicaPool(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph,
-                         const net::RoleContext& context, std::unique_ptr<Sources> data)
+                         const job::RoleContext& context, std::unique_ptr<Sources> data)
     : job_(job),
       loss_(recipe.loss),
       threads_(context.threads),

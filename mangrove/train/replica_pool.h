@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mangrove/graph/graph.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/hyperparameters.h"
 #include "mangrove/train/source.h"
 #include "mangrove/train/train.pb.h"
@@ -18,21 +18,21 @@ namespace mangrove::train {
 /// network with its buffers, and room for values on their way.
 ///
 /// A worker on a real device has one of its own. Simulated devices that are alike share one (see
-/// net::RoleContext::bench): one role runs at a time, and others only where it waits for a message or where
-/// RoleContext::computing() takes its time. So what is read from here must be used before that, and who needs its
+/// job::Device::shared()): one role runs at a time, and others only where it waits for a message or where
+/// Device::charge() takes its time. So what is read from here must be used before that, and who needs its
 /// values afterwards is a ReplicaUser.
 /// threads: one at a time.
-class ReplicaPool {
+class ReplicaPool final : public job::SharedState {
  public:
   using Values = std::shared_ptr<const std::vector<float>>;  // see GlobalModel; null: none
 
-  /// This role's: its own, or the one on the context's bench. job: outlives it. graph: the job's model, of which the
+  /// This role's: its own, or the one that its device shares. job: outlives it. graph: the job's model, of which the
   /// weights are not kept. fetcher: see Sources. errors: those of Sources::open and planned_replica.
   static Result<std::shared_ptr<ReplicaPool>> of(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph,
-                                                 const net::RoleContext& context, ShardFetcher* fetcher);
+                                                 const job::RoleContext& context, ShardFetcher* fetcher);
   /// One that reads these samples.
   static Result<std::shared_ptr<ReplicaPool>> create(const TrainJob& job, const Hyperparameters& recipe,
-                                                     const Graph& graph, const net::RoleContext& context,
+                                                     const Graph& graph, const job::RoleContext& context,
                                                      std::unique_ptr<Sources> data);
 
   const Graph& graph() const { return graph_; }  // without the weights
@@ -70,7 +70,7 @@ class ReplicaPool {
   Values shared(std::vector<float> values) const;
 
  private:
-  ReplicaPool(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph, const net::RoleContext& context,
+  ReplicaPool(const TrainJob& job, const Hyperparameters& recipe, const Graph& graph, const job::RoleContext& context,
               std::unique_ptr<Sources> data);
   learn::ReplicaOptions options(Mode mode) const;
   Status make_replica(const Graph& graph, Mode mode);

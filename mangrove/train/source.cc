@@ -141,10 +141,10 @@ Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_
   return splits;
 }
 
-Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, Splits splits, const net::RoleContext& context,
+Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, Splits splits, const job::RoleContext& context,
                                                  ShardFetcher* fetcher) {
   auto sources = std::make_unique<Sources>();
-  const bool reads_ahead = context.bench == nullptr;
+  const bool reads_ahead = !context.device.is_simulated();
   data::LoaderOptions options{.batch = job.batch(), .workers = context.threads, .seed = job.seed()};
   if (!job.augment().empty()) {
     MG_TRY(options.augmentation, make_augmentation(job, *splits.train, fetcher).context("augment"));

@@ -9,7 +9,7 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/data/loader.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/shards/fetcher.h"
 #include "mangrove/train/train.pb.h"
@@ -75,7 +75,7 @@ class Sources {
   /// then those for validation. Where devices share them, nothing is read ahead: another one's samples come between.
   /// errors: those of data::Augmentation::create and make_frozen_part; invalid_argument (a recipe that mixes samples,
   /// with a frozen part).
-  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, Splits splits, const net::RoleContext& context,
+  static Result<std::unique_ptr<Sources>> create(const TrainJob& job, Splits splits, const job::RoleContext& context,
                                                  ShardFetcher* fetcher = nullptr);
 
   Source& train() { return *train_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -12,7 +12,7 @@ class StepTimer {
  public:
   enum class Phase { load, compute, encode, wire, wait };
 
-  explicit StepTimer(net::RoleContext& context) : context_(context), since_(context.clock.now()) {}
+  explicit StepTimer(job::RoleContext& context) : context_(context), since_(context.clock.now()) {}
 
   /// From now on time is of this phase.
   void enter(Phase phase);
@@ -31,8 +31,8 @@ class StepTimer {
  private:
   Seconds& time_of(Phase phase);
 
-  net::RoleContext& context_;
-  net::StepTimes times_;
+  job::RoleContext& context_;
+  job::StepTimes times_;
   Phase phase_ = Phase::wait;
   Instant since_;  // when it was entered
 };

@@ -97,7 +97,7 @@ std::span<const Strategy> strategies() {
   return kStrategies;
 }
 
-Status run_training(const TrainJob& job, net::RoleContext& context) {
+Status run_training(const TrainJob& job, job::RoleContext& context) {
   MG_RETURN_IF_ERROR(check_job(job));
   MG_TRY(const Strategy* strategy, find_strategy(job.strategy()));
   MG_RETURN_IF_ERROR(check_split(job, *strategy));

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -33,7 +33,7 @@ struct Strategy {
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
   /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled
   /// (stopped early, after a checkpoint), unavailable (no worker is left), those of data and engine.
-  Status (*run)(const TrainJob& job, net::RoleContext& context) = nullptr;
+  Status (*run)(const TrainJob& job, job::RoleContext& context) = nullptr;
 };
 
 /// The table.

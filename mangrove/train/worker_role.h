@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "mangrove/job/role.h"
 #include "mangrove/job/worker_loop.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/shards/fetcher.h"
@@ -19,7 +19,7 @@ namespace mangrove::train {
 class WorkerRole : public job::WorkerLoop {
  protected:
   /// fetcher: null where the data is in the data folder.
-  WorkerRole(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
+  WorkerRole(const TrainJob& job, job::RoleContext& context, ShardFetcher* fetcher)
       : WorkerLoop(context, kWorkTag), job_(job), fetcher_(fetcher) {}
   ~WorkerRole() = default;
 
@@ -41,10 +41,10 @@ class WorkerRole : public job::WorkerLoop {
 
 /// Plays a role, with a fetcher where the job's data comes from the cluster.
 template <class Role>
-Status play_worker(const TrainJob& job, net::RoleContext& context) {
+Status play_worker(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const bool from_cluster, is_from_cluster(job));
-  // simulated devices that share a bench read from one data folder
-  if (!from_cluster || context.bench != nullptr) return Role(job, context, nullptr).run();
+  // simulated devices read from one data folder
+  if (!from_cluster || context.device.is_simulated()) return Role(job, context, nullptr).run();
   ShardFetcher fetcher(job, context);
   return Role(job, fetcher.context(), &fetcher).run();
 }

@@ -331,7 +331,7 @@ TEST(JobSpec, ACoordinatorThatIsGoneIsUnavailable) {
 
 TEST(JobSpec, ALargeModelReachesEveryNode) {
   std::atomic<std::size_t> got = 0;
-  const TestCluster cluster(2, TestCluster::kMisses, [&](const JobSpec& job, net::RoleContext& context) {
+  const TestCluster cluster(2, TestCluster::kMisses, [&](const JobSpec& job, job::RoleContext& context) {
     if (context.endpoint.rank() != 0) got += job.train().model().size();
     return scripted_role(job, context);
   });

@@ -11,7 +11,7 @@ constexpr Seconds kPatience = 20;
 constexpr Seconds kSlice = 0.02;
 
 /// Answers until the job ends.
-Status play_worker(net::RoleContext& context) {
+Status play_worker(job::RoleContext& context) {
   while (true) {
     const Result<net::Message> question = context.endpoint.recv({0}, kQuestion, context.clock.after(kPatience));
     if (!question.ok()) return question.error();
@@ -19,7 +19,7 @@ Status play_worker(net::RoleContext& context) {
   }
 }
 
-Status echo(net::RoleContext& context) {
+Status echo(job::RoleContext& context) {
   int answers = 0;
   for (const net::Rank rank : context.endpoint.members().alive_ranks()) {
     if (rank == 0) continue;
@@ -35,7 +35,7 @@ Status echo(net::RoleContext& context) {
 }
 
 /// Waits until no more than `alive` of the workers are, or the job is stopped.
-Status await_alive(net::RoleContext& context, std::size_t alive) {
+Status await_alive(job::RoleContext& context, std::size_t alive) {
   const Deadline deadline = context.clock.after(kPatience);
   while (context.endpoint.members().alive_ranks().size() > alive + 1) {
     if (context.clock.now() > deadline) return make_error(Code::deadline_exceeded, "nobody was lost");
@@ -45,7 +45,7 @@ Status await_alive(net::RoleContext& context, std::size_t alive) {
 }
 
 /// Waits until the job has more ranks than when it began.
-Status await_join(net::RoleContext& context) {
+Status await_join(job::RoleContext& context) {
   const Deadline deadline = context.clock.after(kPatience);
   const int size = context.endpoint.size();
   while (context.endpoint.size() == size) {
@@ -55,7 +55,7 @@ Status await_join(net::RoleContext& context) {
   return {};
 }
 
-Status endless(net::RoleContext& context, bool heeds_stop) {
+Status endless(job::RoleContext& context, bool heeds_stop) {
   while (!heeds_stop || !context.stop.stop_requested()) {
     context.report({.kind = "progress", .json = "{}", .attachment = {}});
     const auto message = context.endpoint.recv({0}, kAnswer, context.clock.after(kSlice));
@@ -66,7 +66,7 @@ Status endless(net::RoleContext& context, bool heeds_stop) {
 }
 
 /// Reports a checkpoint and goes on until it is stopped; resumed, it comes to its end.
-Status resumable(const std::string& resume_from, net::RoleContext& context) {
+Status resumable(const std::string& resume_from, job::RoleContext& context) {
   if (!resume_from.empty()) {
     const std::string size = std::to_string(resume_from.size());
     context.report({.kind = "event", .json = R"({"event":"resumed","bytes":)" + size + "}", .attachment = {}});
@@ -78,7 +78,7 @@ Status resumable(const std::string& resume_from, net::RoleContext& context) {
 
 }  // namespace
 
-Status scripted_role(const JobSpec& job, net::RoleContext& context) {
+Status scripted_role(const JobSpec& job, job::RoleContext& context) {
   const std::string& script = job.train().strategy();
   const net::Rank rank = context.endpoint.rank();
   const auto workers = static_cast<std::size_t>(context.endpoint.size()) - 1;

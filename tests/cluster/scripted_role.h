@@ -15,7 +15,7 @@ namespace mangrove::cluster {
 ///   "resumable"  rank 0 reports a checkpoint, then as "endless"; resumed, it echoes
 ///   "resumable_alone"  the same, but until no worker is left
 ///   "throws"     rank 0 throws
-Status scripted_role(const JobSpec& job, net::RoleContext& context);
+Status scripted_role(const JobSpec& job, job::RoleContext& context);
 
 /// A job of this kind.
 JobSpec scripted_job(const std::string& script, int nodes = 0, Seconds nodes_timeout = 5);

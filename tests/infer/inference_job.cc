@@ -26,7 +26,7 @@ InferJob small_job(std::int64_t samples, int stages) {
   return job;
 }
 
-Status run_evenly(const InferJob& job, net::RoleContext& context) {
+Status run_evenly(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() == 0) return run_inference(job, context);
   WatchedEndpoint endpoint(context.endpoint);
   endpoint.on_send = [](net::Rank, net::Tag tag, std::string& payload) {
@@ -35,14 +35,14 @@ Status run_evenly(const InferJob& job, net::RoleContext& context) {
     message.mutable_tier_answer()->set_seconds(0.01);
     payload = message.SerializeAsString();
   };
-  net::RoleContext evenly = with_endpoint(context, endpoint);
+  job::RoleContext evenly = with_endpoint(context, endpoint);
   return run_inference(job, evenly);
 }
 
 RoleWorld::Outcome infer(const InferJob& job, RoleWorld& world) {
   const InferJob of_nodes = without_networks(job);  // as a cluster gives it to them
   return world.run(
-      [&](net::RoleContext& context) { return run_evenly(context.endpoint.rank() == 0 ? job : of_nodes, context); });
+      [&](job::RoleContext& context) { return run_evenly(context.endpoint.rank() == 0 ? job : of_nodes, context); });
 }
 
 RoleWorld::Outcome infer(const InferJob& job, int nodes) {

@@ -13,7 +13,7 @@ InferJob small_job(std::int64_t samples, int stages);
 
 /// As run_inference(), but each task of a device of a tier takes 10 ms by the device's own account: what threads of the
 /// test take from each other does not decide which of equal devices gets tasks.
-Status run_evenly(const InferJob& job, net::RoleContext& context);
+Status run_evenly(const InferJob& job, job::RoleContext& context);
 
 /// Runs the job on this many nodes.
 RoleWorld::Outcome infer(const InferJob& job, int nodes);

@@ -24,8 +24,8 @@ class Boards {
  public:
   RoleWorld::Outcome infer(const InferJob& job, int nodes) {
     RoleWorld world(nodes + 1);
-    return world.run([&](net::RoleContext& context) {
-      net::RoleContext own = context;
+    return world.run([&](job::RoleContext& context) {
+      job::RoleContext own = context;
       own.data_folder = folder(context.endpoint.rank());
       return run_inference(job, own);
     });
@@ -88,13 +88,13 @@ int fetch(const InferJob& job, int lost, Result<std::string>& got) {
   RoleWorld world(2);
   int sent = 0;
   world.world().set_loss([&](net::Rank, net::Rank, net::Tag tag) { return tag != kCommandTag && sent++ == lost; });
-  world.replace(1, [&](net::RoleContext& context) {
+  world.replace(1, [&](job::RoleContext& context) {
     NetworkFetch fetch(context, 0.05);
     got = fetch.get(data::sha256(job.model()));
     context.endpoint.send(0, kCommandTag, "it has come");
     return Status();
   });
-  world.run([&](net::RoleContext& context) -> Status {
+  world.run([&](job::RoleContext& context) -> Status {
     NetworkServer networks(job);
     while (true) {
       MG_TRY(const net::Message message,
@@ -124,7 +124,7 @@ TEST(NetworkFetch, GetsAllOfItWhicheverMessageIsLost) {
 
 TEST(NetworkFetch, EndsWithTheJob) {
   RoleWorld world(2);
-  world.replace(1, [&](net::RoleContext& context) {
+  world.replace(1, [&](job::RoleContext& context) {
     NetworkFetch fetch(context, 60);
     const auto got = fetch.get(data::sha256("a"));
     EXPECT_EQ(got.code(), Code::cancelled);
@@ -132,7 +132,7 @@ TEST(NetworkFetch, EndsWithTheJob) {
     EXPECT_TRUE(fetch.has_commands()) << "the end is kept too";
     return Status();
   });
-  world.run([](net::RoleContext& context) -> Status {
+  world.run([](job::RoleContext& context) -> Status {
     Command end;
     end.set_kind(Command::END);
     context.endpoint.send(1, kCommandTag, "no command");
@@ -143,14 +143,14 @@ TEST(NetworkFetch, EndsWithTheJob) {
 
 TEST(NetworkFetch, RefusesAnotherNetwork) {
   RoleWorld world(2);
-  world.replace(1, [&](net::RoleContext& context) {
+  world.replace(1, [&](job::RoleContext& context) {
     NetworkFetch fetch(context, 60);
     EXPECT_EQ(fetch.get("../../etc/passwd").code(), Code::invalid_argument);
     const auto got = fetch.get(data::sha256("right"));
     EXPECT_EQ(got.code(), Code::data_loss);
     return Status();
   });
-  world.run([](net::RoleContext& context) -> Status {
+  world.run([](job::RoleContext& context) -> Status {
     for (int question = 0; question < 3; ++question) {
       MG_RETURN_IF_ERROR(context.endpoint.recv({1}, kFromNodeTag, context.clock.after(60)));
       NetworkPart part;

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -41,8 +41,8 @@ class WatchedEndpoint final : public net::Endpoint {
 };
 
 /// The same role's, but for the endpoint.
-inline net::RoleContext with_endpoint(const net::RoleContext& context, net::Endpoint& endpoint) {
-  return {endpoint, context.clock, context.data_folder, context.threads, context.stop, context.report};
+inline job::RoleContext with_endpoint(const job::RoleContext& context, net::Endpoint& endpoint) {
+  return {endpoint, context.clock, context.device, context.data_folder, context.threads, context.stop, context.report};
 }
 
 }  // namespace mangrove::infer

@@ -23,7 +23,7 @@ class ReportsTest : public testing::Test {
   SteadyClock clock_;
   net::InProcessWorld world_{2};
   std::vector<Report> told_;
-  net::RoleContext context_{
+  RoleContext context_{
       .endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = [this](Report report) {
         told_.push_back(std::move(report));
       }};

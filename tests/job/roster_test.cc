@@ -80,8 +80,7 @@ class RosterTest : public testing::Test, private Roster::Owner {
 
   Log log_;
   std::deque<std::function<void()>> events_;
-  net::RoleContext context_{
-      .endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = {}};
+  RoleContext context_{.endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = {}};
   Roster roster_{context_, *this, {"worker", "step_timeout_s"}, kTimeout};
 };
 

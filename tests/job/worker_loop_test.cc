@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/job/still_device.h"
+
 #include "mangrove/net/in_process.h"
 
 namespace mangrove::job {
@@ -19,7 +21,7 @@ constexpr Seconds kLong = 20;
 /// is left to do); all that begins with '?' cannot be read.
 class WordWorker final : public WorkerLoop {
  public:
-  WordWorker(net::RoleContext& context, Status prepared, std::vector<net::Tag> from_peers)
+  WordWorker(RoleContext& context, Status prepared, std::vector<net::Tag> from_peers)
       : WorkerLoop(context, kOrder, std::move(from_peers)), prepared_(std::move(prepared)) {}
 
  private:
@@ -82,8 +84,12 @@ class WorkerLoopTest : public testing::Test {
  protected:
   void start(Status prepared = {}, std::vector<net::Tag> from_peers = {}) {
     thread_ = std::jthread([this, prepared, from_peers] {
-      net::RoleContext context{
-          .endpoint = world_.endpoint(1), .clock = clock_, .data_folder = {}, .stop = {}, .report = {}};
+      RoleContext context{.endpoint = world_.endpoint(1),
+                          .clock = clock_,
+                          .device = device_,
+                          .data_folder = {},
+                          .stop = {},
+                          .report = {}};
       ended_ = WordWorker(context, prepared, from_peers).run();
     });
   }
@@ -101,6 +107,7 @@ class WorkerLoopTest : public testing::Test {
   }
 
   SteadyClock clock_;
+  StillDevice device_;
   net::InProcessWorld world_{3};
   Status ended_;
   std::jthread thread_;

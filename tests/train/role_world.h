@@ -15,8 +15,9 @@
 #include "tests/train/virtual_time.h"
 
 #include "mangrove/base/clock.h"
+#include "mangrove/job/machine.h"
+#include "mangrove/job/role.h"
 #include "mangrove/net/in_process.h"
-#include "mangrove/net/role.h"
 
 namespace mangrove {
 
@@ -106,7 +107,7 @@ class MortalEndpoint final : public net::Endpoint {
 /// Plays all ranks of one job in this process, each on a thread.
 class RoleWorld {
  public:
-  using Role = std::function<Status(net::RoleContext&)>;
+  using Role = std::function<Status(job::RoleContext&)>;
   static constexpr Seconds kDetectorTime = 3;  // of silence, in virtual time, after which a rank is lost
 
   explicit RoleWorld(int size) : world_(size), size_(size) {}
@@ -196,7 +197,7 @@ class RoleWorld {
       for (net::Rank rank = 1; rank < size_; ++rank) threads_.emplace_back([this, rank] { live(rank); });
     }
     Outcome outcome;
-    net::RoleContext context{endpoint(0), clock(), {}, 1, stop_.get_token(), [&](Report report) {
+    job::RoleContext context{endpoint(0), clock(), device_, {}, 1, stop_.get_token(), [&](Report report) {
                                if (hook_) hook_(report);
                                outcome.reports.push_back(std::move(report));
                              }};
@@ -228,7 +229,7 @@ class RoleWorld {
   /// One node: plays its rank, and joins again when it was lost and comes back.
   void live(net::Rank rank) {
     for (std::optional<net::Rank> now = rank; now; now = come_back(*now)) {
-      net::RoleContext context{endpoint(*now), clock(), {}, 1, {}, [](Report) {}};
+      job::RoleContext context{endpoint(*now), clock(), device_, {}, 1, {}, [](Report) {}};
       const auto special = special_.find(*now);
       Status status = (special == special_.end() ? role_ : special->second)(context);
       MutexLock lock(mutex_);
@@ -269,6 +270,7 @@ class RoleWorld {
   net::InProcessWorld world_;
   const int size_;
   SteadyClock clock_;
+  job::Machine device_;
   std::unique_ptr<VirtualTime> time_;
   std::unique_ptr<VirtualNetwork> network_;
   std::stop_source stop_;

@@ -42,14 +42,16 @@ struct TimedWorker : testing::Test {
 
   net::InProcessWorld world{1};
   SetClock clock;
-  std::vector<net::StepTimes> steps;
-  net::RoleContext context{.endpoint = world.endpoint(0),
+  job::Machine device;
+  std::vector<job::StepTimes> steps;
+  job::RoleContext context{.endpoint = world.endpoint(0),
                            .clock = clock,
+                           .device = device,
                            .data_folder = {},
                            .threads = 1,
                            .stop = {},
                            .report = {},
-                           .step_done = [this](const net::StepTimes& step) { steps.push_back(step); }};
+                           .step_done = [this](const job::StepTimes& step) { steps.push_back(step); }};
   StepTimer timer{context};
 };
 
@@ -104,12 +106,12 @@ TEST_F(TimedWorker, WhatWasNoStepIsForgotten) {
 }
 
 /// The steps that each worker of a real training tells of.
-std::vector<std::vector<net::StepTimes>> steps_of(const TrainJob& job, int workers) {
-  std::vector<std::vector<net::StepTimes>> steps(static_cast<std::size_t>(workers));
+std::vector<std::vector<job::StepTimes>> steps_of(const TrainJob& job, int workers) {
+  std::vector<std::vector<job::StepTimes>> steps(static_cast<std::size_t>(workers));
   RoleWorld world(workers + 1);
   for (int rank = 1; rank <= workers; ++rank) {
-    world.replace(rank, [&, rank](net::RoleContext& context) {
-      context.step_done = [&, rank](const net::StepTimes& step) {
+    world.replace(rank, [&, rank](job::RoleContext& context) {
+      context.step_done = [&, rank](const job::StepTimes& step) {
         steps[static_cast<std::size_t>(rank - 1)].push_back(step);
       };
       return run_training(job, context);
@@ -127,7 +129,7 @@ TEST(StepTimes, AreToldOnceAStep) {
     for (const auto& steps : steps_of(job, 2)) {
       ASSERT_EQ(steps.size(), 10u) << strategy << ": evaluation is no step";
       for (std::size_t i = 0; i < steps.size(); ++i) {
-        const net::StepTimes& step = steps[i];
+        const job::StepTimes& step = steps[i];
         EXPECT_GT(step.load, 0) << strategy;
         EXPECT_GT(step.compute, 0) << strategy;
         EXPECT_GT(step.encode, 0) << strategy;

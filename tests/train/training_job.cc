@@ -119,7 +119,7 @@ std::vector<float> trained_parameters(const RoleWorld::Outcome& outcome) {
 }
 
 RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world) {
-  return world.run([&](net::RoleContext& context) { return run_training(job, context); });
+  return world.run([&](job::RoleContext& context) { return run_training(job, context); });
 }
 
 RoleWorld::Outcome train(const TrainJob& job, int workers) {
@@ -217,7 +217,7 @@ Hello hello_of_glyphs(std::int64_t samples) {
 }
 
 RoleWorld::Role idle_worker(std::int64_t samples, std::function<bool(const Work&)> answers, Seconds per_sample) {
-  return [=](net::RoleContext& context) -> Status {
+  return [=](job::RoleContext& context) -> Status {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(samples).SerializeAsString());
     while (true) {
       const Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));

@@ -18,7 +18,7 @@ constexpr std::size_t kLargestImage = 64'000'000;  // bytes; what is larger is n
 constexpr int kLookEveryMs = 100;                  // at whether to stop
 constexpr std::string_view kJpegBegin = "\xFF\xD8\xFF";
 
-net::Frame read_frame(const fs::path& path) {
+job::Frame read_frame(const fs::path& path) {
   std::error_code ignored;
   if (fs::exists(path, ignored) &&
       (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > kLargestImage))
@@ -35,7 +35,7 @@ class FolderInput final : public FrameInput {
   explicit FolderInput(std::vector<fs::path> paths) : paths_(std::move(paths)) {}
 
  protected:
-  std::optional<net::Frame> read(const std::stop_token&) override {
+  std::optional<job::Frame> read(const std::stop_token&) override {
     return next_ < paths_.size() ? std::optional(read_frame(paths_[next_++])) : std::nullopt;
   }
 
@@ -46,7 +46,7 @@ class FolderInput final : public FrameInput {
 
 class StandardInput final : public FrameInput {
  protected:
-  std::optional<net::Frame> read(const std::stop_token& stop) override {
+  std::optional<job::Frame> read(const std::stop_token& stop) override {
     while (!stop.stop_requested()) {
       if (auto frame = is_jpegs_ ? jpegs_.next(is_end_) : next_line()) return frame;
       if (is_end_) break;
@@ -70,7 +70,7 @@ class StandardInput final : public FrameInput {
   }
 
   /// Of a line that is not empty.
-  std::optional<net::Frame> next_line() {
+  std::optional<job::Frame> next_line() {
     while (true) {
       const std::size_t end = lines_.find('\n');
       if (end == std::string::npos && (!is_end_ || lines_.empty())) return std::nullopt;
@@ -98,7 +98,7 @@ Result<std::unique_ptr<FrameInput>> FrameInput::open(const std::string& input) {
   return std::unique_ptr<FrameInput>(std::make_unique<FolderInput>(std::move(paths)));
 }
 
-std::optional<net::Frame> FrameInput::next(const std::stop_token& stop) {
+std::optional<job::Frame> FrameInput::next(const std::stop_token& stop) {
   {
     MutexLock lock(mutex_);
     while (unanswered_ >= kMostUnanswered && !stop.stop_requested()) changed_.wait_for(mutex_, 0.1);
@@ -113,14 +113,14 @@ void FrameInput::answered(std::int64_t frames) {
   changed_.notify_all();
 }
 
-net::Frame JpegSplitter::take(std::size_t bytes, std::string problem) {
-  net::Frame frame{.name = "frame-" + std::to_string(given_++), .image = {}, .problem = std::move(problem)};
+job::Frame JpegSplitter::take(std::size_t bytes, std::string problem) {
+  job::Frame frame{.name = "frame-" + std::to_string(given_++), .image = {}, .problem = std::move(problem)};
   if (frame.problem.empty()) frame.image = rest_.substr(0, bytes);
   rest_.erase(0, bytes);
   return frame;
 }
 
-std::optional<net::Frame> JpegSplitter::next(bool is_end) {
+std::optional<job::Frame> JpegSplitter::next(bool is_end) {
   if (rest_.empty()) return std::nullopt;
   const auto length = data::first_jpeg({reinterpret_cast<const std::uint8_t*>(rest_.data()), rest_.size()});
   if (length.ok() && *length) return take(**length, {});

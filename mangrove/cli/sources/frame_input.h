@@ -8,7 +8,7 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
-#include "mangrove/net/frame_queue.h"
+#include "mangrove/job/frame_queue.h"
 
 namespace mangrove::cli {
 
@@ -27,12 +27,12 @@ class FrameInput {
 
   /// Nothing: that was the last one, or stop was requested. A file that cannot be read is a frame with a problem, and
   /// so are bytes of a stream that are no JPEG.
-  std::optional<net::Frame> next(const std::stop_token& stop);
+  std::optional<job::Frame> next(const std::stop_token& stop);
   /// So many more frames have their answers.
   void answered(std::int64_t frames);
 
  protected:
-  virtual std::optional<net::Frame> read(const std::stop_token& stop) = 0;
+  virtual std::optional<job::Frame> read(const std::stop_token& stop) = 0;
 
  private:
   Mutex mutex_;
@@ -46,10 +46,10 @@ class JpegSplitter {
  public:
   void add(std::string_view bytes) { rest_ += bytes; }
   /// The next one, named frame-0, frame-1 ... Nothing: more bytes are needed; with is_end, there is no more.
-  std::optional<net::Frame> next(bool is_end);
+  std::optional<job::Frame> next(bool is_end);
 
  private:
-  net::Frame take(std::size_t bytes, std::string problem);
+  job::Frame take(std::size_t bytes, std::string problem);
 
   std::string rest_;  // begins with a frame that was not given yet
   std::int64_t given_ = 0;

@@ -22,7 +22,7 @@ constexpr int kMostAttempts = 10;  // of one network, on whichever nodes, before
 /// Runs every network over all samples, each on some node.
 class Runs {
  public:
-  Runs(const InferJob& job, const net::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
+  Runs(const InferJob& job, const job::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
        const std::vector<Member>& members)
       : context_(context),
         nodes_(nodes),
@@ -127,7 +127,7 @@ class Runs {
                       per_second(samples_done_ / networks, now - start_));
   }
 
-  const net::RoleContext& context_;
+  const job::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   const Hello& data_;
@@ -179,7 +179,7 @@ Status check_members(const std::vector<Member>& members, const Hello& data, Vote
   return {};
 }
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, Votes::Rule rule) {
+Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, Votes::Rule rule) {
   MG_TRY(const Hello data, nodes.gather());
   const std::vector<std::string> classes(data.classes().begin(), data.classes().end());
   std::vector<Member> members;
@@ -204,7 +204,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
   return {};
 }
 
-Status run(const InferJob& job, net::RoleContext& context, Votes::Rule rule) {
+Status run(const InferJob& job, job::RoleContext& context, Votes::Rule rule) {
   if (context.endpoint.rank() != 0) return run_node(job, context);  // whose job names networks by their SHA-256
   if (job.members().empty())
     return make_error(Code::invalid_argument, "models: strategy '" + job.strategy() + "' needs at least one network");
@@ -214,11 +214,11 @@ Status run(const InferJob& job, net::RoleContext& context, Votes::Rule rule) {
 
 }  // namespace
 
-Status run_ensemble(const InferJob& job, net::RoleContext& context) {
+Status run_ensemble(const InferJob& job, job::RoleContext& context) {
   return run(job, context, Votes::Rule::one_vs_rest);
 }
 
-Status run_averaging(const InferJob& job, net::RoleContext& context) {
+Status run_averaging(const InferJob& job, job::RoleContext& context) {
   return run(job, context, Votes::Rule::averaging);
 }
 

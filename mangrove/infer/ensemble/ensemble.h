@@ -2,7 +2,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -10,9 +10,9 @@ namespace mangrove::infer {
 /// done takes the next that nobody has, so that fast boards take more of them; that of a lost or silent one begins anew
 /// elsewhere. The leader puts together what they say (see votes.h). Here each network is for some of the classes:
 /// one-vs-rest.
-Status run_ensemble(const InferJob& job, net::RoleContext& context);
+Status run_ensemble(const InferJob& job, job::RoleContext& context);
 
 /// The same, with networks that are for all classes each: the mean of their probabilities.
-Status run_averaging(const InferJob& job, net::RoleContext& context);
+Status run_averaging(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

@@ -25,7 +25,7 @@ net::RankSet in_order_of(const net::RankSet& usable, const net::RankSet& first) 
 /// message of the node: (message, request) -> Taken; each one that it accepts extends the time limit. Returns who has
 /// done it.
 template <class Take>
-Result<net::Rank> ask_one_node(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+Result<net::Rank> ask_one_node(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
                                const net::RankSet& first, Take take) {
   job::Requests requests(timeout);
   for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttempts * context.endpoint.size()); ++attempt) {
@@ -51,7 +51,7 @@ Result<net::Rank> ask_one_node(const net::RoleContext& context, Nodes& nodes, Re
 /// Collects the chunks of one node's run; the chunks of a new run begin anew.
 class Collector {
  public:
-  Collector(const net::RoleContext& context, Reports& reports, const Hello& data)
+  Collector(const job::RoleContext& context, Reports& reports, const Hello& data)
       : context_(context), reports_(reports), data_(data) {}
 
   Taken take(const FromNode& message, std::uint64_t request) {
@@ -92,7 +92,7 @@ class Collector {
            std::all_of(chunk.truths().begin(), chunk.truths().end(), is_class);
   }
 
-  const net::RoleContext& context_;
+  const job::RoleContext& context_;
   Reports& reports_;
   const Hello& data_;
   std::uint64_t request_ = 0;
@@ -103,7 +103,7 @@ class Collector {
 
 }  // namespace
 
-Result<Baseline> run_baseline(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+Result<Baseline> run_baseline(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
                               const Hello& data, const net::RankSet& first) {
   Collector collector(context, reports, data);
   MG_TRY(const net::Rank rank,

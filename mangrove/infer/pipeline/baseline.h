@@ -16,7 +16,7 @@ struct Baseline {
 /// Classifies the whole data set with the unsplit network on one node: the first usable one of these ranks, and again
 /// on another usable one where it is lost, or silent for `timeout`. errors: those of Nodes::next; unavailable (no node
 /// does it in time).
-Result<Baseline> run_baseline(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+Result<Baseline> run_baseline(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
                               const Hello& data, const net::RankSet& first);
 
 }  // namespace mangrove::infer

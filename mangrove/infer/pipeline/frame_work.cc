@@ -6,7 +6,7 @@ namespace mangrove::infer {
 
 constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
 
-FrameWork::FrameWork(const InferJob& job, net::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
+FrameWork::FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
                      Reports& reports)
     : micro_batch_(static_cast<std::size_t>(job.micro_batch())),
       window_(window),
@@ -41,7 +41,7 @@ FrameWork::Batch FrameWork::collect() {
   Batch batch;
   std::size_t bytes = 0;
   while (batch.slots.size() < micro_batch_ && bytes < kMostBytes) {
-    std::optional<net::Frame> frame = frames_.pop();
+    std::optional<job::Frame> frame = frames_.pop();
     if (!frame) break;
     bytes += frame->image.size();
     batch.slots.push_back({std::move(*frame)});
@@ -74,7 +74,7 @@ Command FrameWork::feed(std::uint64_t id, Batch& batch, Instant now) {
   command.set_count(std::ssize(batch.rows));
   Seconds remaining = 0;
   for (const std::size_t row : batch.rows) {
-    const net::Frame& frame = batch.slots[row].frame;
+    const job::Frame& frame = batch.slots[row].frame;
     command.add_frames(frame.image);
     remaining = std::max(remaining, deadline_ - (now - frame.came));
   }

@@ -9,7 +9,7 @@
 #include "mangrove/infer/pipeline/frame_counts.h"
 #include "mangrove/infer/pipeline/stream_work.h"
 #include "mangrove/infer/result.h"
-#include "mangrove/net/frame_queue.h"
+#include "mangrove/job/frame_queue.h"
 
 namespace mangrove::infer {
 
@@ -18,7 +18,7 @@ namespace mangrove::infer {
 class FrameWork final : public StreamWork {
  public:
   /// window: micro-batches in flight.
-  FrameWork(const InferJob& job, net::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
+  FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
             Reports& reports);
 
   void begin(Instant) override {}
@@ -35,7 +35,7 @@ class FrameWork final : public StreamWork {
 
  private:
   struct Slot {
-    net::Frame frame;
+    job::Frame frame;
     Json answer = {};  // null: not yet
   };
   struct Batch {
@@ -55,7 +55,7 @@ class FrameWork final : public StreamWork {
   const std::size_t micro_batch_;
   std::size_t window_;
   const Seconds deadline_;  // 0: none
-  net::FrameQueue& frames_;
+  job::FrameQueue& frames_;
   const std::vector<std::string> classes_;
   Reports& reports_;
   std::map<std::uint64_t, Batch> batches_;  // not reported yet

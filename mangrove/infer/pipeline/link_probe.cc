@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "mangrove/base/log.h"
-#include "mangrove/base/process_cpu.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 
@@ -36,9 +35,9 @@ void LinkProbe::send_next() {
   Probe probe;
   probe.set_request(request_);
   probe.set_number(number_);
-  if (number_ == kSmall) message_seconds_ = std::max(0.0, process_cpu_time() - cpu_began_) / messages_;
+  if (number_ == kSmall) message_seconds_ = std::max(0.0, device_.computed() - cpu_began_) / messages_;
   if (number_ == kFirst || number_ == kSmall) {
-    cpu_began_ = process_cpu_time();
+    cpu_began_ = device_.computed();
     messages_ = 0;
     bytes_ = 0;
   }
@@ -86,7 +85,7 @@ std::optional<Link> LinkProbe::take_answer() {
   const Seconds sending = taken - round_trip_;
   link.set_rate(sending > kTooShort ? static_cast<double>(bytes_of(number_)) / sending : 0);
   link.set_message_seconds(message_seconds_);
-  const Seconds cpu = process_cpu_time() - cpu_began_ - message_seconds_ * messages_;
+  const Seconds cpu = device_.computed() - cpu_began_ - message_seconds_ * messages_;
   link.set_byte_seconds(std::max(0.0, cpu) / static_cast<double>(bytes_));
   return link;
 }

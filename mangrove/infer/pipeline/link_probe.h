@@ -6,6 +6,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/infer/messages.pb.h"
+#include "mangrove/job/device.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::infer {
@@ -16,7 +17,8 @@ namespace mangrove::infer {
 /// threads: one at a time.
 class LinkProbe {
  public:
-  LinkProbe(net::Endpoint& endpoint, const Clock& clock) : endpoint_(endpoint), clock_(clock) {}
+  LinkProbe(net::Endpoint& endpoint, const Clock& clock, const job::Device& device)
+      : endpoint_(endpoint), clock_(clock), device_(device) {}
 
   /// What was begun before is given up.
   void start(std::uint64_t request, net::Rank peer);
@@ -31,6 +33,7 @@ class LinkProbe {
 
   net::Endpoint& endpoint_;
   const Clock& clock_;
+  const job::Device& device_;
   bool is_under_way_ = false;
   std::uint64_t request_ = 0;
   net::Rank peer_ = 0;

@@ -17,7 +17,7 @@ using Take = std::function<bool(net::Rank, const FromNode&)>;
 
 /// Gives nodes their commands, again after each timeout, until `take` has accepted an answer of each, or it is lost, or
 /// the peer that its command names is.
-Status ask_all(const net::RoleContext& context, Nodes& nodes, Seconds timeout, int rounds,
+Status ask_all(const job::RoleContext& context, Nodes& nodes, Seconds timeout, int rounds,
                std::map<net::Rank, Command> commands, const Take& take) {
   const auto is_pointless = [&](const auto& entry) {
     const net::Rank peer = entry.second.peer();
@@ -50,7 +50,7 @@ bool has_memory(const Profile& profile) {
 
 class Measuring {
  public:
-  Measuring(const net::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout)
+  Measuring(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout)
       : context_(context), nodes_(nodes), reports_(reports), timeout_(timeout) {}
 
   Result<std::vector<DeviceProfile>> run() {
@@ -150,7 +150,7 @@ class Measuring {
     return true;
   }
 
-  const net::RoleContext& context_;
+  const job::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   const Seconds timeout_;
@@ -160,7 +160,7 @@ class Measuring {
 
 }  // namespace
 
-Result<std::vector<DeviceProfile>> measure_devices(const net::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, Nodes& nodes, Reports& reports,
                                                    Seconds timeout) {
   return Measuring(context, nodes, reports, timeout).run();
 }

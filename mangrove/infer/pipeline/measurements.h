@@ -12,7 +12,7 @@ namespace mangrove::infer {
 /// device's two links the faster one counts: the slower one's rate is the neighbour's. A node that is lost or silent
 /// meanwhile is not among the results. They are by rank, at least one.
 /// errors: those of Nodes::next; unavailable (no node does it in ten times `timeout`).
-Result<std::vector<DeviceProfile>> measure_devices(const net::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, Nodes& nodes, Reports& reports,
                                                    Seconds timeout);
 
 }  // namespace mangrove::infer

@@ -9,6 +9,7 @@
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/data/batch_rows.h"
+#include "mangrove/graph/multiply_adds.h"
 #include "mangrove/plan/measure.h"
 #include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/operator_times.h"
@@ -32,7 +33,7 @@ Result<data::Batch> read_batch(const SampleSource& source, std::int64_t begin, s
   return batch;
 }
 
-Result<Seconds> measure_reading(const SampleSource& source, std::int64_t batch) {
+Result<Seconds> measure_reading(const SampleSource& source, std::int64_t batch, const job::Device& device) {
   const std::int64_t count = std::min(source.samples, batch);
   std::vector<Seconds> times;
   for (int i = 0; i < kRepeats; ++i) {
@@ -40,7 +41,7 @@ Result<Seconds> measure_reading(const SampleSource& source, std::int64_t batch) 
     MG_RETURN_IF_ERROR(read_batch(source, std::min(i * count, source.samples - count), count));
     times.push_back(thread_cpu_time() - start);
   }
-  return median(std::move(times)) * cpu_slowdown(1);
+  return median(std::move(times)) * device.slowdown(1);
 }
 
 /// Runs the network on real samples: its inputs are such, and everything is warm, and in memory.
@@ -55,26 +56,47 @@ std::string data_of(const InferJob& job) {
   return job.frames() ? "frames" : job.data();
 }
 
-/// Of this process now, but for what the program's values and weights take.
-Bytes process_memory(const Program& program) {
+/// Of the device's process now, but for what the program's values and weights take.
+Bytes process_memory(const Program& program, const job::Device& device) {
   release_freed_memory();
-  return std::max<Bytes>(0, resident_memory() - program.memory().total());
+  return std::max<Bytes>(0, device.resident_memory() - program.memory().total());
 }
 
-/// Everything but `data` and `read`. The replica is warm.
-plan::Profile measure_operators(const InferJob& job, learn::Replica& replica, int threads) {
+/// Everything but times, `data` and `process`.
+plan::Profile outline(const InferJob& job, learn::Replica& replica, int threads) {
   const Program& program = replica.execution().program();
   plan::Profile profile;
   profile.model = replica.graph().name();
   profile.backend = program.backend().name();
   profile.batch = job.micro_batch();
   profile.threads = threads;
-  profile.process = process_memory(program);
   profile.operators = plan::operators_of(replica.graph(), job.micro_batch());
+  plan::set_memory(profile, program);
+  return profile;
+}
+
+/// Everything but `data` and `read`. The replica is warm.
+plan::Profile measure_operators(const InferJob& job, learn::Replica& replica, const job::RoleContext& context) {
+  plan::Profile profile = outline(job, replica, context.threads);
+  profile.process = process_memory(replica.execution().program(), context.device);
   const std::vector<NodeTime> times = replica.execution().profile_forward(kRepeats);
   for (std::size_t i = 0; i < times.size(); ++i)
-    profile.operators[i].forward = times[i].seconds * plan::operator_stretch(threads);
-  plan::set_memory(profile, program);
+    profile.operators[i].forward = times[i].seconds * plan::operator_stretch(context.threads);
+  return profile;
+}
+
+/// Of a simulated device: the time that the whole network takes by its clock, dealt out by FLOPs.
+plan::Profile simulated_operators(const InferJob& job, learn::Replica& replica, const job::RoleContext& context) {
+  plan::Profile profile = outline(job, replica, context.threads);
+  const Graph& graph = replica.graph();
+  const auto all = static_cast<double>(multiply_adds(graph, job.micro_batch()));
+  const Instant start = context.clock.now();
+  context.device.charge(2 * all);
+  const Seconds taken = context.clock.now() - start;
+  for (std::size_t i = 0; i < profile.operators.size(); ++i) {
+    const auto share = static_cast<double>(multiply_adds(graph, graph.nodes()[i], job.micro_batch()));
+    profile.operators[i].forward = all > 0 ? taken * share / all : 0;
+  }
   return profile;
 }
 
@@ -96,12 +118,18 @@ bool fits(const plan::Profile& profile, const Graph& graph) {
 
 }  // namespace
 
-Result<Profile> profile_node(const InferJob& job, const net::RoleContext& context, learn::Replica& replica,
+Result<Profile> profile_node(const InferJob& job, const job::RoleContext& context, learn::Replica& replica,
                              const SampleSource& source) {
+  const Program& program = replica.execution().program();
+  if (context.device.is_simulated()) {
+    Profile message = message_of(simulated_operators(job, replica, context));
+    message.set_process(process_memory(program, context.device));
+    return message;
+  }
   const plan::ProfileCache kept(context.data_folder);
   const plan::ProfileKey key{.network = job.model_sha256(),
                              .device = plan::this_device(),
-                             .backend = std::string(replica.execution().program().backend().name()),
+                             .backend = std::string(program.backend().name()),
                              .batch = job.micro_batch(),
                              .threads = context.threads,
                              .fused = !job.unfused()};
@@ -110,15 +138,15 @@ Result<Profile> profile_node(const InferJob& job, const net::RoleContext& contex
   const bool was_kept = profile.has_value();
   MG_RETURN_IF_ERROR(warm_up(replica, source));
   if (!was_kept || profile->data != data_of(job)) {
-    if (!was_kept) profile = measure_operators(job, replica, context.threads);
-    MG_TRY(profile->read, measure_reading(source, job.micro_batch()));
+    if (!was_kept) profile = measure_operators(job, replica, context);
+    MG_TRY(profile->read, measure_reading(source, job.micro_batch(), context.device));
     profile->device = key.device;
     profile->data = data_of(job);
     const Status done = kept.keep(key, *profile);  // a full card is no reason not to work
     if (!done.ok()) log_warn("the profile is not kept for the next time", {{"message", done.error().message}});
   }
   Profile message = message_of(*profile);
-  message.set_process(process_memory(replica.execution().program()));
+  message.set_process(process_memory(program, context.device));
   message.set_was_kept(was_kept);
   return message;
 }

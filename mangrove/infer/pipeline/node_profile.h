@@ -3,8 +3,8 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/pipeline/stage_worker.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/role.h"
 
 namespace mangrove::infer {
 
@@ -13,7 +13,8 @@ namespace mangrove::infer {
 /// measured where the job asks for that. `process` is as it is now. Times are medians of what one thread computes, as a
 /// CPU quota stretches it, so that neither pauses that a quota makes nor other programs shift the operators against
 /// each other. replica: of the network. errors: those of Dataset::read.
-Result<Profile> profile_node(const InferJob& job, const net::RoleContext& context, learn::Replica& replica,
+/// Of a simulated device it is what its own clock says, and nothing is kept.
+Result<Profile> profile_node(const InferJob& job, const job::RoleContext& context, learn::Replica& replica,
                              const SampleSource& source);
 
 }  // namespace mangrove::infer

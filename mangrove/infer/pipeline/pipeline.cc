@@ -23,7 +23,7 @@ struct Measured {
   std::vector<DeviceProfile> devices;
 };
 
-Result<Measured> measure(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Result<Measured> measure(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_RETURN_IF_ERROR(check_cut(graph, job));
   MG_TRY(Hello data, nodes.gather());
@@ -32,7 +32,7 @@ Result<Measured> measure(const InferJob& job, net::RoleContext& context, Nodes& 
   return Measured{std::move(graph), std::move(data), std::move(devices)};
 }
 
-Result<StreamResult> stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
                             const Measured& measured, const StagePlan& plan, StreamWork& work) {
   Replanner revision(measured.graph, measured.devices, job);
   return stream_through(job, context, nodes, reports, work, plan, revision);
@@ -45,7 +45,7 @@ void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, co
   reports.result(result);
 }
 
-Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead_dataset(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const Baseline baseline,
          run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
@@ -62,7 +62,7 @@ Status lead_dataset(const InferJob& job, net::RoleContext& context, Nodes& nodes
 /// The queue's listener, for as long as this lives.
 class Listening {
  public:
-  Listening(net::FrameQueue& frames, std::function<void()> listener) : frames_(frames) {
+  Listening(job::FrameQueue& frames, std::function<void()> listener) : frames_(frames) {
     frames_.set_listener(std::move(listener));
   }
   ~Listening() { frames_.set_listener({}); }
@@ -70,14 +70,14 @@ class Listening {
   Listening& operator=(const Listening&) = delete;
 
  private:
-  net::FrameQueue& frames_;
+  job::FrameQueue& frames_;
 };
 
 /// There is nothing to compare frames with: no truth, and no second pass over them.
-Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead_frames(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(const Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
-  net::FrameQueue& frames = *context.frames;
+  job::FrameQueue& frames = *context.frames;
   const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
   FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
                  reports);
@@ -88,7 +88,7 @@ Status lead_frames(const InferJob& job, net::RoleContext& context, Nodes& nodes,
 
 }  // namespace
 
-Status run_pipeline(const InferJob& job, net::RoleContext& context) {
+Status run_pipeline(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
   if (job.frames() && context.frames == nullptr)
     return make_error(Code::invalid_argument, "input: nobody pushes frames to this job");

@@ -2,7 +2,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -19,6 +19,6 @@ namespace mangrove::infer {
 ///         answer is sent again. Messages of older generations are ignored, and a micro-batch counts once however often
 ///         it is answered; so every sample is answered exactly once.
 /// source  Huang et al., GPipe: Efficient training of giant neural networks using pipeline parallelism, NeurIPS 2019.
-Status run_pipeline(const InferJob& job, net::RoleContext& context);
+Status run_pipeline(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

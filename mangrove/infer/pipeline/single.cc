@@ -10,7 +10,7 @@
 namespace mangrove::infer {
 namespace {
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hello data, nodes.gather());
@@ -27,7 +27,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 
 }  // namespace
 
-Status run_single(const InferJob& job, net::RoleContext& context) {
+Status run_single(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
   return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }

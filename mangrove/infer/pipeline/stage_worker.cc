@@ -5,19 +5,17 @@
 #include <utility>
 
 #include "mangrove/base/log.h"
-#include "mangrove/base/process_cpu.h"
-#include "mangrove/base/process_memory.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
-StageWorker::StageWorker(const InferJob& job, net::RoleContext& context, double slowdown)
+StageWorker::StageWorker(const InferJob& job, job::RoleContext& context, double slowdown)
     : job_(job),
       context_(context),
       stages_({job.micro_batch(), job.backend(), context.threads, !job.unfused()}, context.endpoint.rank()),
       codec_(job.activations()),
-      has_spare_core_(cpu_limit() >= context.threads + 1),
+      has_spare_core_(context.device.cpu_share() >= context.threads + 1),
       slowdown_(slowdown) {}
 
 Status StageWorker::place(const Command& command, const Graph& graph, const SampleSource& source) {
@@ -27,7 +25,7 @@ Status StageWorker::place(const Command& command, const Graph& graph, const Samp
   tasks_.clear();
   overhead_.clear();
   resident_ = 0;
-  counted_cpu_ = process_cpu_time();
+  counted_cpu_ = context_.device.computed();
   MG_RETURN_IF_ERROR(stages_.place(command, graph));
   source_ = source;
   if (stages_.find(0) != nullptr && !loader_) loader_.emplace(source.dataset, source.loading);
@@ -115,7 +113,7 @@ Status StageWorker::work() {
 /// sending and receiving, all that its process has computed since the last one, as its quota stretches that.
 Seconds StageWorker::busy(std::size_t stage, Seconds computing) {
   if (has_spare_core_) return computing + overhead_[stage];
-  const Seconds cpu = process_cpu_time();
+  const Seconds cpu = context_.device.computed();
   return (cpu - std::exchange(counted_cpu_, cpu)) * slowdown_;
 }
 
@@ -124,7 +122,7 @@ Bytes StageWorker::resident() {
   constexpr Seconds kInterval = 0.1;
   const Instant now = context_.clock.now();
   if (resident_ == 0 || now - looked_ >= kInterval) {
-    resident_ = std::max(resident_, resident_memory());
+    resident_ = std::max(resident_, context_.device.resident_memory());
     looked_ = now;
   }
   return resident_;

@@ -14,7 +14,7 @@
 #include "mangrove/infer/pipeline/activation_codec.h"
 #include "mangrove/infer/pipeline/frame_samples.h"
 #include "mangrove/infer/pipeline/held_stages.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -31,7 +31,7 @@ struct SampleSource {
 class StageWorker {
  public:
   /// slowdown: how much longer a core takes here by a CPU quota.
-  StageWorker(const InferJob& job, net::RoleContext& context, double slowdown);
+  StageWorker(const InferJob& job, job::RoleContext& context, double slowdown);
 
   std::uint64_t generation() const { return generation_; }
   /// Begins a generation, which is newer: forgets the micro-batches of older ones. errors: those of HeldStages::place
@@ -68,7 +68,7 @@ class StageWorker {
   Bytes resident();
 
   const InferJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   std::uint64_t generation_ = 0;
   HeldStages stages_;
   ActivationCodec codec_;

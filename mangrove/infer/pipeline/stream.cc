@@ -17,7 +17,7 @@ constexpr double kPatience = 10;  // timeouts without any sign of life before th
 
 class Stream {
  public:
-  Stream(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
+  Stream(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
          StagePlan plan, Replanner& revision)
       : job_(job),
         context_(context),
@@ -49,7 +49,7 @@ class Stream {
   Status check_patience(const char* what, Instant since) const;
 
   const InferJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   StreamWork& work_;
@@ -256,7 +256,7 @@ void Stream::record(const Trace& trace) {
 
 }  // namespace
 
-Result<StreamResult> stream_through(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& revision) {
   return Stream(job, context, nodes, reports, work, std::move(plan), revision).run();
 }

@@ -36,7 +36,7 @@ struct StreamResult {
 /// there is none, a new plan is made for those that are left; and so it is where that is worth it because boards or
 /// links have become slower or faster. Every micro-batch without an answer is sent again then. errors: those of
 /// Nodes::next and Replanner::plan; unavailable (nothing has come out for ten timeouts).
-Result<StreamResult> stream_through(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& revision);
 
 }  // namespace mangrove::infer

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <thread>
 #include <utility>
 
-#include "mangrove/base/control_group.h"
-#include "mangrove/base/host_name.h"
-#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
@@ -22,23 +18,12 @@
 namespace mangrove::infer {
 namespace {
 
-double cores_of_host() {
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-/// The machine whose cores this process uses; one with a quota of its own counts as a machine of its own.
-std::string machine_name() {
-  const std::vector<OwnControlGroup> groups = control_groups("cpu");
-  return host_name() +
-         (cpu_limit() < cores_of_host() && !groups.empty() ? groups.front().folder.string() : std::string());
-}
-
 class PipelineWorker final : public WorkerRole {
  public:
-  PipelineWorker(const InferJob& job, net::RoleContext& context)
+  PipelineWorker(const InferJob& job, job::RoleContext& context)
       : WorkerRole(job, context, {kActivationTag, kProbeTag}),
-        link_(context.endpoint, context.clock),
-        slowdown_(cpu_slowdown(1)),
+        link_(context.endpoint, context.clock, context.device),
+        slowdown_(context.device.slowdown(1)),
         worker_(job_, context, slowdown_) {}
 
  private:
@@ -112,9 +97,9 @@ void PipelineWorker::describe(Hello& hello) const {
   hello.set_samples(source_.samples);
   for (const std::string& name : source_.dataset->class_names()) hello.add_classes(name);
   for (const std::int64_t size : source_.dataset->sample_shape()) hello.add_sample_shape(size);
-  hello.set_host(machine_name());
-  hello.set_cores(static_cast<std::int32_t>(cores_of_host()));
-  hello.set_cpu(cpu_limit());
+  hello.set_host(context_.device.host());
+  hello.set_cores(context_.device.cores());
+  hello.set_cpu(context_.device.cpu_share());
   hello.set_threads(context_.threads);
 }
 
@@ -211,7 +196,7 @@ Status PipelineWorker::work() {
 
 }  // namespace
 
-Status run_node(const InferJob& job, net::RoleContext& context) {
+Status run_node(const InferJob& job, job::RoleContext& context) {
   return PipelineWorker(job, context).run();
 }
 

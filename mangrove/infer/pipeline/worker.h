@@ -2,12 +2,12 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
 /// Ranks 1 .. P of the pipeline strategy (see pipeline.h).
 /// errors: unavailable (the leader is gone), cancelled, and what kept the node from taking part.
-Status run_node(const InferJob& job, net::RoleContext& context);
+Status run_node(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

@@ -42,7 +42,7 @@ Hello describe_data(const data::Dataset& dataset, std::int64_t samples) {
   return hello;
 }
 
-Result<BottomModels> BottomModels::create(const InferJob& job, const net::RoleContext& context) {
+Result<BottomModels> BottomModels::create(const InferJob& job, const job::RoleContext& context) {
   BottomModels heads(context.clock);
   if (!has_private_tier(job)) return heads;
   MG_TRY(heads.dataset_, data::open_dataset(job.data(), data::Split::test, context.data_folder)
@@ -58,7 +58,7 @@ Result<BottomModels> BottomModels::create(const InferJob& job, const net::RoleCo
 }
 
 Result<std::unique_ptr<BottomModels::Head>> BottomModels::make_head(const InferJob& job, int part,
-                                                                    const net::RoleContext& context) const {
+                                                                    const job::RoleContext& context) const {
   auto head = std::make_unique<Head>();
   MG_TRY(head->privacy, privacy::parse_privacy(job.tiers(part).privacy()));
   const bool has_noise = head->privacy.noise > 0 || !head->privacy.trained.empty();

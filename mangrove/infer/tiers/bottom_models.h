@@ -11,7 +11,7 @@
 #include "mangrove/engine/compiled_stage.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/privacy/split.h"
 
 namespace mangrove::infer {
@@ -32,7 +32,7 @@ class BottomModels {
   /// Opens the job's data and compiles the heads; nothing of both where all tiers are trusted.
   /// errors: those of opening the data, of CompiledStage::create and preparation_of; invalid_argument (a head and the
   /// rest of its network do not fit together, noise that cannot be drawn).
-  static Result<BottomModels> create(const InferJob& job, const net::RoleContext& context);
+  static Result<BottomModels> create(const InferJob& job, const job::RoleContext& context);
 
   /// Whether devices of that tier of the job get values.
   bool has(std::size_t part) const { return part < heads_.size() && heads_[part] != nullptr; }
@@ -62,7 +62,7 @@ class BottomModels {
     Seconds seconds = 0;
   };
   explicit BottomModels(Clock& clock) : clock_(&clock) {}
-  Result<std::unique_ptr<Head>> make_head(const InferJob& job, int part, const net::RoleContext& context) const;
+  Result<std::unique_ptr<Head>> make_head(const InferJob& job, int part, const job::RoleContext& context) const;
 
   Clock* clock_;
   std::shared_ptr<const data::Dataset> dataset_;

@@ -100,7 +100,7 @@ Result<Command> task_command(const InferJob& job, BottomModels& heads, const Hel
   return command;
 }
 
-Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
+Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context, Nodes& nodes,
                                                         BottomModels& heads, const TierExits& exits, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers,
                                                         Seconds timeout) {

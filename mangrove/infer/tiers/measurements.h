@@ -22,7 +22,7 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
 /// silent is not among the results. data: what all have. Heads are computed before, and are not among the times. Tasks
 /// for samples that stay at an exit are about a full batch of zeros.
 /// errors: those of Nodes::next and BottomModels::run; unavailable (none has done it in ten timeouts).
-Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, net::RoleContext& context, Nodes& nodes,
+Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context, Nodes& nodes,
                                                         BottomModels& heads, const TierExits& exits, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers, Seconds timeout);
 

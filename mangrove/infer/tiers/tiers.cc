@@ -25,7 +25,7 @@ constexpr double kPatience = 10;  // timeouts without an answer before the job f
 /// From the first task to the last answer.
 class TierRun {
  public:
-  TierRun(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports, BottomModels& heads,
+  TierRun(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, BottomModels& heads,
           const TierExits& exits, const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
           const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
       : job_(job),
@@ -69,15 +69,17 @@ class TierRun {
   Json result(Seconds predicted) const;
 
  private:
-  /// To the one that the user wants, if that is another.
+  /// To those that users have asked for since the last time, if they are others.
   Status switch_scheduler() {
-    const std::optional<std::string> wanted = context_.switched_to();
-    if (!wanted || *wanted == scheduler_->name) return {};
-    MG_TRY(const Scheduler* const next, find_scheduler(*wanted));
-    dispatch_.switch_to(*next);
-    reports_.scheduler_switched(scheduler_->name, next->name, context_.clock.now() - start_);
-    scheduler_ = next;
-    return {};
+    while (true) {
+      const Result<net::Message> wanted = context_.endpoint.recv({0}, job::kControlTag, context_.clock.now());
+      if (!wanted.ok()) return {};
+      if (wanted->payload == scheduler_->name) continue;
+      MG_TRY(const Scheduler* const next, find_scheduler(wanted->payload));
+      dispatch_.switch_to(*next);
+      reports_.scheduler_switched(scheduler_->name, next->name, context_.clock.now() - start_);
+      scheduler_ = next;
+    }
   }
 
   /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
@@ -172,7 +174,7 @@ class TierRun {
   Json exits_json() const;
 
   const InferJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   BottomModels& heads_;
@@ -287,7 +289,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Report
   return tiers;
 }
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
@@ -316,7 +318,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 
 }  // namespace
 
-Status run_tiers(const InferJob& job, net::RoleContext& context) {
+Status run_tiers(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_tier_node(job, context);
   MG_RETURN_IF_ERROR(check_tiers(job));
   return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });

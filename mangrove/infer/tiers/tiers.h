@@ -2,7 +2,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -14,8 +14,9 @@ namespace mangrove::infer {
 /// Which rank is on which tier: nodes named as a tier, or NAME-NUMBER, are of it; the others fill up end, edge and
 /// cloud in the order of their ranks; those that do not have the data only tiers that do not need it.
 ///
-/// switching  a user may have another scheduler take over (RoleContext::switched_to), at any time: it decides about all
-///            answers that have not been given out, and those that are under way are taken as they come.
+/// switching  a user may have another scheduler take over at any time: a message of job::kControlTag names it. It
+///            decides about all answers that have not been given out, and those that are under way are taken as they
+///            come.
 ///
 /// privacy  devices of a tier that is not trusted get in place of the samples what the first layers of their network
 ///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.
@@ -27,6 +28,6 @@ namespace mangrove::infer {
 /// faults  as a fault policy says (fault_policy.h). A task counts once however often it is answered, so that every
 ///         image has exactly one first answer and, where the scheduler asks for it, one second; of one network with
 ///         exits one more exactly if it stayed with the one before.
-Status run_tiers(const InferJob& job, net::RoleContext& context);
+Status run_tiers(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

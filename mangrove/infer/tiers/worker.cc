@@ -7,7 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "mangrove/base/process_cpu.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
@@ -22,7 +21,7 @@ namespace {
 
 class TierNode final : public WorkerRole {
  public:
-  TierNode(const InferJob& job, net::RoleContext& context) : WorkerRole(job, context) {}
+  TierNode(const InferJob& job, job::RoleContext& context) : WorkerRole(job, context) {}
 
  private:
   struct Task {
@@ -155,7 +154,7 @@ Status TierNode::work() {
   const Task task = std::move(tasks_.front());
   tasks_.pop_front();
   const Instant start = context_.clock.now();
-  const Seconds rationed_start = rationed_time();
+  const Seconds rationed_start = context_.device.rationed();
   data::Batch samples{.images = {}, .labels = {}, .count = task.command.count()};
   if (sees(task.command)) {
     MG_TRY(samples, loader_->next());
@@ -164,7 +163,7 @@ Status TierNode::work() {
   MG_TRY(TierNetwork * network, network_for(task.command));
   MG_TRY(TierAnswer said, network->answer(task.command, samples));
   said.set_waited(start - task.ready);
-  said.set_seconds(std::max(context_.clock.now() - start, rationed_time() - rationed_start));
+  said.set_seconds(std::max(context_.clock.now() - start, context_.device.rationed() - rationed_start));
   FromNode message;
   *message.mutable_tier_answer() = std::move(said);
   send(message);
@@ -173,7 +172,7 @@ Status TierNode::work() {
 
 }  // namespace
 
-Status run_tier_node(const InferJob& job, net::RoleContext& context) {
+Status run_tier_node(const InferJob& job, job::RoleContext& context) {
   return TierNode(job, context).run();
 }
 

@@ -31,7 +31,7 @@ using ByView = std::vector<std::optional<std::vector<float>>>;
 /// From the first micro-batch to the last answer.
 class ViewRun {
  public:
-  ViewRun(const InferJob& job, const net::RoleContext& context, Nodes& nodes, Reports& reports, ViewFusion& fusion,
+  ViewRun(const InferJob& job, const job::RoleContext& context, Nodes& nodes, Reports& reports, ViewFusion& fusion,
           const Hello& data)
       : job_(job),
         context_(context),
@@ -86,7 +86,7 @@ class ViewRun {
   void close(std::uint64_t id);
 
   const InferJob& job_;
-  const net::RoleContext& context_;
+  const job::RoleContext& context_;
   Nodes& nodes_;
   Reports& reports_;
   ViewFusion& fusion_;
@@ -380,7 +380,7 @@ void ViewRun::close(std::uint64_t id) {
   open_.erase(id);
 }
 
-Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
   MG_TRY(const Graph network, parse_onnx(job.model()).context("model"));
   MG_TRY(const auto fusion, ViewFusion::create(network, job, context.threads).context("views"));
   const auto views = static_cast<int>(fusion->views());
@@ -404,7 +404,7 @@ Status lead(const InferJob& job, net::RoleContext& context, Nodes& nodes, Report
 
 }  // namespace
 
-Status run_views(const InferJob& job, net::RoleContext& context) {
+Status run_views(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_view_node(job, context);
   return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }

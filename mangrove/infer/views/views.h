@@ -2,7 +2,7 @@
 
 #include "mangrove/base/result.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 
 namespace mangrove::infer {
 
@@ -19,6 +19,6 @@ namespace mangrove::infer {
 /// ICDCS 2017.
 /// errors, besides those of the nodes: invalid_argument (fewer than V nodes; those of ViewFusion::create; the data does
 /// not fit), unavailable (no device with a view is left, and one is needed).
-Status run_views(const InferJob& job, net::RoleContext& context);
+Status run_views(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

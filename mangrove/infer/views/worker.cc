@@ -25,7 +25,7 @@ namespace {
 
 class ViewNode final : public WorkerRole {
  public:
-  ViewNode(const InferJob& job, net::RoleContext& context) : WorkerRole(job, context) {}
+  ViewNode(const InferJob& job, job::RoleContext& context) : WorkerRole(job, context) {}
 
  private:
   /// The features of a micro-batch, for whose samples that stay they may be asked.
@@ -167,7 +167,7 @@ Status ViewNode::classify(const Command& command) {
 
 }  // namespace
 
-Status run_view_node(const InferJob& job, net::RoleContext& context) {
+Status run_view_node(const InferJob& job, job::RoleContext& context) {
   return ViewNode(job, context).run();
 }
 

@@ -6,7 +6,7 @@
 namespace mangrove::train {
 
 Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, const Hyperparameters& recipe,
-                                                           const Graph& graph, net::RoleContext& context) {
+                                                           const Graph& graph, job::RoleContext& context) {
   std::unique_ptr<WorkerCodecs> codecs(new WorkerCodecs);
   if (!strategy_of(job).has_server) return codecs;
   const codec::Stream stream = push_stream(graph, job, context.endpoint.rank());

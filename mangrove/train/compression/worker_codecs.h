@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "mangrove/codec/momentum_correction.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/compression/codec_choice.h"
 #include "mangrove/train/compression/downlink_codec.h"
 #include "mangrove/train/compression/uplink_codec.h"
@@ -21,7 +21,7 @@ class WorkerCodecs {
  public:
   /// graph: the job's model. errors: those of PushSender::create.
   static Result<std::unique_ptr<WorkerCodecs>> create(const TrainJob& job, const Hyperparameters& recipe,
-                                                      const Graph& graph, net::RoleContext& context);
+                                                      const Graph& graph, job::RoleContext& context);
 
   /// Whether values come as differences: else all of them are in the body of each work, or it is empty.
   bool pulls() const { return pull_.has_value(); }

@@ -19,7 +19,7 @@ constexpr int kMostStuck = 2;  // steps in a row that come to a stand, before a 
 
 class AllReduceLeader final : public Leader {
  public:
-  AllReduceLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  AllReduceLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                   std::unique_ptr<GlobalModel> master)
       : Leader(job, context, recipe, std::move(master)) {
     if (!is_plain(job.codec())) shares_.emplace(job, Leader::master().graph());
@@ -158,7 +158,7 @@ Status AllReduceLeader::finish_step() {
   return {};
 }
 
-Status run_leader(const TrainJob& job, net::RoleContext& context) {
+Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), recipe));
@@ -167,7 +167,7 @@ Status run_leader(const TrainJob& job, net::RoleContext& context) {
 
 }  // namespace
 
-Status run_all_reduce(const TrainJob& job, net::RoleContext& context) {
+Status run_all_reduce(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
 }
 

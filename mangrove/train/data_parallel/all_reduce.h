@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -19,6 +19,6 @@ namespace mangrove::train {
 ///         row without an end of the broken link.
 /// cost    per step, with n f32 values: each worker sends 2n (P-1)/P along the ring and n/P to rank 0.
 /// source  Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009.
-Status run_all_reduce(const TrainJob& job, net::RoleContext& context);
+Status run_all_reduce(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

@@ -48,7 +48,7 @@ std::vector<Bucket> buckets_of(const Graph& graph) {
 }  // namespace
 
 AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const TrainJob& job, const Topology& topology,
-                                 net::RoleContext& context, std::optional<net::Message>& interruption)
+                                 job::RoleContext& context, std::optional<net::Message>& interruption)
     : master_(std::move(master)),
       topology_(topology),
       context_(context),
@@ -63,7 +63,7 @@ AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const Trai
 
 Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& graph, const TrainJob& job,
                                                                  const Hyperparameters& recipe,
-                                                                 net::RoleContext& context,
+                                                                 job::RoleContext& context,
                                                                  std::optional<net::Message>& interruption) {
   MG_TRY(const Topology topology, parse_topology(job.topology()));
   Hyperparameters own = recipe;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/chunk_channel.h"
 #include "mangrove/train/compression/range_codecs.h"
 #include "mangrove/train/compression/reduced_range.h"
@@ -26,7 +26,7 @@ class AllReduceWorker final {
   /// work that ends a reduction.
   /// errors: those of GlobalModel::create and parse_topology.
   static Result<std::unique_ptr<AllReduceWorker>> create(const Graph& graph, const TrainJob& job,
-                                                         const Hyperparameters& recipe, net::RoleContext& context,
+                                                         const Hyperparameters& recipe, job::RoleContext& context,
                                                          std::optional<net::Message>& interruption);
 
   /// Brings the values to the version of this work: with the state in its body, or with the update that it tells of.
@@ -74,7 +74,7 @@ class AllReduceWorker final {
   };
 
   AllReduceWorker(std::unique_ptr<GlobalModel> master, const TrainJob& job, const Topology& topology,
-                  net::RoleContext& context, std::optional<net::Message>& interruption);
+                  job::RoleContext& context, std::optional<net::Message>& interruption);
   Range of_all(const Sum& sum, Range range) const { return {sum.first + range.first, range.count}; }
   std::size_t sum_of(std::size_t parameter) const;
   std::vector<Transfer> plan_of(std::size_t elements) const;
@@ -93,7 +93,7 @@ class AllReduceWorker final {
 
   std::unique_ptr<GlobalModel> master_;
   const Topology topology_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   const Seconds patience_;
   ChunkChannel parts_;
   const std::optional<net::Message>& interruption_;

@@ -6,7 +6,7 @@
 
 namespace mangrove::train {
 
-Result<std::unique_ptr<AsynchronousServer>> AsynchronousServer::create(const TrainJob& job, net::RoleContext& context,
+Result<std::unique_ptr<AsynchronousServer>> AsynchronousServer::create(const TrainJob& job, job::RoleContext& context,
                                                                        Graph graph, const Hyperparameters& recipe,
                                                                        std::int64_t bound) {
   Hyperparameters of_master = recipe;
@@ -15,7 +15,7 @@ Result<std::unique_ptr<AsynchronousServer>> AsynchronousServer::create(const Tra
   return std::unique_ptr<AsynchronousServer>(new AsynchronousServer(job, context, recipe, std::move(master), bound));
 }
 
-AsynchronousServer::AsynchronousServer(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+AsynchronousServer::AsynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                                        std::unique_ptr<GlobalModel> master, std::int64_t bound)
     : Leader(job, context, recipe, std::move(master)),
       bound_(bound),

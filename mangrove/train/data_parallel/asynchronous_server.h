@@ -19,11 +19,11 @@ namespace mangrove::train {
 class AsynchronousServer final : public Leader {
  public:
   /// bound: 0 lets everyone run. errors: those of GlobalModel::create.
-  static Result<std::unique_ptr<AsynchronousServer>> create(const TrainJob& job, net::RoleContext& context, Graph graph,
+  static Result<std::unique_ptr<AsynchronousServer>> create(const TrainJob& job, job::RoleContext& context, Graph graph,
                                                             const Hyperparameters& recipe, std::int64_t bound);
 
  private:
-  AsynchronousServer(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  AsynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                      std::unique_ptr<GlobalModel> master, std::int64_t bound);
   Status advance() override;
   std::int64_t samples_per_step(std::size_t) const override { return static_cast<std::int64_t>(batch()); }

@@ -14,7 +14,7 @@ constexpr std::size_t kBatches = 4;  // given to a worker at once; more hides mo
 
 class EvaluationRun {
  public:
-  EvaluationRun(net::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
+  EvaluationRun(job::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
                 std::span<const float> values)
       : context_(context),
         workers_(workers),
@@ -89,7 +89,7 @@ class EvaluationRun {
     reports_.evaluate_progress(done, task_.samples, now > start_ ? static_cast<double>(done) / (now - start_) : 0);
   }
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Workers& workers_;
   Reports& reports_;
   const EvaluationTask task_;
@@ -114,7 +114,7 @@ std::vector<double> accuracy_at_exits(const Evaluation& evaluation) {
   return accuracy;
 }
 
-Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+Result<Evaluation> evaluate_on_workers(job::RoleContext& context, Workers& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values) {
   return EvaluationRun(context, workers, reports, task, values).run();
 }

@@ -27,7 +27,7 @@ std::vector<double> accuracy_at_exits(const Evaluation& evaluation);
 /// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
 /// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
 /// job is asked to stop), those of Workers::next. values: see GlobalModel.
-Result<Evaluation> evaluate_on_workers(net::RoleContext& context, Workers& workers, Reports& reports,
+Result<Evaluation> evaluate_on_workers(job::RoleContext& context, Workers& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values);
 
 }  // namespace mangrove::train

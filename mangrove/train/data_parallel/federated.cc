@@ -19,7 +19,7 @@ constexpr std::uint64_t kClients = 0xfed;  // stream of random numbers: who take
 
 class FederatedLeader final : public Leader {
  public:
-  FederatedLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  FederatedLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                   std::unique_ptr<GlobalModel> master, const Consistency& consistency)
       : Leader(job, context, recipe, std::move(master)),
         consistency_(consistency),
@@ -166,7 +166,7 @@ learn::OptimizerOptions outer_optimizer(const TrainJob& job) {
   return {.name = job.outer_momentum() > 0 ? "nesterov" : "sgd", .momentum = job.outer_momentum()};
 }
 
-Status run_leader(const TrainJob& job, net::RoleContext& context) {
+Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
@@ -179,7 +179,7 @@ Status run_leader(const TrainJob& job, net::RoleContext& context) {
 
 }  // namespace
 
-Status run_federated(const TrainJob& job, net::RoleContext& context) {
+Status run_federated(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -24,6 +24,6 @@ namespace mangrove::train {
 /// source  McMahan et al., Communication-efficient learning of deep networks from decentralized data, AISTATS 2017
 ///         (FedAvg); Douillard et al., DiLoCo, 2023 (outer momentum); Nguyen et al., Federated learning with buffered
 ///         asynchronous aggregation, AISTATS 2022 (k_of_n).
-Status run_federated(const TrainJob& job, net::RoleContext& context);
+Status run_federated(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

@@ -14,7 +14,7 @@ namespace {
 
 class GossipLeader final : public Leader {
  public:
-  GossipLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  GossipLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                std::unique_ptr<GlobalModel> master, Neighbours neighbours)
       : Leader(job, context, recipe, std::move(master)), neighbours_(std::move(neighbours)) {}
 
@@ -120,7 +120,7 @@ Status GossipLeader::collect() {
   return {};
 }
 
-Status run_leader(const TrainJob& job, net::RoleContext& context) {
+Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Neighbours neighbours, parse_neighbours(job.neighbours()));
   const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
   MG_RETURN_IF_ERROR(check_workers(neighbours, job.neighbours(), nodes));
@@ -136,7 +136,7 @@ Status run_leader(const TrainJob& job, net::RoleContext& context) {
 
 }  // namespace
 
-Status run_gossip(const TrainJob& job, net::RoleContext& context) {
+Status run_gossip(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -19,6 +19,6 @@ namespace mangrove::train {
 /// cost    per round and worker: n f32 to each neighbour; to and from rank 0 only indices.
 /// source  Lian et al., Can decentralized algorithms outperform centralized algorithms? A case study for decentralized
 ///         parallel stochastic gradient descent, NIPS 2017 (D-PSGD).
-Status run_gossip(const TrainJob& job, net::RoleContext& context);
+Status run_gossip(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

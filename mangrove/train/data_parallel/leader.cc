@@ -25,7 +25,7 @@ Status check_steps_between_averages(const TrainJob& job, std::int64_t samples, s
 
 }  // namespace
 
-Leader::Leader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+Leader::Leader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                std::unique_ptr<GlobalModel> master)
     : job_(job),
       context_(context),

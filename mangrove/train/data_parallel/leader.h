@@ -23,7 +23,7 @@ namespace mangrove::train {
 /// from it and says how samples become updates. threads: one at a time.
 class Leader {
  public:
-  Leader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  Leader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
          std::unique_ptr<GlobalModel> master);
   virtual ~Leader() = default;
 
@@ -56,7 +56,7 @@ class Leader {
   static std::size_t root_of(std::size_t workers);
 
   const TrainJob& job() const { return job_; }
-  net::RoleContext& context() { return context_; }
+  job::RoleContext& context() { return context_; }
   Workers& workers() { return workers_; }
   Reports& reports() { return reports_; }
   SampleLedger& work() { return work_; }
@@ -119,7 +119,7 @@ class Leader {
   std::optional<Advice> advice() const;
 
   const TrainJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   const Hyperparameters recipe_;
   std::unique_ptr<GlobalModel> master_;
   Reports reports_;

@@ -18,7 +18,7 @@ std::size_t steps_of(std::size_t samples, std::size_t batch) {
 
 }  // namespace
 
-LocalSteps::LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, net::RoleContext& context,
+LocalSteps::LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, job::RoleContext& context,
                        std::optional<net::Message>& interruption)
     : optimizer_options_(optimizer), job_(job), context_(context), interruption_(interruption) {}
 
@@ -75,7 +75,7 @@ Result<std::optional<learn::BatchStats>> LocalSteps::make_steps(const Work& work
     } else if (source.has(next) && static_cast<std::int64_t>(next.size()) <= job_.batch()) {
       MG_RETURN_IF_ERROR(source.prepare(next, work.next_epoch()));
     }
-    context_.computing(bench.training_flops(batch.count));
+    context_.device.charge(bench.training_flops(batch.count));
     MG_TRY(learn::Replica * replica, bench.training(this));
     const auto stream = static_cast<std::uint64_t>(i);
     replica->seed(learn::step_seed(job_.seed() + stream, work.version(), context_.endpoint.rank()));

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "mangrove/job/role.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/replica_pool.h"
 #include "mangrove/train/source.h"
@@ -22,7 +22,7 @@ namespace mangrove::train {
 class LocalSteps final : private ReplicaPool::ReplicaUser {
  public:
   /// interruption: gets the work that ends a run.
-  LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, net::RoleContext& context,
+  LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, job::RoleContext& context,
              std::optional<net::Message>& interruption);
 
   /// Whether it tells of as many learning rates as it takes steps.
@@ -54,7 +54,7 @@ class LocalSteps final : private ReplicaPool::ReplicaUser {
 
   const learn::OptimizerOptions optimizer_options_;
   const TrainJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   std::vector<float> values_, laid_aside_;  // laid aside: those of a run that goes on, while others compute
   std::optional<learn::Optimizer> optimizer_;
   std::int64_t steps_ = 0;  // of the optimizer

@@ -25,7 +25,7 @@ double distance(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-NeighbourAveraging::NeighbourAveraging(const TrainJob& job, const Graph& graph, net::RoleContext& context,
+NeighbourAveraging::NeighbourAveraging(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                                        std::optional<net::Message>& interruption)
     : context_(context),
       patience_(job.step_timeout_s() / 3),

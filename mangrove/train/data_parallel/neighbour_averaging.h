@@ -9,7 +9,7 @@
 
 #include "mangrove/codec/difference.h"
 #include "mangrove/graph/graph.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/chunk_channel.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/tags.h"
@@ -28,7 +28,7 @@ class NeighbourAveraging {
  public:
   /// Neighbours that are silent for longer than a third of the job's timeout are left out. graph: the job's model.
   /// interruption: gets the work that ends an average.
-  NeighbourAveraging(const TrainJob& job, const Graph& graph, net::RoleContext& context,
+  NeighbourAveraging(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                      std::optional<net::Message>& interruption);
 
   /// Whether its ranks are other workers, and its weights are some.
@@ -58,7 +58,7 @@ class NeighbourAveraging {
   Status take_difference(Edge& edge, const ChunkChannel::Arrived& part, std::span<const float> own,
                          std::span<float> change);
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   const Seconds patience_;
   ChunkChannel parts_;
   const std::optional<net::Message>& interruption_;

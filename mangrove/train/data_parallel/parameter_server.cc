@@ -11,7 +11,7 @@
 namespace mangrove::train {
 namespace {
 
-Status run_server(const TrainJob& job, net::RoleContext& context) {
+Status run_server(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
@@ -29,7 +29,7 @@ Status run_server(const TrainJob& job, net::RoleContext& context) {
 
 }  // namespace
 
-Status run_parameter_server(const TrainJob& job, net::RoleContext& context) {
+Status run_parameter_server(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? run_server(job, context) : run_worker(job, context);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -17,6 +17,6 @@ namespace mangrove::train {
 ///         and every sample of an epoch counts exactly once. A silent worker is used again when it answers.
 /// cost    per answer: n f32 parameters one way and n f32 gradients the other.
 /// source  Li et al., Scaling distributed machine learning with the parameter server, OSDI 2014.
-Status run_parameter_server(const TrainJob& job, net::RoleContext& context);
+Status run_parameter_server(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

@@ -50,9 +50,9 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, Sources& data,
-                                                        const net::RoleContext& context) {
+                                                        const job::RoleContext& context) {
   options.memory = memory_budget(graph, job, data, context.endpoint.size() - 1);
-  options.memory->resident = context.resident;
+  if (context.device.is_simulated()) options.memory->resident = context.device.resident_memory();
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {
     MG_TRY(options.micro_batch, resumed_micro_batch(job, context.endpoint.rank()));

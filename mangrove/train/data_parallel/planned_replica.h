@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/source.h"
 #include "mangrove/train/train.pb.h"
@@ -16,7 +16,7 @@ namespace mangrove::train {
 /// learn::Replica::create and of learn::parse_checkpoint.
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, Sources& data,
-                                                        const net::RoleContext& context);
+                                                        const job::RoleContext& context);
 
 /// As the leader is told of it.
 void describe(const learn::ProcessPlan& plan, MemoryPlan& message);

@@ -14,7 +14,7 @@ namespace mangrove::train {
 class SynchronousServer final : public Leader {
  public:
   /// quorum: 0 waits for all.
-  SynchronousServer(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  SynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                     std::unique_ptr<GlobalModel> master, std::size_t quorum)
       : Leader(job, context, recipe, std::move(master)), quorum_(quorum) {}
 

@@ -1,13 +1,12 @@
 #include "mangrove/train/data_parallel/trainee.h"
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::train {
 
-Result<std::unique_ptr<Trainee>> Trainee::create(const TrainJob& job, const Graph& graph, net::RoleContext& context,
+Result<std::unique_ptr<Trainee>> Trainee::create(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                                                  ShardFetcher* fetcher, std::optional<net::Message>& interruption) {
   std::unique_ptr<Trainee> trainee(new Trainee(job, context, interruption));
   MG_TRY(trainee->recipe_, hyperparameters_of(job));
@@ -34,7 +33,7 @@ Result<std::optional<Trainee::Step>> Trainee::begin_step(const Work& work,
   const Source::Samples next(work.next_samples().begin(), work.next_samples().end());
   if (samples.has(next) && static_cast<std::int64_t>(next.size()) <= most_in_batch(job_))
     MG_RETURN_IF_ERROR(samples.prepare(next, work.next_epoch()));
-  context_.computing(pool_->training_flops(step.batch.count));
+  context_.device.charge(pool_->training_flops(step.batch.count));
   timer_.enter(Phase::encode);
   MG_TRY(step.replica, pool_->training());
   read_values(pool_->flat());
@@ -47,7 +46,7 @@ Result<std::optional<Trainee::Step>> Trainee::begin_step(const Work& work,
 
 void Trainee::answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update) {
   answer.set_round(round);
-  answer.set_peak_resident(context_.resident ? pool_->plan().predicted_peak() : peak_resident_memory());
+  answer.set_peak_resident(context_.device.peak_memory(pool_->plan().predicted_peak()));
   answer.set_compute_s(timer_.computed());
   std::string payload = net::begin_payload(answer.SerializeAsString(), update.size() + values.size_bytes());
   payload += update;

@@ -8,8 +8,8 @@
 
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/graph.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/hyperparameters.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/replica_pool.h"
@@ -25,12 +25,12 @@ namespace mangrove::train {
 class Trainee {
  public:
   /// interruption: gets the work that ends other work. errors: those of hyperparameters_of and ReplicaPool::of.
-  static Result<std::unique_ptr<Trainee>> create(const TrainJob& job, const Graph& graph, net::RoleContext& context,
+  static Result<std::unique_ptr<Trainee>> create(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                                                  ShardFetcher* fetcher, std::optional<net::Message>& interruption);
 
   const TrainJob& job() const { return job_; }
   const Hyperparameters& recipe() const { return recipe_; }
-  net::RoleContext& context() { return context_; }
+  job::RoleContext& context() { return context_; }
   ReplicaPool& pool() { return *pool_; }
   StepTimer& timer() { return timer_; }
   std::optional<net::Message>& interruption() { return interruption_; }
@@ -53,11 +53,11 @@ class Trainee {
   void answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update = {});
 
  private:
-  Trainee(const TrainJob& job, net::RoleContext& context, std::optional<net::Message>& interruption)
+  Trainee(const TrainJob& job, job::RoleContext& context, std::optional<net::Message>& interruption)
       : job_(job), context_(context), timer_(context), interruption_(interruption) {}
 
   const TrainJob& job_;
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Hyperparameters recipe_;
   std::shared_ptr<ReplicaPool> pool_;  // perhaps others': see there
   StepTimer timer_;

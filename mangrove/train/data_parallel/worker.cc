@@ -30,7 +30,7 @@ Result<std::unique_ptr<Exchange>> make_exchange(Trainee& trainee, const Graph& g
 /// Takes training to the job's exchange, and classifies samples for the leader.
 class Worker final : public WorkerRole {
  public:
-  Worker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher) : WorkerRole(job, context, fetcher) {}
+  Worker(const TrainJob& job, job::RoleContext& context, ShardFetcher* fetcher) : WorkerRole(job, context, fetcher) {}
 
  private:
   Status prepare() override;
@@ -121,7 +121,7 @@ Status Worker::evaluate(const Work& work) {
     MG_TRY(const data::Batch batch, source.take(part(first), 0));
     first += static_cast<std::size_t>(batch.count);
     if (first < samples.size()) MG_RETURN_IF_ERROR(source.prepare(part(first), 0));
-    context_.computing(pool.inference_flops(batch.count));
+    context_.device.charge(pool.inference_flops(batch.count));
     MG_TRY(learn::Replica * replica, pool.inference(evaluated_));
     learn::BatchStats stats;
     const std::vector<std::int32_t> predictions = replica->predict(batch, &stats);
@@ -138,7 +138,7 @@ Status Worker::evaluate(const Work& work) {
 
 }  // namespace
 
-Status run_worker(const TrainJob& job, net::RoleContext& context) {
+Status run_worker(const TrainJob& job, job::RoleContext& context) {
   return play_worker<Worker>(job, context);
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "mangrove/base/result.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
 
 /// Ranks 1 .. P of every strategy whose workers have the whole network. Its traits say which Exchange they use.
 /// errors: unavailable (the server is gone), cancelled, and what kept the worker from taking part.
-Status run_worker(const TrainJob& job, net::RoleContext& context);
+Status run_worker(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

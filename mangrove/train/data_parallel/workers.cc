@@ -30,7 +30,7 @@ std::string without_body(Work::Kind kind) {
 
 }  // namespace
 
-Workers::Workers(net::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout)
+Workers::Workers(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout)
     : context_(context),
       reports_(reports),
       codecs_(codecs),

@@ -7,8 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "mangrove/job/role.h"
 #include "mangrove/job/roster.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/compression/server_codecs.h"
 #include "mangrove/train/data_parallel/assignment.h"
 #include "mangrove/train/data_parallel/balance.h"
@@ -26,7 +26,7 @@ namespace mangrove::train {
 class Workers final : private job::Roster::Owner {
  public:
   /// timeout: a worker with work that is silent for longer is dropped from it. codecs: of training.
-  Workers(net::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
+  Workers(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
 
   /// Waits until every worker has said what data it has, or until the timeout if at least one has (the others may still
   /// come in later). Workers whose data differs from that of the majority, or who cannot take part, are left out, with
@@ -113,7 +113,7 @@ class Workers final : private job::Roster::Owner {
   Status take_body(Answered& answered);
   void drop_overdue();
 
-  net::RoleContext& context_;
+  job::RoleContext& context_;
   Reports& reports_;
   ServerCodecs& codecs_;
   const Seconds timeout_;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mangrove/data/loader.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/loss.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/chunk_channel.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/places.h"
@@ -25,7 +25,7 @@ class PipelineIteration {
  public:
   /// What a worker has for all its passages.
   struct Tools {
-    net::RoleContext& context;
+    job::RoleContext& context;
     ChunkChannel& parts;
     StepTimer& timer;
     Source& samples;

@@ -26,7 +26,7 @@ constexpr std::int64_t kProfiledParts = 8;
 
 class PipelineLeader final : public Leader {
  public:
-  PipelineLeader(const TrainJob& job, net::RoleContext& context, const Hyperparameters& recipe,
+  PipelineLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                  std::unique_ptr<GlobalModel> master, CutRule rule, std::size_t optimizer_slots)
       : Leader(job, context, recipe, std::move(master)),
         rule_(std::move(rule)),
@@ -380,7 +380,7 @@ Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
 
 }  // namespace
 
-Status lead_pipeline(const TrainJob& job, net::RoleContext& context) {
+Status lead_pipeline(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   MG_TRY(CutRule rule, parse_cut(job.cut()));

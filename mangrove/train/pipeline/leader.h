@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/train.pb.h"
 
 namespace mangrove::train {
@@ -10,6 +10,6 @@ namespace mangrove::train {
 /// leader has a version that all stages agree on. When a stage is lost, the samples since that version are given out
 /// again, from it, to the same stages with a spare worker, or to fewer stages. errors: those of Strategy::run;
 /// invalid_argument (more stages than nodes, or than the network can be cut into).
-Status lead_pipeline(const TrainJob& job, net::RoleContext& context);
+Status lead_pipeline(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

@@ -5,7 +5,7 @@
 
 namespace mangrove::train {
 
-Status run_pipeline(const TrainJob& job, net::RoleContext& context) {
+Status run_pipeline(const TrainJob& job, job::RoleContext& context) {
   return context.endpoint.rank() == 0 ? lead_pipeline(job, context) : run_stage_worker(job, context);
 }
 

@@ -1,7 +1,5 @@
 #include "mangrove/train/pipeline/stage_budget.h"
 
-#include "mangrove/base/process_memory.h"
-
 namespace mangrove::train {
 namespace {
 
@@ -11,7 +9,9 @@ constexpr Bytes kFloat = sizeof(float);
 }  // namespace
 
 learn::MemoryBudget StageBudget::process(Bytes released) const {
-  return {.limit = job_.memory(), .reserved = kConnection, .released = released, .resident = context_.resident};
+  learn::MemoryBudget budget{.limit = job_.memory(), .reserved = kConnection, .released = released};
+  if (context_.device.is_simulated()) budget.resident = context_.device.resident_memory();
+  return budget;
 }
 
 Bytes StageBudget::reading() const {
@@ -34,7 +34,7 @@ void StageBudget::describe(const Stage& stage, const learn::MemoryBudget& budget
   plan.set_micro_batch(micro_batch);
   plan.set_micro_batches((job_.batch() + micro_batch - 1) / micro_batch);
   plan.set_recomputed_share(stage.recomputes() ? 1 : 0);
-  plan.set_predicted_peak(context_.resident.value_or(resident_memory()) + budget.reserved + memory.total());
+  plan.set_predicted_peak(context_.device.resident_memory() + budget.reserved + memory.total());
   plan.set_unlimited(memory.total() - memory.kept + memory.kept_activations);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "mangrove/graph/graph.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/memory_budget.h"
-#include "mangrove/net/role.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/cut.h"
 #include "mangrove/train/pipeline/stage.h"
@@ -16,7 +16,7 @@ namespace mangrove::train {
 class StageBudget {
  public:
   /// The arguments must outlive it.
-  StageBudget(const TrainJob& job, const net::RoleContext& context, const Sources& data)
+  StageBudget(const TrainJob& job, const job::RoleContext& context, const Sources& data)
       : job_(job), context_(context), data_(data) {}
 
   /// For a stage of any kind.
@@ -32,7 +32,7 @@ class StageBudget {
 
  private:
   const TrainJob& job_;
-  const net::RoleContext& context_;
+  const job::RoleContext& context_;
   const Sources& data_;
 };
 

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 
-#include "mangrove/base/process_cpu.h"
-
 namespace mangrove::train {
-
-Seconds StageLoadMeter::rationed() const {
-  return is_simulated_ ? 0 : rationed_time();
-}
 
 void StageLoadMeter::begin_passage() {
   forward_ = backward_ = computing_before_ = 0;
-  rationed_before_ = rationed();
+  rationed_before_ = device_.rationed();
   forward_passes_ = forward_passes_before_ = backward_passes_ = 0;
 }
 
@@ -29,14 +23,14 @@ void StageLoadMeter::add_backward(Seconds seconds) {
   backward_passes_ = 0;
   forward_passes_before_ = forward_passes_;
   computing_before_ = forward_ + backward_;
-  rationed_before_ = rationed();
+  rationed_before_ = device_.rationed();
 }
 
 void StageLoadMeter::tell(StageWork& done) const {
   done.set_forward_s(forward_);
   done.set_backward_s(backward_);
   done.set_forward_passes(forward_passes_);
-  const Seconds computing = forward_ + backward_ - computing_before_, all = rationed() - rationed_before_;
+  const Seconds computing = forward_ + backward_ - computing_before_, all = device_.rationed() - rationed_before_;
   done.set_with_messages(all >
                          computing);  // where others take the processor, computing takes longer than its time on it
   done.set_busy_s(std::max(computing, all));

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -12,7 +12,7 @@ namespace mangrove::train {
 /// only what the stage computes counts. threads: one at a time.
 class StageLoadMeter {
  public:
-  explicit StageLoadMeter(const net::RoleContext& context) : is_simulated_(context.resident.has_value()) {}
+  explicit StageLoadMeter(const job::RoleContext& context) : device_(context.device) {}
 
   /// In its first micro-batch programs are compiled and memory is touched: that does not count.
   void begin_stage() { is_cold_ = true; }
@@ -25,9 +25,7 @@ class StageLoadMeter {
   void tell(StageWork& done) const;
 
  private:
-  Seconds rationed() const;
-
-  const bool is_simulated_;             // on a processor that it shares
+  const job::Device& device_;
   Seconds forward_ = 0, backward_ = 0;  // of the passage
   std::int64_t forward_passes_ = 0;
   Seconds computing_before_ = 0, rationed_before_ = 0;            // when it began to count

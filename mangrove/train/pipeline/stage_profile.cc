@@ -53,10 +53,10 @@ Result<StageProfile> measure_stages(const Graph& graph, const ProfileOptions& op
   return profile;
 }
 
-StageProfile simulated_stages(const Graph& graph, std::int64_t micro_batch, const net::RoleContext& context) {
+StageProfile simulated_stages(const Graph& graph, std::int64_t micro_batch, const job::RoleContext& context) {
   StageProfile profile = computed_profile(graph, micro_batch);
   const Instant start = context.clock.now();
-  context.computing(3 * 2.0 * static_cast<double>(multiply_adds(graph, micro_batch)));
+  context.device.charge(3 * 2.0 * static_cast<double>(multiply_adds(graph, micro_batch)));
   const Seconds taken = context.clock.now() - start;
   const auto sum = [](const auto& times) { return std::accumulate(times.begin(), times.end(), 0.0); };
   const double computed = sum(profile.forward_s()) + sum(profile.backward_s());

@@ -5,7 +5,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/graph/graph.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/messages.pb.h"
 
 namespace mangrove::train {
@@ -25,6 +25,6 @@ Result<StageProfile> measure_stages(const Graph& graph, const ProfileOptions& op
                                     const std::function<void(std::int64_t)>& progress);
 
 /// The same of a simulated device: what is computed, as fast as it computes.
-StageProfile simulated_stages(const Graph& graph, std::int64_t micro_batch, const net::RoleContext& context);
+StageProfile simulated_stages(const Graph& graph, std::int64_t micro_batch, const job::RoleContext& context);
 
 }  // namespace mangrove::train

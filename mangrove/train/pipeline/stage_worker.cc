@@ -5,7 +5,6 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
-#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
@@ -29,7 +28,7 @@ namespace {
 
 class StageWorker final : public WorkerRole {
  public:
-  StageWorker(const TrainJob& job, net::RoleContext& context, ShardFetcher* fetcher)
+  StageWorker(const TrainJob& job, job::RoleContext& context, ShardFetcher* fetcher)
       : WorkerRole(job, context, fetcher), timer_(context), load_(context), parts_(context, kStageTag, interruption_) {}
 
  private:
@@ -149,7 +148,7 @@ Status StageWorker::profile(const Work& work) {
     so_far.set_done(parts);
     context_.endpoint.send(0, kAnswerTag, net::begin_payload(so_far.SerializeAsString(), 0));
   };
-  if (context_.resident) {  // what this machine would take says nothing
+  if (context_.device.is_simulated()) {  // what this machine would take says nothing
     profile = simulated_stages(*graph_, options.micro_batch, context_);
   } else {
     MG_TRY(profile, measure_stages(*graph_, options, context_.clock, tell));
@@ -288,7 +287,7 @@ Result<bool> StageWorker::forward(PipelineIteration& passage, std::int64_t numbe
   if (!received) return false;
   timer_.enter(Phase::compute);
   const Instant start = context_.clock.now();
-  context_.computing(stage_->forward_flops());
+  context_.device.charge(stage_->forward_flops());
   if (passage.has_replicas()) stage_->skip(number - std::exchange(passed_, number + 1));
   const std::uint64_t seed = learn::step_seed(job_.seed() + static_cast<std::uint64_t>(number), work.version(),
                                               static_cast<int>(place_.first()));
@@ -325,7 +324,7 @@ Result<bool> StageWorker::backward(PipelineIteration& passage, std::int64_t numb
   }
   timer_.enter(Phase::compute);
   const Instant start = context_.clock.now();
-  context_.computing(2 * stage_->forward_flops());
+  context_.device.charge(2 * stage_->forward_flops());
   const std::span<const float> sent_back = stage_->backward(number, gradient);
   load_.add_backward(context_.clock.now() - start);
   if (!passage.is_first()) passage.send_gradients(number, sent_back);
@@ -356,7 +355,7 @@ Status StageWorker::classify(const Work& work) {
   for (const Action& action : passage.own(forward_schedule(count))) {
     MG_TRY(const auto received, passage.receive_values(action.micro_batch));
     if (!received) return {};
-    context_.computing(stage->forward_flops());
+    context_.device.charge(stage->forward_flops());
     const std::span<const float> values = stage->forward(*received);
     if (!passage.is_last()) {
       passage.send_values(action.micro_batch, values);
@@ -379,7 +378,7 @@ Status StageWorker::classify(const Work& work) {
 
 void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float> state) {
   answer.set_round(round);
-  answer.set_peak_resident(context_.resident ? answer.memory().predicted_peak() : peak_resident_memory());
+  answer.set_peak_resident(context_.device.peak_memory(answer.memory().predicted_peak()));
   const StageWork& done = answer.stage();
   answer.set_compute_s(done.forward_s() + done.backward_s());
   const TransferStats& exchanged = parts_.exchanged();
@@ -393,7 +392,7 @@ void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float
 
 }  // namespace
 
-Status run_stage_worker(const TrainJob& job, net::RoleContext& context) {
+Status run_stage_worker(const TrainJob& job, job::RoleContext& context) {
   return play_worker<StageWorker>(job, context);
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/units.h"
-#include "mangrove/net/role.h"
+#include "mangrove/job/role.h"
 #include "mangrove/train/shards.pb.h"
 
 namespace mangrove::train {
@@ -19,21 +19,19 @@ constexpr Bytes kShardPart = KiB(256);  // most of a shard in one message: gradi
 class ShardEndpoint : public net::Endpoint {
  public:
   /// For the context's rank; takes the place of its endpoint.
-  explicit ShardEndpoint(net::RoleContext& context)
+  explicit ShardEndpoint(job::RoleContext& context)
       : context_(context),
         outer_{.endpoint = *this,
                .clock = context.clock,
+               .device = context.device,
                .data_folder = context.data_folder,
                .threads = context.threads,
                .stop = context.stop,
                .report = context.report,
-               .step_done = context.step_done,
-               .computing = context.computing,
-               .resident = context.resident,
-               .bench = context.bench} {}
+               .step_done = context.step_done} {}
 
   /// The role's, with this endpoint.
-  net::RoleContext& context() { return outer_; }
+  job::RoleContext& context() { return outer_; }
 
   net::Rank rank() const override { return inner().rank(); }
   int size() const override { return inner().size(); }
@@ -63,15 +61,15 @@ class ShardEndpoint : public net::Endpoint {
                                                 Deadline deadline);
   void send(net::Rank to, const ShardMessage& message, std::string_view body = {});
   net::Endpoint& inner() const { return context_.endpoint; }
-  net::RoleContext& inner_context() { return context_; }
+  job::RoleContext& inner_context() { return context_; }
   Clock& clock() const { return context_.clock; }
 
  private:
   void see_to(const net::Message& message);
   void answer(net::Rank to, const ShardMessage::Read& read);
 
-  net::RoleContext& context_;
-  net::RoleContext outer_;
+  job::RoleContext& context_;
+  job::RoleContext outer_;
 };
 
 }  // namespace mangrove::train

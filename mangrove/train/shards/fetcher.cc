@@ -26,7 +26,7 @@ Result<bool> is_from_cluster(const TrainJob& job) {
   return make_error(Code::invalid_argument, "data_from: must be own or cluster, got '" + job.data_from() + "'");
 }
 
-ShardFetcher::ShardFetcher(const TrainJob& job, net::RoleContext& context)
+ShardFetcher::ShardFetcher(const TrainJob& job, job::RoleContext& context)
     : ShardEndpoint(context), job_(job), patience_(job.step_timeout_s() / 3) {}
 
 Status ShardFetcher::open() {

@@ -24,7 +24,7 @@ class ShardFetcher final : public ShardEndpoint {
   using Shards = std::vector<std::uint32_t>;  // by their place in the list
 
   /// job: outlives this.
-  ShardFetcher(const TrainJob& job, net::RoleContext& context);
+  ShardFetcher(const TrainJob& job, job::RoleContext& context);
 
   /// Waits until the leader has told what shards there are, and looks which are here. errors: unavailable (the leader
   /// is gone), cancelled, those of data::ShardCache::open.

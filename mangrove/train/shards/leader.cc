@@ -6,7 +6,7 @@
 
 namespace mangrove::train {
 
-Result<std::unique_ptr<ShardLeader>> ShardLeader::create(const TrainJob& job, net::RoleContext& context) {
+Result<std::unique_ptr<ShardLeader>> ShardLeader::create(const TrainJob& job, job::RoleContext& context) {
   const std::string key = "data_from: cluster: the coordinator";
   MG_TRY(const data::DatasetSpec spec, data::DatasetSpec::parse(job.data()));
   if (spec.name != "shards" && spec.name != "folder")

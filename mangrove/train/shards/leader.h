@@ -18,10 +18,10 @@ class ShardLeader final : public ShardEndpoint {
  public:
   /// errors: invalid_argument (the job's data is not in shards), those of data::ShardFolder::open and, where the job's
   /// augmentation takes statistics from the data, of data::Augmentation::create.
-  static Result<std::unique_ptr<ShardLeader>> create(const TrainJob& job, net::RoleContext& context);
+  static Result<std::unique_ptr<ShardLeader>> create(const TrainJob& job, job::RoleContext& context);
 
  private:
-  ShardLeader(net::RoleContext& context, data::ShardFolder shards, std::string augmentation)
+  ShardLeader(job::RoleContext& context, data::ShardFolder shards, std::string augmentation)
       : ShardEndpoint(context),
         shards_(std::move(shards)),
         augmentation_(std::move(augmentation)),

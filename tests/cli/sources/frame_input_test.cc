@@ -15,9 +15,9 @@ std::string jpeg(const std::string& scan) {
 }
 
 /// The frames of a stream that comes in pieces of so many bytes.
-std::vector<net::Frame> split(const std::string& stream, std::size_t piece) {
+std::vector<job::Frame> split(const std::string& stream, std::size_t piece) {
   JpegSplitter splitter;
-  std::vector<net::Frame> frames;
+  std::vector<job::Frame> frames;
   for (std::size_t at = 0; at < stream.size(); at += piece) {
     splitter.add(stream.substr(at, piece));
     while (auto frame = splitter.next(/*is_end=*/false)) frames.push_back(std::move(*frame));
@@ -30,7 +30,7 @@ TEST(JpegSplitter, TakesJpegsApartHoweverTheyCome) {
   const std::vector<std::string> images = {jpeg("one"), jpeg(""), jpeg(std::string("\xFF\x00 data \xFF\xD3", 10))};
   const std::string stream = images[0] + images[1] + images[2];
   for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
-    const std::vector<net::Frame> frames = split(stream, piece);
+    const std::vector<job::Frame> frames = split(stream, piece);
     ASSERT_EQ(frames.size(), 3u) << piece;
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_EQ(frames[i].image, images[i]) << piece;
@@ -44,7 +44,7 @@ TEST(JpegSplitter, GoesOnBehindWhatIsNoJpeg) {
   for (const std::string& noise : {std::string("noise"), std::string("\xFF\xD8\xFF\xE0", 4), std::string("\xFF")}) {
     const std::string stream = jpeg("a") + noise + jpeg("b");
     for (const std::size_t piece : {1u, 7u, 1000u}) {
-      const std::vector<net::Frame> frames = split(stream, piece);
+      const std::vector<job::Frame> frames = split(stream, piece);
       ASSERT_GE(frames.size(), 2u) << piece;
       EXPECT_EQ(frames.front().image, jpeg("a"));
       if (noise == "noise") {
@@ -58,7 +58,7 @@ TEST(JpegSplitter, GoesOnBehindWhatIsNoJpeg) {
 
 TEST(JpegSplitter, TellsOfAJpegThatDoesNotEnd) {
   const std::string whole = jpeg("cut");
-  const std::vector<net::Frame> frames = split(whole + whole.substr(0, whole.size() - 2), 5);
+  const std::vector<job::Frame> frames = split(whole + whole.substr(0, whole.size() - 2), 5);
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].image, whole);
   EXPECT_FALSE(frames[1].problem.empty());

@@ -29,11 +29,11 @@ InferJob frames_job(int stages) {
 }
 
 /// Noise; every seventh one is no image, every eleventh could not be read.
-std::vector<net::Frame> frames() {
-  std::vector<net::Frame> all;
+std::vector<job::Frame> frames() {
+  std::vector<job::Frame> all;
   Random random(1);
   for (std::size_t i = 0; i < kFrames; ++i) {
-    net::Frame& frame = all.emplace_back();
+    job::Frame& frame = all.emplace_back();
     frame.name = "frame " + std::to_string(i);
     data::Image image{28, 28, 1, std::vector<std::uint8_t>(784)};
     for (std::uint8_t& pixel : image.pixels) pixel = static_cast<std::uint8_t>(random.below(256));
@@ -44,10 +44,10 @@ std::vector<net::Frame> frames() {
 }
 
 /// What the unsplit network says of each; -1: there is no image.
-std::vector<std::int32_t> expected_classes(const std::vector<net::Frame>& frames) {
+std::vector<std::int32_t> expected_classes(const std::vector<job::Frame>& frames) {
   auto whole = CompiledStage::create(small_graph(), 0, kSmallOperators, {4, "portable", 1});
   std::vector<std::int32_t> classes;
-  for (const net::Frame& frame : frames) {
+  for (const job::Frame& frame : frames) {
     const auto image =
         data::decode_image({reinterpret_cast<const std::uint8_t*>(frame.image.data()), frame.image.size()});
     if (!image.ok()) {
@@ -61,16 +61,16 @@ std::vector<std::int32_t> expected_classes(const std::vector<net::Frame>& frames
 }
 
 /// Runs the job in the world while a thread pushes these frames.
-RoleWorld::Outcome push(const InferJob& job, RoleWorld& world, const std::vector<net::Frame>& frames) {
+RoleWorld::Outcome push(const InferJob& job, RoleWorld& world, const std::vector<job::Frame>& frames) {
   const SteadyClock clock;
-  net::FrameQueue queue(clock);
+  job::FrameQueue queue(clock);
   std::jthread pusher([&] {
-    for (const net::Frame& frame : frames)
+    for (const job::Frame& frame : frames)
       if (!queue.push(frame)) return;
     queue.end();
   });
-  RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) {
-    net::RoleContext own = context;
+  RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) {
+    job::RoleContext own = context;
     if (context.endpoint.rank() == 0) own.frames = &queue;
     return run_inference(job, own);
   });
@@ -89,7 +89,7 @@ std::vector<json> answers_of(const RoleWorld::Outcome& outcome) {
 
 void expect_all_answered(const RoleWorld::Outcome& outcome, const std::string& where) {
   ASSERT_TRUE(outcome.leader.ok()) << where << ": " << outcome.leader.error().message;
-  static const std::vector<net::Frame> all = frames();
+  static const std::vector<job::Frame> all = frames();
   static const std::vector<std::int32_t> classes = expected_classes(all);
   const std::vector<json> answers = answers_of(outcome);
   ASSERT_EQ(answers.size(), kFrames) << where;
@@ -147,16 +147,16 @@ TEST(Frames, SurviveTheLossOfAnyMessageOfTheStream) {
 TEST(Frames, AreAnsweredWhileTheNextOneIsNotThereYet) {
   RoleWorld world(3);
   const SteadyClock clock;
-  net::FrameQueue queue(clock);
-  const std::vector<net::Frame> all = frames();
+  job::FrameQueue queue(clock);
+  const std::vector<job::Frame> all = frames();
   std::size_t next = 0;
   const auto push_one = [&] { next < all.size() ? static_cast<void>(queue.push(all[next++])) : queue.end(); };
   world.on_report([&](const Report& report) {
     if (report.kind == "answers") push_one();
   });
   push_one();
-  expect_all_answered(world.run([&](net::RoleContext& context) {
-    net::RoleContext own = context;
+  expect_all_answered(world.run([&](job::RoleContext& context) {
+    job::RoleContext own = context;
     if (context.endpoint.rank() == 0) own.frames = &queue;
     return run_inference(frames_job(2), own);
   }),
@@ -227,7 +227,7 @@ TEST(Deadline, OfALostMicroBatchIsOverWhenItIsSentAgain) {
 
 TEST(FrameQueue, MakesWhoIsFasterWait) {
   const SteadyClock clock;
-  net::FrameQueue queue(clock);
+  job::FrameQueue queue(clock);
   std::atomic<int> pushed = 0, popped = 0, most = 0;
   queue.set_listener([&] { most = std::max(most.load(), ++pushed - popped.load()); });
   std::jthread pusher([&] {
@@ -243,20 +243,20 @@ TEST(FrameQueue, MakesWhoIsFasterWait) {
     }
   }
   pusher.join();
-  EXPECT_LE(most, static_cast<int>(net::FrameQueue::kMostFrames));
+  EXPECT_LE(most, static_cast<int>(job::FrameQueue::kMostFrames));
   queue.close();
   EXPECT_FALSE(queue.push({}));
 }
 
 TEST(FrameQueue, OneThatIsClosedLetsGoOfWhoWaits) {
   const SteadyClock clock;
-  net::FrameQueue queue(clock);
+  job::FrameQueue queue(clock);
   std::atomic<bool> is_full = false;
   std::jthread pusher([&] {
     std::size_t taken = 0;
     while (queue.push({.name = {}, .image = "x", .problem = {}}))
-      if (++taken == net::FrameQueue::kMostFrames) is_full = true;
-    EXPECT_EQ(taken, net::FrameQueue::kMostFrames);
+      if (++taken == job::FrameQueue::kMostFrames) is_full = true;
+    EXPECT_EQ(taken, job::FrameQueue::kMostFrames);
   });
   while (!is_full) std::this_thread::yield();
   queue.close();

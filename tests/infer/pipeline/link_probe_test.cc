@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mangrove/infer/tags.h"
+#include "mangrove/job/machine.h"
 #include "mangrove/net/in_process.h"
 
 namespace mangrove::infer {
@@ -23,7 +24,8 @@ class HandClock final : public Clock {
 Link measured(BytesPerSecond rate, Seconds round_trip) {
   net::InProcessWorld world(2);
   HandClock clock;
-  LinkProbe asks(world.endpoint(0), clock), answers(world.endpoint(1), clock);
+  job::Machine device;
+  LinkProbe asks(world.endpoint(0), clock, device), answers(world.endpoint(1), clock, device);
   asks.start(7, 1);
   for (int i = 0; i < 100; ++i) {
     const Result<net::Message> question = world.endpoint(1).recv({0}, kProbeTag, clock.now());
@@ -55,11 +57,12 @@ TEST(LinkProbe, OfALinkWithoutEndHasNoRate) {
 TEST(LinkProbe, IgnoresAnswersThatItDidNotAskFor) {
   net::InProcessWorld world(2);
   HandClock clock;
-  LinkProbe probe(world.endpoint(0), clock);
+  job::Machine device;
+  LinkProbe probe(world.endpoint(0), clock, device);
   EXPECT_FALSE(probe.take({1, kProbeTag, "nonsense"}).has_value());
   probe.start(7, 1);
   const std::string question = world.endpoint(1).recv({0}, kProbeTag, clock.now())->payload;
-  LinkProbe(world.endpoint(1), clock).take({0, kProbeTag, question});
+  LinkProbe(world.endpoint(1), clock, device).take({0, kProbeTag, question});
   const net::Message answer = *world.endpoint(0).recv({1}, kProbeTag, clock.now());
   EXPECT_FALSE(probe.take(answer).has_value());  // the first of several
   EXPECT_TRUE(world.endpoint(1).recv({0}, kProbeTag, clock.now()).ok());

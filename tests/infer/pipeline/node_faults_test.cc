@@ -116,7 +116,7 @@ TEST(LostMessage, WhicheverProbeItIsLosesNoImage) {
   }
 }
 
-Status until_end(net::RoleContext& context, const std::function<void(const Command&)>& on_command) {
+Status until_end(job::RoleContext& context, const std::function<void(const Command&)>& on_command) {
   while (true) {
     Result<net::Message> message = context.endpoint.recv({0}, kCommandTag, context.clock.after(60));
     if (!message.ok()) return message.error();
@@ -127,7 +127,7 @@ Status until_end(net::RoleContext& context, const std::function<void(const Comma
   }
 }
 
-void say_hello(net::RoleContext& context, std::int64_t samples) {
+void say_hello(job::RoleContext& context, std::int64_t samples) {
   FromNode message;
   Hello& hello = *message.mutable_hello();
   hello.set_samples(samples);
@@ -138,7 +138,7 @@ void say_hello(net::RoleContext& context, std::int64_t samples) {
 
 TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
-  world.replace(3, [](net::RoleContext& context) {
+  world.replace(3, [](job::RoleContext& context) {
     say_hello(context, kSamples + 1);
     return until_end(context, [](const Command& command) { EXPECT_EQ(command.kind(), Command::PING); });
   });
@@ -194,7 +194,7 @@ std::string nonsense(Random& random) {
 TEST(Garbage, FromANodeHarmsNobody) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RoleWorld world(4);
-    world.replace(3, [&](net::RoleContext& context) {
+    world.replace(3, [&](job::RoleContext& context) {
       Random random(seed);
       for (int i = 0; i < 400; ++i) {
         const auto to = static_cast<net::Rank>(random.below(4));
@@ -222,9 +222,9 @@ TEST(Garbage, FromANodeHarmsNobody) {
 TEST(Garbage, FromTheLeaderHarmsNoNode) {
   RoleWorld world(2);
   const InferJob job = small_job(kSamples, 2);
-  world.replace(1, [&](net::RoleContext& context) { return run_pipeline(job, context); });
+  world.replace(1, [&](job::RoleContext& context) { return run_pipeline(job, context); });
   Random random(3);
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     MG_TRY(const net::Message question, context.endpoint.recv({1}, kFromNodeTag, context.clock.after(60)));
     FromNode need;
     EXPECT_TRUE(need.ParseFromString(question.payload) && need.has_need_network());

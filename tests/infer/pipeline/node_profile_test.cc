@@ -26,8 +26,8 @@ class Boards {
   RoleWorld::Outcome infer(const InferJob& job, int nodes = 2) {
     RoleWorld world(nodes + 1);
     const InferJob of_nodes = without_networks(job);
-    RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) {
-      net::RoleContext own = context;
+    RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) {
+      job::RoleContext own = context;
       own.data_folder = folder(context.endpoint.rank());
       return run_inference(context.endpoint.rank() == 0 ? job : of_nodes, own);
     });

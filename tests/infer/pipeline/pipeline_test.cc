@@ -112,7 +112,7 @@ TEST(PipelineMeasurements, OfLinksAreDoneBeforeThoseOfOperatorsBegin) {
   const InferJob job = small_job(30, 3);
   RoleWorld world(4);
   int links = 0, profiles = 0;
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) {
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) {
     if (context.endpoint.rank() != 0) return run_inference(without_networks(job), context);
     WatchedEndpoint endpoint(context.endpoint);
     endpoint.on_receive = [&](const Result<net::Message>& message) {
@@ -126,7 +126,7 @@ TEST(PipelineMeasurements, OfLinksAreDoneBeforeThoseOfOperatorsBegin) {
       EXPECT_EQ(links, 3) << "what probes leave in a process is in the memory that is measured";
       ++profiles;
     };
-    net::RoleContext watched = with_endpoint(context, endpoint);
+    job::RoleContext watched = with_endpoint(context, endpoint);
     return run_inference(job, watched);
   });
   expect_exact(outcome, 30, "watched");

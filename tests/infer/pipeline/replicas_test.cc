@@ -93,7 +93,7 @@ struct Streamed {
 /// Four nodes and this plan, without measuring anything first.
 Streamed stream(RoleWorld& world, const InferJob& job) {
   Streamed streamed;
-  const auto lead = [&](net::RoleContext& context) {
+  const auto lead = [&](job::RoleContext& context) {
     return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) -> Status {
       const Graph graph = small_graph();
       MG_TRY(const Hello data, nodes.gather());
@@ -109,7 +109,7 @@ Streamed stream(RoleWorld& world, const InferJob& job) {
     });
   };
   for (net::Rank rank = 1; rank <= 4; ++rank)
-    world.replace(rank, [&](net::RoleContext& context) { return run_inference(job, context); });
+    world.replace(rank, [&](job::RoleContext& context) { return run_inference(job, context); });
   streamed.outcome = world.run(lead);
   return streamed;
 }

@@ -19,7 +19,8 @@ namespace {
 std::vector<float> values_of(const InferJob& job, std::size_t part) {
   net::InProcessWorld world(1);
   SteadyClock clock;
-  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
+  job::Machine device;
+  const job::RoleContext context{world.endpoint(0), clock, device, {}, 1, {}, [](Report) {}};
   BottomModels heads = BottomModels::create(job, context).value();
   const std::string sent = heads.run(part, 4, 3).value();
   std::vector<float> values(sent.size() / sizeof(float));
@@ -75,7 +76,8 @@ TEST(BottomModels, TheHeadsTimeIsPredicted) {
   const InferJob job = split_job("split@conv");
   net::InProcessWorld world(1);
   TickingClock clock;
-  const net::RoleContext context{world.endpoint(0), clock, {}, 1, {}, [](Report) {}};
+  job::Machine device;
+  const job::RoleContext context{world.endpoint(0), clock, device, {}, 1, {}, [](Report) {}};
   auto heads = BottomModels::create(job, context);
   ASSERT_TRUE(heads.ok()) << heads.error().message;
   EXPECT_FALSE(heads->has(0));

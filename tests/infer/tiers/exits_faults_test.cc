@@ -177,7 +177,7 @@ TEST(TierExitsFaults, GarbageFromADeviceHarmsNobody) {
   for (const net::Rank rank : {kEnd, kCloud}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const RoleWorld::Outcome outcome = run_exits(exits_job("auto", "hedged", thresholds), [&](RoleWorld& world) {
-        world.replace(rank, [seed](net::RoleContext& context) {
+        world.replace(rank, [seed](job::RoleContext& context) {
           Random random(seed);
           for (int i = 0; i < 300; ++i) {
             FromNode message;
@@ -208,9 +208,9 @@ TEST(TierExitsFaults, GarbageFromTheLeaderHarmsNoDevice) {
   const InferJob job = exits_job("auto", "hedged", {0.5f, 0.5f});
   RoleWorld world(2);
   world.use_virtual_time(0.001);
-  world.replace(1, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
+  world.replace(1, [&](job::RoleContext& context) { return run_inference(without_networks(job), context); });
   std::vector<int> classes;
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
     Nodes nodes(context, reports, NetworkServer(job), 1);
     nodes.grant_network(1, 0);

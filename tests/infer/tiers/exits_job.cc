@@ -123,7 +123,7 @@ RoleWorld::Outcome run_exits(const InferJob& job, const std::function<void(RoleW
   world.use_virtual_time(0.001);
   world.cancel_at_end();
   prepare(world);
-  return world.run([&](net::RoleContext& context) {
+  return world.run([&](job::RoleContext& context) {
     InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
     const auto other = other_data.find(context.endpoint.rank());
     if (other != other_data.end()) given.set_data(other->second);
@@ -143,10 +143,10 @@ RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, Answer ans
     payload = message.SerializeAsString();
   };
   return run_exits(job, [&](RoleWorld& world) {
-    world.replace(rank, [&](net::RoleContext& context) {
+    world.replace(rank, [&](job::RoleContext& context) {
       WatchedEndpoint endpoint(context.endpoint);
       endpoint.on_send = lie;
-      net::RoleContext lying = with_endpoint(context, endpoint);
+      job::RoleContext lying = with_endpoint(context, endpoint);
       return run_evenly(without_networks(job), lying);
     });
   });

@@ -138,7 +138,7 @@ TEST(TierExits, NodesWithoutDataWaitForThoseThatHaveIt) {
   const std::vector<float> thresholds = middle_thresholds();
   const InferJob job = exits_job("auto", "monitor", thresholds);
   const auto run_late = [&](Seconds late) {
-    const auto play = [&job, late](net::RoleContext& context) {
+    const auto play = [&job, late](job::RoleContext& context) {
       constexpr net::Tag kNobodySends = 99;
       EXPECT_FALSE(context.endpoint.recv({0}, kNobodySends, context.clock.after(late)).ok());
       return run_inference(without_networks(job), context);
@@ -187,13 +187,13 @@ TEST(TierExits, SwitchingSchedulersDropsNothing) {
     world.use_virtual_time(0.001);
     world.cancel_at_end();
     std::size_t answers = 0;  // on the thread of rank 0
-    world.on_report([&](const Report& report) { answers += report.kind == "tier_answers" ? 1 : 0; });
-    const InferJob job = exits_job("auto", "hedged", thresholds);
-    const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) {
-      if (context.endpoint.rank() == 0)
-        context.switched_to = [&]() -> std::optional<std::string> { return all[answers / every % all.size()]; };
-      return run_inference(job, context);
+    world.on_report([&](const Report& report) {
+      if (report.kind != "tier_answers" || ++answers % every != 0) return;
+      world.world().endpoint(0).send(0, job::kControlTag, all[answers / every % all.size()]);
     });
+    const InferJob job = exits_job("auto", "hedged", thresholds);
+    const RoleWorld::Outcome outcome =
+        world.run([&](job::RoleContext& context) { return run_inference(job, context); });
     EXPECT_EQ(last_answers(outcome, "every " + std::to_string(every)), expected);
   }
   EXPECT_FALSE(check_switch(exits_job("auto", "hedged", thresholds), "end").ok());

@@ -50,7 +50,7 @@ Played run(const InferJob& job, const std::map<net::Rank, std::string>& other_da
   world.use_virtual_time(0.001);
   world.cancel_at_end();
   for (net::Rank rank = 0; rank <= job.tiers_size(); ++rank) result.sent[rank];
-  result.outcome = world.run([&](net::RoleContext& context) {
+  result.outcome = world.run([&](job::RoleContext& context) {
     std::vector<Sent>& sent = result.sent.at(context.endpoint.rank());
     WatchedEndpoint endpoint(context.endpoint);
     endpoint.on_send = [&](net::Rank to, net::Tag tag, const std::string& payload) {
@@ -59,7 +59,7 @@ Played run(const InferJob& job, const std::map<net::Rank, std::string>& other_da
     endpoint.on_receive = [&](const Result<net::Message>& message) {
       if (!message.ok()) sent.push_back({kNobody, 0, {}});
     };
-    net::RoleContext watched = with_endpoint(context, endpoint);
+    job::RoleContext watched = with_endpoint(context, endpoint);
     InferJob given = context.endpoint.rank() == 0 ? job : without_networks(job);
     const auto other = other_data.find(context.endpoint.rank());
     if (other != other_data.end()) given.set_data(other->second);
@@ -180,7 +180,7 @@ TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
   world.use_virtual_time(0.001);
   world.cancel_at_end();
   std::map<std::string, Result<std::string>> got;
-  world.replace(kCloud, [&](net::RoleContext& context) -> Status {
+  world.replace(kCloud, [&](job::RoleContext& context) -> Status {
     NetworkFetch fetch(context, 1);
     got.emplace("too early", fetch.get(data::sha256(job.members(1))));
     FromNode message;

@@ -180,17 +180,12 @@ RoleWorld::Outcome run_switching(const InferJob& job, const std::vector<std::str
   RoleWorld world(kRanks);
   world.use_virtual_time(0.001);
   world.cancel_at_end();
-  std::size_t answers = 0, switches = 0;  // all on the thread of rank 0
-  world.on_report([&](const Report& report) { answers += report.kind == "tier_answers" ? 1 : 0; });
-  return world.run([&](net::RoleContext& context) {
-    if (context.endpoint.rank() == 0)
-      context.switched_to = [&]() -> std::optional<std::string> {
-        if (answers / every <= switches) return std::nullopt;
-        switches = answers / every;
-        return schedulers[(switches - 1) % schedulers.size()];
-      };
-    return run_evenly(job, context);
+  std::size_t answers = 0;  // on the thread of rank 0
+  world.on_report([&](const Report& report) {
+    if (report.kind != "tier_answers" || ++answers % every != 0) return;
+    world.world().endpoint(0).send(0, job::kControlTag, schedulers[(answers / every - 1) % schedulers.size()]);
   });
+  return world.run([&](job::RoleContext& context) { return run_evenly(job, context); });
 }
 
 TEST(Tiers, SwitchingTheSchedulerAtAnyMomentDropsNothing) {
@@ -287,7 +282,7 @@ TEST(Tiers, AFrozenDeviceHoldsNobodyUp) {
 TEST(Tiers, ALateAnswerIsNotTakenForThatToTheRepeatedQuestion) {
   const InferJob job = tiers_job("end", "monitor");
   const auto dataset = *data::open_dataset("glyphs", data::Split::test, {});
-  const auto next_task = [](net::RoleContext& context) -> Result<Command> {
+  const auto next_task = [](job::RoleContext& context) -> Result<Command> {
     Command command;
     while (command.kind() != Command::TASK) {
       MG_TRY(const net::Message message, context.endpoint.recv({0}, kCommandTag, context.clock.after(60)));
@@ -296,7 +291,7 @@ TEST(Tiers, ALateAnswerIsNotTakenForThatToTheRepeatedQuestion) {
     return command;
   };
   const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
-    world.replace(kEnd, [&](net::RoleContext& context) -> Status {
+    world.replace(kEnd, [&](job::RoleContext& context) -> Status {
       FromNode message;
       *message.mutable_hello() = describe_data(*dataset, kSamples);
       context.endpoint.send(0, kFromNodeTag, message.SerializeAsString());
@@ -321,7 +316,7 @@ TEST(Tiers, GarbageFromADeviceHarmsNobody) {
   const InferJob job = tiers_job("auto", "hedged");
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const RoleWorld::Outcome outcome = run(job, [&](RoleWorld& world) {
-      world.replace(kEnd, [&, seed](net::RoleContext& context) {
+      world.replace(kEnd, [&, seed](job::RoleContext& context) {
         Random random(seed);
         for (int i = 0; i < 300; ++i) {
           FromNode message;
@@ -347,8 +342,8 @@ TEST(Tiers, GarbageFromADeviceHarmsNobody) {
 TEST(Tiers, GarbageFromTheLeaderHarmsNoDevice) {
   RoleWorld world(2);
   const InferJob job = tiers_job("auto", "hedged");
-  world.replace(1, [&](net::RoleContext& context) { return run_tiers(job, context); });
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+  world.replace(1, [&](job::RoleContext& context) { return run_tiers(job, context); });
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Random random(3);
     Command command;
     for (int i = 0; i < 500; ++i) {

@@ -28,7 +28,7 @@ TEST(ViewsFaults, ADeviceThatIsNotThereFromTheStartIsALostView) {
     const std::vector<float> thresholds = middle_thresholds(graph);
     OnOneDevice network(graph, thresholds);
     const RoleWorld::Outcome outcome = infer_views(views_job(graph, thresholds), kViews + 1, [](RoleWorld& world) {
-      world.replace(2, [](net::RoleContext&) { return Status(); });
+      world.replace(2, [](job::RoleContext&) { return Status(); });
       world.die({.rank = 2, .at_send = 0});
       world.kill(2);
     });
@@ -45,7 +45,7 @@ TEST(ViewsFaults, ADeviceWithOtherDataOrNoneIsALostView) {
     InferJob other = without_networks(views_job(graph, thresholds));
     other.set_data(data);
     const RoleWorld::Outcome outcome = infer_views(views_job(graph, thresholds), kViews + 1, [&](RoleWorld& world) {
-      world.replace(1, [&](net::RoleContext& context) { return run_inference(other, context); });
+      world.replace(1, [&](job::RoleContext& context) { return run_inference(other, context); });
     });
     EXPECT_EQ(expect_right(outcome, network, data), std::set<int>{1});
   }
@@ -154,7 +154,7 @@ RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, const std:
                                  int& changed, Seconds delay = 0.001) {
   return infer_views(job, kViews + 1, [&](RoleWorld& world) {
     world.use_virtual_time(delay);
-    world.replace(rank, [&](net::RoleContext& context) {
+    world.replace(rank, [&](job::RoleContext& context) {
       WatchedEndpoint endpoint(context.endpoint);
       endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
         FromNode message;
@@ -162,7 +162,7 @@ RoleWorld::Outcome run_with_liar(const InferJob& job, net::Rank rank, const std:
         ++changed;
         payload = message.SerializeAsString();
       };
-      net::RoleContext lying = with_endpoint(context, endpoint);
+      job::RoleContext lying = with_endpoint(context, endpoint);
       return run_inference(without_networks(job), lying);
     });
   });
@@ -326,7 +326,7 @@ TEST(ViewsFaults, GarbageBetweenANodesAnswersHarmsNobody) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       int said = 0;
       const RoleWorld::Outcome outcome = infer_views(job, kViews + 1, [&](RoleWorld& world) {
-        world.replace(rank, [&](net::RoleContext& context) {
+        world.replace(rank, [&](job::RoleContext& context) {
           Random random(seed);
           WatchedEndpoint endpoint(context.endpoint);
           endpoint.on_send = [&](net::Rank to, net::Tag tag, std::string& payload) {
@@ -336,7 +336,7 @@ TEST(ViewsFaults, GarbageBetweenANodesAnswersHarmsNobody) {
             context.endpoint.send(to, tag, std::string(1 + random.below(9), '\xff'));
             ++said;
           };
-          net::RoleContext talking = with_endpoint(context, endpoint);
+          job::RoleContext talking = with_endpoint(context, endpoint);
           return run_inference(without_networks(job), talking);
         });
       });
@@ -352,8 +352,8 @@ TEST(ViewsFaults, ADeviceWhoseImagesDoNotFitTheNetworkComputesNothing) {
   InferJob job = views_job(zoo::build_model("ddnn-4", {.sample_shape = {1, 64, 64}}).value(), {0.5f});
   RoleWorld world(2);
   world.use_virtual_time(0.001);
-  world.replace(1, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+  world.replace(1, [&](job::RoleContext& context) { return run_inference(without_networks(job), context); });
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
     Nodes nodes(context, reports, NetworkServer(job), 1);
     MG_TRY(const Hello data, nodes.gather());
@@ -378,8 +378,8 @@ TEST(ViewsFaults, GarbageFromTheLeaderHarmsNoNode) {
   world.use_virtual_time(0.001);
   int answers = 0;
   for (net::Rank rank = 1; rank <= kUpper; ++rank)
-    world.replace(rank, [&](net::RoleContext& context) { return run_inference(without_networks(job), context); });
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+    world.replace(rank, [&](job::RoleContext& context) { return run_inference(without_networks(job), context); });
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
     Nodes nodes(context, reports, NetworkServer(job), 1);
     nodes.take_without_data();

@@ -103,7 +103,7 @@ class Reductions {
   void run() {
     RoleWorld world(ranks_ + 1);
     const RoleWorld::Outcome outcome = world.run(
-        [&](net::RoleContext& context) { return context.endpoint.rank() == 0 ? lead(context) : work(context); });
+        [&](job::RoleContext& context) { return context.endpoint.rank() == 0 ? lead(context) : work(context); });
     EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
     for (const Status& status : outcome.others) EXPECT_TRUE(status.ok());
   }
@@ -111,7 +111,7 @@ class Reductions {
  private:
   static constexpr int kRounds = 3;
 
-  Status work(net::RoleContext& context) {
+  Status work(job::RoleContext& context) {
     std::optional<net::Message> interruption;
     MG_TRY(const auto reducer,
            AllReduceWorker::create(graph_, job_, hyperparameters_of(job_).value(), context, interruption));
@@ -136,7 +136,7 @@ class Reductions {
     return {};
   }
 
-  Status lead(net::RoleContext& context) {
+  Status lead(job::RoleContext& context) {
     ReducedShards shares(job_, graph_);
     for (int round = 1; round <= kRounds; ++round) {
       std::map<net::Rank, Workers::Answered> answers;

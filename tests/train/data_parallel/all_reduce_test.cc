@@ -133,7 +133,7 @@ TEST(AllReduce, NonsenseAboutWaitingHarmsNobody) {
   RoleWorld world(4);
   world.use_virtual_time();
   world.cancel_at_end();
-  world.replace(3, [&](net::RoleContext& context) {
+  world.replace(3, [&](job::RoleContext& context) {
     for (int i = 1; i < 400; ++i) {
       Answer answer;
       answer.set_round(static_cast<std::uint64_t>(i % 20));

@@ -295,13 +295,13 @@ TEST(Federated, OnlyStrategiesWithOwnDataTakeASplit) {
   }
 }
 
-void send_answer(net::RoleContext& context, const Answer& answer) {
+void send_answer(job::RoleContext& context, const Answer& answer) {
   context.endpoint.send(0, kAnswerTag, net::begin_payload(answer.SerializeAsString(), 0));
 }
 
 /// A worker that never gets ready with a round: it says every 8 s that it has done what `done` says of the times.
 RoleWorld::Role slow_worker(int times, std::function<std::int64_t(int)> done) {
-  return [times, done = std::move(done)](net::RoleContext& context) -> Status {
+  return [times, done = std::move(done)](job::RoleContext& context) -> Status {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     while (true) {
       const auto message = context.endpoint.recv({0}, kWorkTag, Deadline::never());
@@ -361,13 +361,13 @@ std::vector<net::Message> answers_to(std::vector<Work> works) {
     if (work.kind() == Work::TRAIN) net::append_floats(payload, values);
     world.world().endpoint(0).send(1, kWorkTag, std::move(payload));
   }
-  world.replace(1, [](net::RoleContext& context) {
+  world.replace(1, [](job::RoleContext& context) {
     const Status status = run_training(short_job(), context);
     context.endpoint.send(0, kPartTag, {});  // there is no more
     return status;
   });
   std::vector<net::Message> answers;
-  const auto outcome = world.run([&](net::RoleContext& context) -> Status {
+  const auto outcome = world.run([&](job::RoleContext& context) -> Status {
     while (true) {
       MG_TRY(net::Message message,
              context.endpoint.recv_any({1}, {kHelloTag, kAnswerTag, kPartTag}, Deadline::never()));

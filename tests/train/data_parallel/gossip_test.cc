@@ -99,7 +99,7 @@ TEST(Gossip, AGraphForOtherWorkersIsRefused) {
 }
 
 /// Sends work to a worker, and waits for its answer.
-Result<std::string> ask(net::RoleContext& context, net::Rank rank, const Work& work, std::span<const float> values) {
+Result<std::string> ask(job::RoleContext& context, net::Rank rank, const Work& work, std::span<const float> values) {
   std::string payload = net::begin_payload(work.SerializeAsString(), values.size_bytes());
   net::append_floats(payload, values);
   context.endpoint.send(rank, kWorkTag, std::move(payload));
@@ -115,7 +115,7 @@ TEST(Gossip, WorkersOnARingComeToAgreeAsFastAsTheorySays) {
   const auto start = learn::flat_parameters(small_graph());
   std::vector<double> at(kRounds + 1);  // of the first worker, how far the first value is from the mean
   RoleWorld world(kWorkers + 1);
-  const auto outcome = world.run([&](net::RoleContext& context) -> Status {
+  const auto outcome = world.run([&](job::RoleContext& context) -> Status {
     if (context.endpoint.rank() > 0) return run_training(job_with("ring"), context);
     for (net::Rank rank = 1; rank <= kWorkers; ++rank)
       MG_RETURN_IF_ERROR(context.endpoint.recv({rank}, kHelloTag, context.clock.after(60)));

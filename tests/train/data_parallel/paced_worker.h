@@ -20,7 +20,7 @@ class PacedEndpoint final : public net::Endpoint {
  public:
   /// Of each sample of this work, of kind TRAIN. Called once for each.
   using StepBasis = std::function<Seconds(const Work&)>;
-  PacedEndpoint(net::RoleContext& context, StepBasis pace)
+  PacedEndpoint(job::RoleContext& context, StepBasis pace)
       : inner_(context.endpoint), clock_(context.clock), pace_(std::move(pace)) {}
 
   net::Rank rank() const override { return inner_.rank(); }
@@ -82,9 +82,9 @@ class PacedEndpoint final : public net::Endpoint {
 
 /// Lets this rank take part in the job at this pace.
 inline void set_pace(RoleWorld& world, const TrainJob& job, net::Rank rank, PacedEndpoint::StepBasis pace) {
-  world.replace(rank, [&job, pace = std::move(pace)](net::RoleContext& context) {
+  world.replace(rank, [&job, pace = std::move(pace)](job::RoleContext& context) {
     PacedEndpoint endpoint(context, pace);
-    net::RoleContext paced{endpoint, context.clock, {}, 1, context.stop, context.report};
+    job::RoleContext paced{endpoint, context.clock, context.device, {}, 1, context.stop, context.report};
     return run_training(job, paced);
   });
 }

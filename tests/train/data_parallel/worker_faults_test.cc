@@ -53,7 +53,7 @@ TEST(LostWorker, AllOfThemIsAClearError) {
 }
 
 /// Waits until the server is done with it.
-Status until_end(net::RoleContext& context, const std::function<void(const Work&)>& on_work) {
+Status until_end(job::RoleContext& context, const std::function<void(const Work&)>& on_work) {
   while (true) {
     Result<net::Message> message = context.endpoint.recv({0}, kWorkTag, context.clock.after(60));
     if (!message.ok()) return message.error();
@@ -68,7 +68,7 @@ Status until_end(net::RoleContext& context, const std::function<void(const Work&
 TEST(SilentWorker, IsLeftOutOfTheStep) {
   RoleWorld world(3);
   world.use_virtual_time();
-  world.replace(2, [](net::RoleContext& context) {
+  world.replace(2, [](job::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
@@ -81,7 +81,7 @@ TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
   RoleWorld world(3);
   world.use_virtual_time();
   int given = 0;
-  world.replace(2, [&](net::RoleContext& context) {
+  world.replace(2, [&](job::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
       given += work.kind() == Work::PING ? 0 : 1;
@@ -98,7 +98,7 @@ TEST(SilentWorker, IsUsedAgainWhenItAnswers) {
 TEST(SilentWorker, AllOfThemIsAClearError) {
   RoleWorld world(2);
   world.use_virtual_time();
-  world.replace(1, [](net::RoleContext& context) {
+  world.replace(1, [](job::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [](const Work&) {});
   });
@@ -111,7 +111,7 @@ TEST(SilentWorker, AllOfThemIsAClearError) {
 TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
   RoleWorld world(2);
   world.use_virtual_time();
-  world.replace(1, [&](net::RoleContext& context) {
+  world.replace(1, [&](job::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work& work) {
       if (work.kind() == Work::PING) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
@@ -127,7 +127,7 @@ TEST(SlowWorker, AloneIsAnErrorInsteadOfForEver) {
 TEST(DifferentData, LeavesTheMinorityOut) {
   RoleWorld world(4);
   world.use_virtual_time();
-  world.replace(1, [](net::RoleContext& context) {
+  world.replace(1, [](job::RoleContext& context) {
     Hello hello = hello_of_glyphs(kSamples);
     hello.set_train_samples(kSamples - 1);
     context.endpoint.send(0, kHelloTag, hello.SerializeAsString());
@@ -142,7 +142,7 @@ TEST(DifferentData, LeavesTheMinorityOut) {
 TEST(FailingWorker, GivesItsSamplesBack) {
   RoleWorld world(3);
   world.use_virtual_time();
-  world.replace(1, [](net::RoleContext& context) {
+  world.replace(1, [](job::RoleContext& context) {
     context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
     return until_end(context, [&](const Work&) {
       Hello hello;
@@ -177,7 +177,7 @@ TEST_P(Garbage, FromAWorkerHarmsNobodyElse) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RoleWorld world(3);
     world.use_virtual_time();
-    world.replace(2, [&](net::RoleContext& context) {
+    world.replace(2, [&](job::RoleContext& context) {
       Random random(seed);
       if (seed % 2 == 0) context.endpoint.send(0, kHelloTag, hello_of_glyphs(kSamples).SerializeAsString());
       for (int i = 0; i < 300; ++i) {
@@ -201,11 +201,11 @@ TEST_P(Garbage, FromTheServerHarmsNoWorker) {
   Random random(5);
   RoleWorld world(2);
   world.use_virtual_time();
-  world.replace(1, [&](net::RoleContext& context) {
+  world.replace(1, [&](job::RoleContext& context) {
     const TrainJob copy = job(20);
     return run_training(copy, context);
   });
-  const RoleWorld::Outcome outcome = world.run([&](net::RoleContext& context) -> Status {
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     for (int i = 0; i < 2000; ++i) {
       std::string payload = random_bytes(random);
       Work work;  // half of them can be read, but are for data and parameters that the worker has not

@@ -105,8 +105,8 @@ TEST_P(Pipeline, CutsByMeasuredTimes) {
 
 /// A node that computes so many operations a second, in a world of virtual time.
 RoleWorld::Role node_of_speed(const TrainJob& job, double flops_per_s) {
-  return [&job, flops_per_s](net::RoleContext& context) {
-    net::RoleContext slow = context;
+  return [&job, flops_per_s](job::RoleContext& context) {
+    job::RoleContext slow = context;
     slow.resident = 0;
     slow.computing = [&](double flops) {
       constexpr net::Tag kNobodySends = 99;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "tests/job/still_device.h"
 #include "tests/train/pipeline/pipeline_job.h"
 
 #include "mangrove/train/pipeline/stage_load_meter.h"
@@ -207,9 +208,9 @@ void pass(StageLoadMeter& meter, Seconds forward, Seconds backward) {
 
 TEST(StageLoadMeter, LeavesOutTheFirstMicroBatchOfANewStage) {
   RoleWorld world(1);
-  const RoleWorld::Outcome outcome = world.run([](net::RoleContext& context) -> Status {
-    context.resident = 0;  // a simulated device: its time is the world's
-    StageLoadMeter meter(context);
+  const RoleWorld::Outcome outcome = world.run([](job::RoleContext& context) -> Status {
+    job::StillDevice device;  // what other threads of this process compute does not count
+    StageLoadMeter meter({context.endpoint, context.clock, device, {}, 1, {}, {}});
     meter.begin_stage();
     for (int passage = 0; passage < 2; ++passage) {
       StageWork done;
@@ -247,8 +248,8 @@ TEST_P(Replanner, ANodeThatGetsSlowerGetsASmallerStage) {
   world.use_virtual_time();
   std::atomic<double> speed = 8e6;  // of rank 2
   for (const net::Rank rank : {1, 2}) {
-    world.replace(rank, [&, rank](net::RoleContext& context) {
-      net::RoleContext slow = context;
+    world.replace(rank, [&, rank](job::RoleContext& context) {
+      job::RoleContext slow = context;
       slow.resident = 0;
       slow.computing = [&](double flops) {
         constexpr net::Tag kNobodySends = 99;

@@ -68,8 +68,8 @@ struct ShardTransfer : ::testing::Test {
       sent.push_back({from, to, tag});
       return fate ? fate(sent.back()) : Fate::arrives;
     });
-    return world.run([&](net::RoleContext& context) {
-      net::RoleContext own = context;
+    return world.run([&](job::RoleContext& context) {
+      job::RoleContext own = context;
       own.data_folder = job.data_from() == "cluster" ? of_rank(context.endpoint.rank()) : of_rank(0);
       return run_training(job, own);
     });

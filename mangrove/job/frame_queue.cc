@@ -1,8 +1,8 @@
-#include "mangrove/net/frame_queue.h"
+#include "mangrove/job/frame_queue.h"
 
 #include <utility>
 
-namespace mangrove::net {
+namespace mangrove::job {
 
 bool FrameQueue::push(Frame frame) {
   MutexLock lock(mutex_);
@@ -50,4 +50,4 @@ void FrameQueue::set_listener(std::function<void()> listener) {
   listener_ = std::move(listener);
 }
 
-}  // namespace mangrove::net
+}  // namespace mangrove::job

@@ -1,19 +1,21 @@
 #pragma once
 
-#include <any>
 #include <functional>
-#include <optional>
 #include <stop_token>
-#include <string>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/file.h"
 #include "mangrove/base/report.h"
 #include "mangrove/base/units.h"
+#include "mangrove/job/device.h"
+#include "mangrove/job/frame_queue.h"
 #include "mangrove/net/endpoint.h"
-#include "mangrove/net/frame_queue.h"
 
-namespace mangrove::net {
+namespace mangrove::job {
+
+/// What those who watch a running job say to its rank 0, such as another scheduler to go on with: the strategy knows
+/// what the payload means. The process of rank 0 sends it, as rank 0 to itself.
+constexpr net::Tag kControlTag = net::make_tag(net::Purpose::control, 0xffffff);
 
 /// Where the time of one step of a role went.
 struct StepTimes {
@@ -28,8 +30,9 @@ struct StepTimes {
 /// What a strategy is given to play one rank of one job. Rank 0 lives beside the coordinator and leads the job; ranks
 /// 1 .. size-1 are one per node.
 struct RoleContext {
-  Endpoint& endpoint;
+  net::Endpoint& endpoint;
   Clock& clock;
+  Device& device;
   fs::path data_folder;  // where this device finds its data sets
   int threads = 1;       // for kernels
   /// Asked to stop early (Ctrl-C, SIGTERM): rank 0 ends the job in good order, with a checkpoint. Polled between steps.
@@ -38,20 +41,8 @@ struct RoleContext {
   Reporter report;
   /// Called after each step, for those who watch.
   std::function<void(const StepTimes&)> step_done = [](const StepTimes&) {};
-  /// Called before a computation of so many floating-point operations of matrix products: in a simulated world it takes
-  /// the device's time here. A real device takes its own.
-  std::function<void(double flops)> computing = [](double) {};
-  /// Memory of this device's process before it plays the role, where it cannot be measured: simulated devices share a
-  /// process.
-  std::optional<Bytes> resident = {};
-  /// Of simulated devices: where roles of devices that are alike leave for each other what none of them has to keep,
-  /// one thing for all of them. One role runs at a time, others only while it waits or in computing(). Null: it is
-  /// alone.
-  std::any* bench = nullptr;
   /// Rank 0 only: what the client of a job pushes. Null: nothing.
   FrameQueue* frames = nullptr;
-  /// Rank 0 of a job with tiers only: the scheduler that the user has switched it to since this was called last.
-  std::function<std::optional<std::string>()> switched_to = [] { return std::nullopt; };
 };
 
-}  // namespace mangrove::net
+}  // namespace mangrove::job

@@ -9,7 +9,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
 
-namespace mangrove::net {
+namespace mangrove::job {
 
 /// An image that a client pushes to its job.
 struct Frame {
@@ -51,4 +51,4 @@ class FrameQueue {
   std::function<void()> listener_ MG_GUARDED_BY(mutex_);
 };
 
-}  // namespace mangrove::net
+}  // namespace mangrove::job

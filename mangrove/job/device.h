@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "mangrove/base/units.h"
+
+namespace mangrove::job {
+
+/// Something that the roles of like devices keep once for all of them, where these share a process. A module derives
+/// its own from it.
+class SharedState {
+ public:
+  virtual ~SharedState() = default;
+};
+
+/// The device that plays a rank: what it has, and how long it has worked. A role asks its device and never the machine:
+/// the machine that simulates a device has other cores, memory and time.
+/// threads: any thread may call any method.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// The machine whose cores the device uses. A process with a CPU quota counts as a machine of its own.
+  virtual std::string host() const = 0;
+  virtual int cores() const = 0;         // of that machine
+  virtual double cpu_share() const = 0;  // cores' worth of time that the device may use; 0.18: 18 ms in 100 of one core
+  /// How much longer something takes than its computing, with so many threads: 5 where a quota leaves them a fifth of
+  /// their time.
+  double slowdown(int threads) const { return std::max(1.0, threads / cpu_share()); }
+
+  /// What all threads of the device have computed so far. Time that others got is not in it.
+  virtual Seconds computed() const = 0;
+  /// How long a device that may use less than a core needs for what it has computed so far; 0 for any other.
+  virtual Seconds rationed() const = 0;
+
+  virtual Bytes resident_memory() const = 0;  // of its process, now
+  /// The most so far; planned: what it comes to by the plan, for a device whose memory nobody can measure.
+  virtual Bytes peak_memory(Bytes planned) const = 0;
+
+  /// Called before or after a computation of so many floating-point operations of matrix products: a simulated device
+  /// takes its time for them here, a real one has its own. Other roles of the same process may run meanwhile.
+  virtual void charge(double flops) = 0;
+
+  /// Its times come from charge() and its memory from the plan: measuring the machine says nothing about the device.
+  virtual bool is_simulated() const = 0;
+  /// Where roles of like devices leave what they share, empty at first. Null: this device has its process to itself.
+  virtual std::shared_ptr<SharedState>* shared() { return nullptr; }
+};
+
+}  // namespace mangrove::job

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "mangrove/job/device.h"
+
+namespace mangrove::job {
+
+/// A simulated device that takes no time for anything.
+class StillDevice final : public Device {
+ public:
+  std::string host() const override { return "still"; }
+  int cores() const override { return 1; }
+  double cpu_share() const override { return 1; }
+  Seconds computed() const override { return 0; }
+  Seconds rationed() const override { return 0; }
+  Bytes resident_memory() const override { return 0; }
+  Bytes peak_memory(Bytes planned) const override { return planned; }
+  void charge(double) override {}
+  bool is_simulated() const override { return true; }
+};
+
+}  // namespace mangrove::job
