@@ -4,6 +4,7 @@
 
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/cut.h"
+#include "mangrove/graph/multiply_adds.h"
 
 namespace mangrove {
 
@@ -12,6 +13,7 @@ Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph,
   std::unique_ptr<CompiledStage> stage(new CompiledStage);
   stage->options_ = options;
   MG_TRY(const Graph slice, graph.slice(first, last));
+  stage->flops_ = 2.0 * static_cast<double>(multiply_adds(slice, options.micro_batch));
   const auto values = [&](std::size_t position, auto is_here) -> Result<std::vector<Value>> {
     std::vector<Value> found;
     for (const std::string& name : values_at_cut(graph, position)) {

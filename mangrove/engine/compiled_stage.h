@@ -26,6 +26,9 @@ class CompiledStage {
   static Result<std::unique_ptr<CompiledStage>> create(const Graph& graph, std::size_t first, std::size_t last,
                                                        const CompiledStageOptions& options);
 
+  /// Floating-point operations of the matrix products of a run, which computes micro_batch samples: see multiply_adds.
+  double flops() const { return flops_; }
+
   /// f32 elements at the cut before the stage for `count` samples.
   std::int64_t input_elements(std::int64_t count) const;
 
@@ -49,6 +52,7 @@ class CompiledStage {
   std::span<const float> made(const Value& value, std::int64_t count) const;
 
   CompiledStageOptions options_;
+  double flops_ = 0;
   std::vector<Value> before_, after_;
   std::unique_ptr<Execution> execution_;
   // Where a cut has one value and nothing passes through the stage, it is received and sent where the operators have

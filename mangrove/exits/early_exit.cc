@@ -98,6 +98,7 @@ Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, 
   entropies_.assign(answers_.size() * exits(), std::numeric_limits<float>::quiet_NaN());
   samples_.resize(answers_.size());
   std::iota(samples_.begin(), samples_.end(), std::int64_t{0});
+  flops_ = segments_.front()->flops(count);
   for (std::size_t here = 0;; ++here) {
     const bool is_last = here + 1 == segments_.size();
     std::size_t stayed = 0;
@@ -116,6 +117,7 @@ Result<std::span<const EarlyExit::Answer>> EarlyExit::go_on(std::int64_t count, 
     samples_.resize(stayed);
     passed_ = outcome.passed;
     if (samples_.empty() || is_last) return std::span<const Answer>(answers_);
+    flops_ += segments_[here + 1]->flops(static_cast<std::int64_t>(stayed));
     MG_TRY(outcome, segments_[here + 1]->run(static_cast<std::int64_t>(stayed), passed_, threshold(first_ + here + 1)));
   }
 }

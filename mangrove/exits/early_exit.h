@@ -63,6 +63,8 @@ class EarlyExit {
   std::size_t exits() const { return segments_.size(); }  // of the range
   /// Elements that classify() takes of so many samples.
   std::int64_t input_elements(std::int64_t count) const { return segments_.front()->input_elements(count); }
+  /// Floating-point operations of the matrix products of the last classify(): see ExitSegment::flops().
+  double flops() const { return flops_; }
   /// Programs so far, see ExitSegment: a call that makes one takes longer than the next like it.
   std::size_t compiled() const;
 
@@ -77,6 +79,7 @@ class EarlyExit {
   std::vector<std::int64_t> samples_;  // of the rows that are still there
   std::vector<Answer> answers_;
   std::span<const float> passed_;
+  double flops_ = 0;
   std::vector<float> logits_, entropies_;
 };
 

@@ -7,6 +7,7 @@
 #include "mangrove/base/check.h"
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/cut.h"
+#include "mangrove/graph/multiply_adds.h"
 
 namespace mangrove::exits {
 
@@ -44,6 +45,7 @@ Result<std::unique_ptr<ExitSegment>> ExitSegment::create(const ExitSegments& net
   const std::size_t first = network.begin(exit), last = network.ends[exit];
   MG_TRY(Graph slice, graph.slice(first, last));
   std::unique_ptr<ExitSegment> segment(new ExitSegment(std::move(slice), options));
+  segment->sample_flops_ = 2.0 * static_cast<double>(multiply_adds(segment->slice_, 1));
   segment->output_ = graph.outputs()[exit];
   segment->classes_ = graph.value(segment->output_).shape[1];
   segment->is_last_ = exit + 1 == graph.outputs().size();
@@ -75,12 +77,16 @@ Bytes ExitSegment::passed_bytes() const {
   return elements * static_cast<Bytes>(sizeof(float));
 }
 
+/// The size that is compiled for so many samples.
+std::int64_t ExitSegment::size_for(std::int64_t count) const {
+  return std::min(options_.micro_batch, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count))));
+}
+
 Result<Execution*> ExitSegment::execution(std::int64_t count) {
   if (count < 1 || count > options_.micro_batch)
     return make_error(Code::data_loss, "exit '" + output_ + "': got " + std::to_string(count) +
                                            " samples, expected from 1 to " + std::to_string(options_.micro_batch));
-  const auto least = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
-  const std::int64_t size = std::min(options_.micro_batch, least);
+  const std::int64_t size = size_for(count);
   std::unique_ptr<Execution>& execution = executions_[size];
   if (execution != nullptr) return execution.get();
   MG_TRY(auto program, Program::compile(slice_.without_weights(), {.mode = Mode::inference,

@@ -52,6 +52,8 @@ class ExitSegment {
   Result<Execution*> execution(std::int64_t count);
   Result<Outcome> run(std::int64_t count, float threshold);
 
+  /// Floating-point operations of the matrix products of run() for so many samples: those of the size that it takes.
+  double flops(std::int64_t count) const { return sample_flops_ * static_cast<double>(size_for(count)); }
   std::int64_t input_elements(std::int64_t count) const;  // that run() wants
   std::int64_t classes() const { return classes_; }
   /// Bytes of the values behind the segment for one sample; 0 behind the last.
@@ -66,12 +68,14 @@ class ExitSegment {
   };
   ExitSegment(Graph slice, const CompiledStageOptions& options) : slice_(std::move(slice)), options_(options) {}
   static Result<std::vector<Value>> values_at(const Graph& network, std::size_t position);
+  std::int64_t size_for(std::int64_t count) const;
   Outcome outcome(Execution& execution, std::int64_t count, std::span<const float> received, float threshold);
   std::span<const float> rows_of(const std::string& name, std::int64_t count, std::span<const float> received) const;
   void pass_on(Execution& execution, std::int64_t count, std::span<const float> received);
 
   Graph slice_;
   CompiledStageOptions options_;
+  double sample_flops_ = 0;
   std::string output_;
   std::int64_t classes_ = 0;
   bool is_last_ = false;
