@@ -12,15 +12,16 @@ constexpr Seconds kChunkInterval = 0.1;
 }  // namespace
 
 SingleRun::SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-                     std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock, bool with_scores)
+                     std::int64_t samples, const data::LoaderOptions& loading, const job::RoleContext& context,
+                     bool with_scores)
     : replica_(replica),
       samples_(samples),
-      clock_(clock),
+      context_(context),
       with_scores_(with_scores),
       loader_(std::move(dataset), loading) {
   replica_.execution().forward();  // touches all memory before the time counts
   chunk_.set_request(request);
-  start_ = last_chunk_ = clock.now();
+  start_ = last_chunk_ = context.clock.now();
   request_next();
   request_next();
 }
@@ -37,6 +38,7 @@ void SingleRun::request_next() {
 Result<std::optional<SingleChunk>> SingleRun::step() {
   MG_TRY(const data::Batch batch, loader_.next());
   request_next();
+  context_.device.charge(replica_.flops(replica_.batch()));
   const std::vector<std::int32_t> predictions = replica_.predict(batch);
   chunk_.mutable_predictions()->Add(predictions.begin(), predictions.end());
   chunk_.mutable_truths()->Add(batch.labels.begin(), batch.labels.begin() + batch.count);
@@ -46,7 +48,7 @@ Result<std::optional<SingleChunk>> SingleRun::step() {
     chunk_.mutable_scores()->Add(rows.begin(), rows.end());
   }
   done_ += batch.count;
-  const Instant now = clock_.now();
+  const Instant now = context_.clock.now();
   if (!done() && now - last_chunk_ < kChunkInterval) return std::optional<SingleChunk>();
   last_chunk_ = now;
   chunk_.set_begin(done_ - chunk_.predictions_size());

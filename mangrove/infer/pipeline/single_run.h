@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "mangrove/base/clock.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/infer/messages.pb.h"
+#include "mangrove/job/role.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
@@ -16,7 +16,8 @@ class SingleRun {
  public:
   /// `replica` stays the caller's. with_scores: chunks have the network's outputs too.
   SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
-            std::int64_t samples, const data::LoaderOptions& loading, const Clock& clock, bool with_scores);
+            std::int64_t samples, const data::LoaderOptions& loading, const job::RoleContext& context,
+            bool with_scores);
 
   /// Classifies the next micro-batch. Returns a chunk to send, now and then and at the end. errors: those of
   /// Loader::next.
@@ -28,7 +29,7 @@ class SingleRun {
 
   learn::Replica& replica_;
   const std::int64_t samples_;
-  const Clock& clock_;
+  const job::RoleContext& context_;
   const bool with_scores_;
   data::Loader loader_;
   std::int64_t requested_ = 0, done_ = 0;

@@ -133,7 +133,9 @@ void StageWorker::run_stage(const Task& task, Instant start) {
   const auto is_late = [&] { return context_.clock.now() >= task.deadline; };
   if (is_late()) return send_missed(header);
   const std::size_t stage = header.stage();
-  const std::span<const float> values = stages_.find(stage)->run(header.count());
+  CompiledStage& compiled = *stages_.find(stage);
+  context_.device.charge(compiled.flops());
+  const std::span<const float> values = compiled.run(header.count());
   const Instant computed = context_.clock.now();
   Trace trace = header.trace();
   trace.add_seconds(busy(stage, computed - start));

@@ -145,7 +145,7 @@ Status PipelineWorker::start_single(const Command& command) {
   single_.reset();
   if (is_ensemble() && command.member() >= static_cast<std::uint32_t>(job_.member_sha256_size())) return {};
   MG_RETURN_IF_ERROR(make_replica(is_ensemble() ? command.member() : 0));
-  single_.emplace(command.request(), *replica_, source_.dataset, source_.samples, source_.loading, context_.clock,
+  single_.emplace(command.request(), *replica_, source_.dataset, source_.samples, source_.loading, context_,
                   is_ensemble());
   return {};
 }

@@ -43,7 +43,7 @@ Hello describe_data(const data::Dataset& dataset, std::int64_t samples) {
 }
 
 Result<BottomModels> BottomModels::create(const InferJob& job, const job::RoleContext& context) {
-  BottomModels heads(context.clock);
+  BottomModels heads(context);
   if (!has_private_tier(job)) return heads;
   MG_TRY(heads.dataset_, data::open_dataset(job.data(), data::Split::test, context.data_folder)
                              .context("the coordinator needs the samples, for tiers that are not trusted"));
@@ -89,6 +89,7 @@ Result<std::string> BottomModels::run(std::size_t part, std::int64_t begin, std:
   MG_TRY(const data::Batch batch, head.loader->next());
   const std::span<float> input = head.stage->input(count);
   std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
+  device_->charge(head.stage->flops());
   const std::span<const float> values = head.stage->run(count);
   const auto width = static_cast<std::size_t>(head.values);
   std::string sent;

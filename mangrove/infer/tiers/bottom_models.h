@@ -61,10 +61,11 @@ class BottomModels {
     std::int64_t runs = 0;
     Seconds seconds = 0;
   };
-  explicit BottomModels(Clock& clock) : clock_(&clock) {}
+  explicit BottomModels(const job::RoleContext& context) : clock_(&context.clock), device_(&context.device) {}
   Result<std::unique_ptr<Head>> make_head(const InferJob& job, int part, const job::RoleContext& context) const;
 
   Clock* clock_;
+  job::Device* device_;
   std::shared_ptr<const data::Dataset> dataset_;
   std::optional<Hello> data_;
   std::vector<std::unique_ptr<Head>> heads_;  // by tier of the job; null: it is trusted

@@ -60,6 +60,8 @@ class WholeNetwork final : public TierNetwork {
     return said;
   }
 
+  double flops() const override { return replica_->flops(replica_->batch()); }
+
  private:
   /// Elements that the network takes of one sample.
   std::int64_t width() const { return elements_of(replica_->graph().inputs()[0].second, 1); }
@@ -105,6 +107,8 @@ class ExitNetwork final : public TierNetwork {
     net::append_floats(*said.mutable_values(), network_->passed());
     return said;
   }
+
+  double flops() const override { return network_->flops(); }
 
  private:
   /// Values that are made up to measure times would all leave at the same exit, or none; all staying costs the most.

@@ -20,6 +20,8 @@ class TierNetwork {
   /// samples: of the task, with labels; without images where values come in their place. errors: those of computing, of
   /// reading values.
   virtual Result<TierAnswer> answer(const Command& task, const data::Batch& samples) = 0;
+  /// Floating-point operations of the matrix products of the last answer.
+  virtual double flops() const = 0;
 };
 
 /// A network of that tier of the job, by its position; where one with early exits lies over the tiers, the part of it

@@ -162,6 +162,7 @@ Status TierNode::work() {
   if (task.dropped) return {};
   MG_TRY(TierNetwork * network, network_for(task.command));
   MG_TRY(TierAnswer said, network->answer(task.command, samples));
+  context_.device.charge(network->flops());
   said.set_waited(start - task.ready);
   said.set_seconds(std::max(context_.clock.now() - start, context_.device.rationed() - rationed_start));
   FromNode message;

@@ -43,6 +43,7 @@ class ViewDevice {
   /// images: [count, C, H, W], all of them, as samples are stored so; nothing but the view is computed with.
   Values run(std::int64_t count, std::span<const float> images);
   std::int64_t image_elements(std::int64_t count) const { return stage_->input_elements(count); }
+  double flops() const { return stage_->flops(); }  // of a run
 
  private:
   /// Where a value lies in what the stage makes of one sample.
@@ -75,6 +76,9 @@ class ViewFusion {
     return first_exit_->classify(count, scores);
   }
   bool leaves(const exits::EarlyExit::Answer& at_first_exit) const;
+  // Of the last first_exit() and the last rest().
+  double first_exit_flops() const { return first_exit_->flops(); }
+  double rest_flops() const { return rest_->flops(); }
   /// At the other exits, from the features of all views.
   Result<std::span<const exits::EarlyExit::Answer>> rest(std::int64_t count, std::span<const float> features) {
     return rest_->classify(count, features);

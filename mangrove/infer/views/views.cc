@@ -230,6 +230,7 @@ Status ViewRun::send_rest() {
 Status ViewRun::compute_rest(std::uint64_t id) {
   const Batch& batch = open_.at(id);
   MG_TRY(const auto answers, fusion_.rest(std::ssize(batch.rows), batch.joined));
+  context_.device.charge(fusion_.rest_flops());
   answer_rest(id, 0, answers);
   return {};
 }
@@ -274,6 +275,7 @@ Status ViewRun::decide(std::uint64_t id) {
   batch.lost = lost_;
   MG_TRY(const std::vector<float> scores, joined(batch, true));
   MG_TRY(const auto answers, fusion_.first_exit(std::ssize(batch.rows), scores));
+  context_.device.charge(fusion_.first_exit_flops());
   std::vector<std::uint32_t> leave, stay;
   std::vector<exits::EarlyExit::Answer> last;
   for (std::size_t i = 0; i < answers.size(); ++i) {

@@ -137,6 +137,7 @@ Status ViewNode::work() {
 Status ViewNode::see(const Command& command) {
   MG_TRY(const data::Batch samples, loader_->next());
   const auto elements = static_cast<std::size_t>(device_->image_elements(command.count()));
+  context_.device.charge(device_->flops());
   ViewDevice::Values made = device_->run(command.count(), samples.images.as<float>().first(elements));
   FromNode message;
   ViewValues& said = *message.mutable_view_values();
@@ -154,6 +155,7 @@ Status ViewNode::classify(const Command& command) {
   std::vector<float> features(static_cast<std::size_t>(upper_->input_elements(count)));
   if (!net::read_floats(command.values(), features).ok()) return {};
   MG_TRY(const auto answers, upper_->classify(count, features));
+  context_.device.charge(upper_->flops());
   FromNode message;
   RestAnswer& said = *message.mutable_rest_answer();
   said.set_request(command.request());
