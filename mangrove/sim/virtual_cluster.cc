@@ -65,7 +65,7 @@ VirtualCluster::Kind& VirtualCluster::kind_of(const Device& device) {
   const Bytes wanted = job_.train().memory();
   const Bytes memory = device.memory == 0 ? kUnlimited : device.memory;
   const auto [entry, is_new] = kinds_.try_emplace(wanted == 0 ? memory : std::min(wanted, memory));
-  if (is_new) entry->second.job = job_;
+  if (is_new) entry->second.job = cluster::job_of_nodes(job_).value_or(job_);
   if (is_new && job_.has_train()) entry->second.job.mutable_train()->set_memory(entry->first);
   return entry->second;
 }
@@ -108,7 +108,8 @@ void VirtualCluster::lead(Incarnation& stay) {
   job::RoleContext context = context_of(stay);
   context.stop = options_.stop;
   context.report = [this](Report report) { on_report(std::move(report)); };
-  led_ = cluster::run_role_guarded(options_.play, kind_of(world_.devices[0]).job, context);
+  const cluster::JobSpec& job = job_.has_train() ? kind_of(world_.devices[0]).job : job_;  // with its networks
+  led_ = cluster::run_role_guarded(options_.play, job, context);
   stay.endpoint->flush();
   sample();
   stay.has_ended = is_over_ = true;
@@ -248,12 +249,14 @@ void VirtualCluster::go_silent(std::size_t device) {
   });
 }
 
-/// If nothing is the matter with it any more. A rank that was lost is gone: the device joins anew.
+/// If nothing is the matter with it any more. A rank that was lost is gone: the device joins anew, unless the job is
+/// inference, which is planned for the devices that there are.
 void VirtualCluster::come_back(std::size_t device) {
   Condition& condition = conditions_[device];
   if (!condition.is_silent()) condition.is_lost = Deadline::never();
   if (condition.is_silent() || condition.down > 0 || is_over_ || stay_of(device).is_alive) return;
   stay_of(device).endpoint->cancel();
+  if (!job_.has_train()) return;
   change_members([&](net::Members& members) {
     members.all.push_back({static_cast<net::Rank>(stays_.size()), world_.devices[device].name, true});
   });
