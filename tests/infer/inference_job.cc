@@ -26,6 +26,23 @@ InferJob small_job(std::int64_t samples, int stages) {
   return job;
 }
 
+std::string ensemble_member(const std::string& classes, float shift) {
+  GraphParts parts = small_graph().parts();
+  parts.metadata["mangrove.classes"] = classes;
+  Tensor bias = parts.initializers.at("b2").clone();
+  for (float& value : bias.as<float>()) value += shift;
+  parts.initializers["b2"] = bias;
+  return encode_onnx(*Graph::create(std::move(parts)));
+}
+
+InferJob ensemble_job(const std::string& strategy, std::int64_t samples, const std::vector<std::string>& members) {
+  InferJob job = small_job(samples, 0);
+  job.clear_model();
+  job.set_strategy(strategy);
+  for (const std::string& bytes : members) job.add_members(bytes);
+  return job;
+}
+
 Status run_evenly(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() == 0) return run_inference(job, context);
   WatchedEndpoint endpoint(context.endpoint);

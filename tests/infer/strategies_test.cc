@@ -5,7 +5,6 @@
 
 #include "tests/infer/inference_job.h"
 
-#include "mangrove/graph/onnx.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/keys.h"
 #include "mangrove/infer/strategy.h"
@@ -14,26 +13,6 @@ namespace mangrove::infer {
 namespace {
 
 constexpr std::int64_t kSamples = 30;
-
-/// small_graph, all of whose outputs are `shift` higher, and with these classes. Its decisions are the same.
-std::string member(const std::string& classes, float shift = 0) {
-  GraphParts parts = small_graph().parts();
-  parts.metadata["mangrove.classes"] = classes;
-  Tensor bias = parts.initializers.at("b2").clone();
-  for (float& value : bias.as<float>()) value += shift;
-  parts.initializers["b2"] = bias;
-  return encode_onnx(*Graph::create(std::move(parts)));
-}
-
-const char* const kAll = R"(["0","1","2","3","4","5","6","7","8","9"])";
-
-InferJob ensemble_job(const std::string& strategy, const std::vector<std::string>& members) {
-  InferJob job = small_job(kSamples, 0);
-  job.clear_model();
-  job.set_strategy(strategy);
-  for (const std::string& bytes : members) job.add_members(bytes);
-  return job;
-}
 
 double accuracy_alone() {
   return json_number(infer(small_job(kSamples, 1), 1).result(), "accuracy");
@@ -67,15 +46,19 @@ TEST(Single, IsBegunAnewByAnotherNode) {
 
 TEST(Averaging, OfTheSameNetworkIsThatNetwork) {
   for (const int nodes : {1, 2, 5})
-    expect_like_alone(infer(ensemble_job("averaging", {member(kAll), member(kAll, 3), member(kAll)}), nodes),
-                      std::to_string(nodes) + " nodes");
+    expect_like_alone(
+        infer(ensemble_job("averaging", kSamples,
+                           {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs, 3), ensemble_member(kAllGlyphs)}),
+              nodes),
+        std::to_string(nodes) + " nodes");
 }
 
 TEST(Ensemble, OfNetworksForTheirClassesDecidesAsOneForAll) {
-  const std::vector<std::string> members = {member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])"),
-                                            member(R"(["r","r","r","r","4","5","6","7","8","9"])")};
+  const std::vector<std::string> members = {
+      ensemble_member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])"),
+      ensemble_member(R"(["r","r","r","r","4","5","6","7","8","9"])")};
   for (const int nodes : {1, 2, 3}) {
-    const RoleWorld::Outcome outcome = infer(ensemble_job("ensemble", members), nodes);
+    const RoleWorld::Outcome outcome = infer(ensemble_job("ensemble", kSamples, members), nodes);
     expect_like_alone(outcome, std::to_string(nodes) + " nodes");
     const std::string result = outcome.result();
     EXPECT_EQ(json_number(result, "one") + json_number(result, "none") + json_number(result, "several"), kSamples);
@@ -83,16 +66,17 @@ TEST(Ensemble, OfNetworksForTheirClassesDecidesAsOneForAll) {
 }
 
 TEST(Ensemble, LosesNothingWithANode) {
-  const std::vector<std::string> members = {member(kAll), member(kAll), member(kAll)};
+  const std::vector<std::string> members = {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs),
+                                            ensemble_member(kAllGlyphs)};
   for (int k = 0; k < 6; ++k) {
     RoleWorld world(3);
     world.die({.rank = 2, .at_send = k});
-    expect_like_alone(infer(ensemble_job("ensemble", members), world), "message " + std::to_string(k));
+    expect_like_alone(infer(ensemble_job("ensemble", kSamples, members), world), "message " + std::to_string(k));
   }
 }
 
 TEST(Ensemble, LosesNothingWithAMessage) {
-  InferJob job = ensemble_job("ensemble", {member(kAll), member(kAll)});
+  InferJob job = ensemble_job("ensemble", kSamples, {ensemble_member(kAllGlyphs), ensemble_member(kAllGlyphs)});
   job.set_answer_timeout_s(0.2);
   for (int k = 0; k < 5; ++k) {
     RoleWorld world(2);
@@ -103,14 +87,14 @@ TEST(Ensemble, LosesNothingWithAMessage) {
 }
 
 TEST(Ensemble, RefusesClassesThatNoNetworkKnows) {
-  const std::string few = member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])");
+  const std::string few = ensemble_member(R"(["0","1","2","3","rest","rest","rest","rest","rest","rest"])");
   for (const std::string strategy : {"ensemble", "averaging"}) {
-    const RoleWorld::Outcome outcome = infer(ensemble_job(strategy, {few}), 1);
+    const RoleWorld::Outcome outcome = infer(ensemble_job(strategy, kSamples, {few}), 1);
     EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
     EXPECT_NE(outcome.leader.error().message.find("the class '4'"), std::string::npos)
         << outcome.leader.error().message;
   }
-  EXPECT_EQ(infer(ensemble_job("ensemble", {}), 1).leader.code(), Code::invalid_argument);
+  EXPECT_EQ(infer(ensemble_job("ensemble", kSamples, {}), 1).leader.code(), Code::invalid_argument);
 }
 
 TEST(InferKeys, BelongToStrategiesOfTheTable) {
