@@ -234,13 +234,14 @@ Result<json> run_infer_on_input(const InferSettings& settings, JobContext& conte
 
 }  // namespace
 
-Result<json> run_infer(const InferSettings& settings, JobContext& context) {
+Result<json> run_infer(const InferSettings& settings, JobContext& context, const JobRunner& player) {
   if (!settings.input.empty()) return run_infer_on_input(settings, context);
   MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
   cluster::JobSpec job;
   ClusterSettings cluster = settings.cluster;
   MG_TRY(*job.mutable_infer(), make_job(settings, data, cluster.is_local() ? cluster.local : cluster.nodes));
-  MG_TRY(json result, run_job(std::move(job), cluster, settings.data, context));
+  MG_TRY(json result,
+         player ? play_job(job, player, context) : run_job(std::move(job), cluster, settings.data, context));
   result["model"] = !settings.tiers.empty()    ? settings.tiers
                     : !settings.models.empty() ? settings.models
                                                : settings.model;

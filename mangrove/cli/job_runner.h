@@ -17,7 +17,7 @@ using JobRunner = std::function<Status(const cluster::JobSpec& job, const Report
 /// Runs the job on its cluster, or where the player plays it; leaves model, metrics and checkpoints in the run folder;
 /// shows progress. The result is the job's JSON object (docs/json.md).
 Result<nlohmann::json> run_train(const TrainSettings& settings, JobContext& context, const JobRunner& player = {});
-Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& context);
+Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& context, const JobRunner& player = {});
 /// A job that was sent before: what it still reports, and its result.
 Result<nlohmann::json> follow_job(cluster::Client& client, const std::string& id, JobContext& context);
 /// In this process, without a cluster.

@@ -25,6 +25,7 @@ struct State {
   InferSettings infer;
   std::string world_file, job_file, fault_file;
   std::optional<std::uint64_t> fault_seed;
+  bool is_inference = false;
   std::string compute = "real";
   Seconds fault_window = 60, time_limit = 0;
   Overrides overrides, sim_overrides;
@@ -38,36 +39,61 @@ struct State {
     keys.add_seconds("time_limit", time_limit, "give up after this much virtual time; 0: never");
     return keys;
   }
+  Keys job_keys() { return is_inference ? infer.keys() : train.keys(); }
+  const char* section() const { return is_inference ? "infer" : "train"; }
+  const DataSettings& data() const { return is_inference ? infer.data : train.data; }
+  const std::string& run_dir() const { return is_inference ? infer.run_dir : train.run_dir; }
 };
 
-/// Keys that say on which cluster a job runs mean nothing here.
+/// Keys that say on which cluster a job runs mean nothing here, nor do those of what cannot be simulated.
 bool is_flag(const Key& key) {
   TrainSettings settings;
   Keys cluster;
   settings.cluster.declare(cluster);
-  return cluster.find(key.name) == nullptr && key.name != "resume";
+  return cluster.find(key.name) == nullptr && key.name != "resume" && key.name != "input";
 }
 
-/// The job file's train section; the others are not simulated.
+/// A flag that is a key of the other kind of job would be ignored. The seed is the world's too.
+Status check_flags(State& state) {
+  const Keys keys = state.job_keys(), others = state.is_inference ? state.train.keys() : state.infer.keys();
+  for (const auto& [name, value] : state.overrides)
+    if (keys.find(name) == nullptr && name != "seed")
+      return make_error(Code::invalid_argument, others.find(name)->flag() + ": is no key of the section '" +
+                                                    state.section() + "', which is simulated");
+  return {};
+}
+
+Status check_simulated(const State& state) {
+  if (!state.infer.input.empty())
+    return make_error(Code::invalid_argument, "input: nobody pushes images in a simulated world: give data");
+  if (!state.train.resume.empty())
+    return make_error(Code::invalid_argument, state.job_file + ": key 'resume': a simulated run cannot go on");
+  if (state.train.freeze != "none")
+    return make_error(Code::invalid_argument,
+                      "freeze: the time that a frozen part takes is not simulated: leave it out");
+  return {};
+}
+
+/// The job file's section train, or infer where there is no section train.
 Status read_job(State& state) {
   MG_TRY(const SectionFile file, SectionFile::load(state.job_file, {"job file", {"train", "eval", "infer"}, "train"}));
   std::vector<std::string> known;
   for (const Keys& keys : {state.train.keys(), state.eval.keys(), state.infer.keys()})
     for (const std::string& name : keys.names()) known.push_back(name);
   MG_RETURN_IF_ERROR(file.check_common(known));
-  const auto& sections = file.sections();
-  const auto train = std::find_if(sections.begin(), sections.end(), [](const auto& s) { return s.name == "train"; });
-  if (train == sections.end())
-    return make_error(Code::invalid_argument, state.job_file + ": no section 'train': training is what is simulated");
-  MG_RETURN_IF_ERROR(file.apply(*train, state.train.keys()));
-  state.train.cluster = {};
-  if (!state.train.resume.empty())
-    return make_error(Code::invalid_argument, state.job_file + ": key 'resume': a simulated run cannot go on");
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.train.keys()));
-  if (state.train.freeze != "none")
-    return make_error(Code::invalid_argument,
-                      "freeze: the time that a frozen part takes is not simulated: leave it out");
-  return {};
+  const auto find = [&](const std::string& name) {
+    return std::ranges::find(file.sections(), name, &SectionFile::Section::name);
+  };
+  state.is_inference = find("train") == file.sections().end();
+  const auto section = find(state.section());
+  if (section == file.sections().end())
+    return make_error(Code::invalid_argument, state.job_file + ": no section 'train' or 'infer' to be simulated");
+  MG_RETURN_IF_ERROR(check_flags(state));
+  MG_RETURN_IF_ERROR(file.apply(*section, state.job_keys()));
+  state.train.cluster = state.infer.cluster = {};
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.train.keys()));  // the seed too
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.infer.keys()));
+  return check_simulated(state);
 }
 
 Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& world) {
@@ -90,8 +116,8 @@ Status run(State& state, CommandContext& context) {
   const bool is_modelled = state.compute == "modelled";
   const std::uint64_t seed = state.train.job.seed();
   MG_TRY(const std::vector<sim::Fault> faults, faults_of(state, world));
-  MG_TRY(RunFolder folder, RunFolder::create(state.train.run_dir, "sim"));
-  MG_RETURN_IF_ERROR(folder.begin(to_yaml("train", state.train.keys())));
+  MG_TRY(RunFolder folder, RunFolder::create(state.run_dir(), "sim"));
+  MG_RETURN_IF_ERROR(folder.begin(to_yaml(state.section(), state.job_keys())));
   const fs::path events_path = folder.path() / "events.jsonl";
   std::ofstream events(events_path, std::ios::trunc);
   if (!events) return make_error(Code::permission_denied, events_path.string() + ": cannot write");
@@ -99,7 +125,7 @@ Status run(State& state, CommandContext& context) {
     return sim::simulate(job, world,
                          {.faults = faults,
                           .seed = seed,
-                          .data_folder = data::data_folder(state.train.data.data_dir),
+                          .data_folder = data::data_folder(state.data().data_dir),
                           .limit = state.time_limit,
                           .stop = context.stop,
                           .report = report,
@@ -108,36 +134,39 @@ Status run(State& state, CommandContext& context) {
   };
   ClusterSession no_cluster(context.output.quiet);
   JobContext job{no_cluster, folder, context.output, context.stop};
-  MG_TRY(json result, run_train(state.train, job, simulate));
+  MG_TRY(json result,
+         state.is_inference ? run_infer(state.infer, job, simulate) : run_train(state.train, job, simulate));
   events.flush();
   const Status told = events ? Status() : make_error(Code::resource_exhausted, events_path.string() + ": cannot write");
   std::ignore = folder.noted(events_path.filename().string(), told);
   if (is_modelled) result.erase("model_file");
   result["world"] = state.world_file;
-  result["devices"] = world.devices.size() - 1;
+  if (!state.is_inference) result["devices"] = world.devices.size() - 1;  // else it says more of each
   result["events_file"] = events_path.string();
   const std::string learnt = is_modelled ? ", and nothing was learnt" : "";
-  const std::string summary = "Simulated: times are virtual" + learnt + "\n" + summary_table({{"train", result}});
+  const std::string summary =
+      "Simulated: times are virtual" + learnt + "\n" + summary_table({{state.section(), result}});
   return leave_result(result, summary, folder, context);
 }
 
 }  // namespace
 
 void add_sim_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("sim", "train on the devices of a virtual world, in virtual time");
+  auto* command = app.add_subcommand("sim", "train, or classify, on the devices of a virtual world, in virtual time");
   auto state = std::make_shared<State>();
   command->add_option("world", state->world_file, "world file: devices, regions, links")->required();
-  command->add_option("job", state->job_file, "job file with a section train")->required();
+  command->add_option("job", state->job_file, "job file with a section train, or infer")->required();
   command->add_option("--faults", state->fault_file, "fault file: crashes, freezes, partitions, slow links");
   command->add_option("--fault-seed", state->fault_seed, "draw one to four faults from this seed");
   add_flags(*command, state->sim_keys(), state->sim_overrides);
   add_flags(*command, state->train.keys(), state->overrides, is_flag);
+  add_flags(*command, state->infer.keys(), state->overrides, is_flag);
   add_output_flags(*command, context.output);
   command->formatter(
       std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Data", "Cluster", "Strategy", "Learning"}));
   command->footer(
-      "The keys of `mangrove train` are flags too, but those that say where it runs:\n"
-      "see `mangrove train --help`.\n"
+      "The keys of `mangrove train` and `mangrove infer` are flags too, but those that\n"
+      "say where it runs: see their --help.\n"
       "Examples:\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"
@@ -148,9 +177,11 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       "               --fault-seed 3 --fault-window 5s\n"
       "  mangrove sim examples/worlds/global.yaml examples/worlds/global-job.yaml \\\n"
       "               --compute modelled\n"
+      "  mangrove sim examples/worlds/boards.yaml examples/worlds/infer-job.yaml \\\n"
+      "               --model runs/trained/model.onnx\n"
       "The same files and seed give the same run, bit for bit. The run folder gets what\n"
-      "`mangrove train` leaves there, and events.jsonl. docs/simulation.md explains\n"
-      "world and fault files.");
+      "`mangrove train` or `mangrove infer` leaves there, and events.jsonl.\n"
+      "docs/simulation.md explains world and fault files.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

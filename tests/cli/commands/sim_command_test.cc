@@ -45,6 +45,40 @@ TEST(SimCommand, LeavesTheSameFilesEachTime) {
   EXPECT_FALSE(*read_file(folder / "a" / "events.jsonl") == *read_file(folder / "c" / "events.jsonl"));
 }
 
+TEST(SimCommand, ClassifiesOnTheDevicesOfAWorld) {
+  const TemporaryFolder folder;
+  const Finished trained = simulate(folder / "trained");
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const auto classify = [&](const std::string& to, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {program(),
+                                          "sim",
+                                          kWorlds + "boards.yaml",
+                                          kWorlds + "infer-job.yaml",
+                                          "--model",
+                                          folder / "trained/model.onnx",
+                                          "--json",
+                                          "--quiet",
+                                          "--run-dir",
+                                          folder / to};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(std::move(arguments));
+  };
+  const Finished first = classify("a", {"--fault-seed", "3", "--fault-window", "1s"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  const json result = json::parse(first.out);
+  EXPECT_EQ(result["images"], 1024);
+  EXPECT_EQ(result["agreement"], 1);
+  EXPECT_EQ(result["lost"], 0);
+  EXPECT_EQ(result["duplicated"], 0);
+  EXPECT_EQ(result["devices"].size(), 4u);
+  EXPECT_TRUE(fs::exists(folder / "a" / "report.html"));
+  const Finished second = classify("b", {"--fault-seed", "3", "--fault-window", "1s"});
+  EXPECT_TRUE(*read_file(folder / "a" / "events.jsonl") == *read_file(folder / "b" / "events.jsonl"));
+  const Finished refused = classify("c", {"--epochs", "2"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("--epochs: is no key of the section 'infer'"), std::string::npos) << refused.err;
+}
+
 TEST(SimCommand, SaysWhatIsWrongWithItsFiles) {
   const TemporaryFolder folder;
   const auto error_of = [&](const std::string& world, const std::string& job, const std::string& faults) {
@@ -59,7 +93,8 @@ TEST(SimCommand, SaysWhatIsWrongWithItsFiles) {
   EXPECT_NE(error_of("pi:\n  cpu: 1\n", job, "").find("world.yaml:2: unknown key 'cpu'"), std::string::npos);
   EXPECT_NE(error_of("pi:\n", job + "  freeze: backbone\n", "").find("freeze: the time that a frozen part takes"),
             std::string::npos);
-  EXPECT_NE(error_of("pi:\n", "infer:\n  stages: 2\n", "").find("no section 'train'"), std::string::npos);
+  EXPECT_NE(error_of("pi:\n", "eval:\n  data: glyphs\n", "").find("no section 'train' or 'infer'"), std::string::npos);
+  EXPECT_NE(error_of("pi:\n", "infer:\n  input: photos\n", "").find("input: nobody pushes images"), std::string::npos);
   EXPECT_NE(error_of("pi:\n", job, "a:\n  devices: pi-2\n").find("faults.yaml:1: key 'devices'"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder / "runs"));
 }
