@@ -133,13 +133,11 @@ function(mangrove_tests module)
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
   endif()
-  target_compile_definitions(${target} PRIVATE MANGROVE_EXAMPLES="${CMAKE_SOURCE_DIR}/examples"
-    MANGROVE_PROGRAM="$<$<TARGET_EXISTS:mangrove>:$<TARGET_FILE:mangrove>>")
   get_property(dependencies GLOBAL PROPERTY MANGROVE_TEST_DEPENDS_${module})
   foreach(dependency ${dependencies})
     target_link_libraries(${target} PRIVATE mangrove_${dependency})
   endforeach()
-  target_link_libraries(${target} PRIVATE mangrove_${module} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE mangrove_${module} tests_paths GTest::gtest GTest::gtest_main)
   if(NOT MANGROVE_SANITIZE)
     gtest_discover_tests(${target} TEST_PREFIX "${module}/" DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
       PROPERTIES TIMEOUT 300 LABELS ${module})

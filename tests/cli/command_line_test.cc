@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
               2,
               "strategy 'tiers' needs --tiers FILE"},
         Usage{"unknown_scheduler",
-              {"infer", "--tiers", MANGROVE_EXAMPLES "/../tests/data/tiers.yaml", "--data", "glyphs", "--scheduler",
+              {"infer", "--tiers", testing::repository_path("tests/data/tiers.yaml"), "--data", "glyphs", "--scheduler",
                "end-claud", "--run-dir", "$T/r"},
               2,
               "unknown scheduler 'end-claud'; did you mean 'end-cloud'?"},

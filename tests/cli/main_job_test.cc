@@ -25,7 +25,8 @@ void expect_keys(const json& object, const std::vector<std::string>& keys) {
 }
 
 Finished run_example(const std::string& example, const fs::path& folder, std::vector<std::string> more) {
-  std::vector<std::string> arguments = {program(), "run", MANGROVE_EXAMPLES "/" + example, "--data", "glyphs"};
+  std::vector<std::string> arguments = {program(), "run", testing::repository_path("examples/" + example), "--data",
+                                        "glyphs"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program(arguments, kLong, {"HOME=" + folder.string()});
 }
@@ -73,7 +74,7 @@ TEST_F(MainJob, TrainsEvaluatesAndServesWithEveryPromisedKey) {
 }
 
 TEST_F(MainJob, AnswersOnEveryTier) {
-  const Finished run = run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/../tests/data/tiers.yaml",
+  const Finished run = run_program({program(), "infer", "--tiers", testing::repository_path("tests/data/tiers.yaml"),
                                     "--data", "glyphs", "--limit", "1000", "--json", "--run-dir", run_dir},
                                    kLong, {"HOME=" + folder.path().string()});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -98,7 +99,7 @@ TEST_F(MainJob, AnswersOnThreeLevels) {
   } cases[] = {{"1,1", 0}, {"0,1", 1}, {"0,0", 2}};
   for (const auto& [thresholds, exit] : cases) {
     const Finished run =
-        run_program({program(), "infer", "--tiers", MANGROVE_EXAMPLES "/../tests/data/tiers-exits.yaml", "--data",
+        run_program({program(), "infer", "--tiers", testing::repository_path("tests/data/tiers-exits.yaml"), "--data",
                      "glyphs", "--limit", "200", "--scheduler", "end-edge", "--exit-thresholds", thresholds, "--json",
                      "--run-dir", run_dir + thresholds},
                     kLong, {"HOME=" + folder.path().string()});

@@ -128,10 +128,6 @@ Finished run_program(std::vector<std::string> arguments, Seconds timeout, std::v
   return {status, process.out(), process.err()};
 }
 
-std::string program() {
-  return MANGROVE_PROGRAM;
-}
-
 std::vector<pid_t> descendants(pid_t parent) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
+
 #include "mangrove/base/units.h"
 
 namespace mangrove::testing {
@@ -50,8 +52,6 @@ struct Finished {
 Finished run_program(std::vector<std::string> arguments, Seconds timeout = 60,
                      std::vector<std::string> environment = {});
 
-/// The path of the `mangrove` program of this build.
-std::string program();
 /// The processes whose parent is `parent`, straight or through others, at this moment.
 std::vector<pid_t> descendants(pid_t parent);
 bool is_running(pid_t pid);

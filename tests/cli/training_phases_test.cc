@@ -207,10 +207,11 @@ TEST_F(TransferCommand, MistakesAreUsageErrors) {
 
 TEST_F(TransferCommand, TheExampleRunsInBothPhases) {
   const fs::path run_dir = folder / "run";
-  const Finished run = run_program({program(), "run", MANGROVE_EXAMPLES "/tomato-transfer.yaml", "--data-dir",
-                                    (folder / "no-data").string(), "--init-from", "mobilenetv2-0.25", "--limit", "128",
-                                    "--epochs", "3", "--head-epochs", "2", "--json", "--run-dir", run_dir.string()},
-                                   kLong);
+  const Finished run =
+      run_program({program(), "run", testing::repository_path("examples/tomato-transfer.yaml"), "--data-dir",
+                   (folder / "no-data").string(), "--init-from", "mobilenetv2-0.25", "--limit", "128", "--epochs", "3",
+                   "--head-epochs", "2", "--json", "--run-dir", run_dir.string()},
+                  kLong);
   ASSERT_EQ(run.status, 0) << run.err;
   const json train = json::parse(run.out)["train"];
   EXPECT_EQ(train["data"], "leaves") << "PlantVillage is not there";

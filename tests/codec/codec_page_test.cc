@@ -3,6 +3,8 @@
 #include <charconv>
 #include <sstream>
 
+#include "tests/paths.h"
+
 #include "mangrove/base/file.h"
 #include "mangrove/codec/codec.h"
 
@@ -24,7 +26,7 @@ std::vector<std::string> cells(const std::string& line) {
 
 /// The rows of the table whose first column is "codec".
 std::vector<std::vector<std::string>> rows_of_page() {
-  const Result<std::string> page = read_file(MANGROVE_EXAMPLES "/../docs/codecs.md");
+  const Result<std::string> page = read_file(testing::repository_path("docs/codecs.md"));
   EXPECT_TRUE(page.ok());
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(*page);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
+
 #include "mangrove/engine/execution.h"
 #include "mangrove/engine/optimize.h"
 #include "mangrove/graph/onnx.h"
@@ -16,7 +18,7 @@ namespace mangrove {
 namespace {
 
 fs::path data_folder() {
-  return fs::path(MANGROVE_EXAMPLES).parent_path() / "tests" / "data" / "onnx";
+  return testing::repository_path("tests/data/onnx");
 }
 
 std::vector<std::string> exported_files() {

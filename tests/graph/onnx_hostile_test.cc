@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/graph/small_graphs.h"
+#include "tests/paths.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
@@ -58,7 +59,7 @@ TEST_P(OnnxFlips, NeverCrash) {
 // Files of PyTorch, with old opsets and computations of shapes to get wrong.
 TEST(OnnxHostile, FlipsInExportedFilesNeverCrash) {
   Random random(11);
-  for (const auto& entry : fs::directory_iterator(fs::path(MANGROVE_EXAMPLES).parent_path() / "tests/data/onnx")) {
+  for (const auto& entry : fs::directory_iterator(testing::repository_path("tests/data/onnx"))) {
     if (entry.path().extension() != ".onnx") continue;
     SCOPED_TRACE(entry.path().string());
     const std::string whole = read_file(entry.path()).value();

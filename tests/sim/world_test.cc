@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/paths.h"
 
 #include "mangrove/sim/fault.h"
 
@@ -66,7 +67,7 @@ TEST_F(WorldFile, NamesWhatIsWrong) {
 }
 
 TEST_F(WorldFile, OfTheExamplesCanBeRead) {
-  const fs::path folder = fs::path(MANGROVE_EXAMPLES) / "worlds";
+  const fs::path folder = testing::repository_path("examples/worlds");
   const auto four = load_world(folder / "boards.yaml");
   ASSERT_TRUE(four.ok()) << four.error().message;
   EXPECT_EQ(four->devices.size(), 5u);

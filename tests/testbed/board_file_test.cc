@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace mangrove::testbed {
 namespace {
@@ -41,7 +42,7 @@ TEST(BoardFile, KindsHaveCountsAndCommonKeys) {
 
 TEST(BoardFile, EveryExampleCanBeRead) {
   int seen = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(MANGROVE_EXAMPLES) / "testbed")) {
+  for (const auto& entry : fs::directory_iterator(testing::repository_path("examples/testbed"))) {
     const auto boards = load_boards(entry.path());
     EXPECT_TRUE(boards.ok()) << boards.error().message;
     ++seen;
@@ -50,7 +51,7 @@ TEST(BoardFile, EveryExampleCanBeRead) {
 }
 
 TEST(BoardFile, TenPiIsTenBoardsOfTheStudy) {
-  const auto boards = load_boards(fs::path(MANGROVE_EXAMPLES) / "testbed" / "ten-pi3.yaml");
+  const auto boards = load_boards(testing::repository_path("examples/testbed/ten-pi3.yaml"));
   ASSERT_TRUE(boards.ok()) << boards.error().message;
   ASSERT_EQ(boards->size(), 10u);
   double cores = 0;

@@ -37,7 +37,7 @@ TEST(ModelList, HasEveryModelOfTheZoo) {
 }
 
 TEST(ModelList, IsWhatTheDocumentationShows) {
-  const auto page = read_file(MANGROVE_EXAMPLES "/../docs/models.md");
+  const auto page = read_file(testing::repository_path("docs/models.md"));
   ASSERT_TRUE(page.ok());
   const std::string table = model({"list"}).out;
   EXPECT_NE(page->find("```\n" + table + "```\n"), std::string::npos)

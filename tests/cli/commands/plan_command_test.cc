@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kDevices = std::string(MANGROVE_EXAMPLES) + "/plan/";
+const std::string kDevices = testing::repository_path("examples/plan/");
 
 Finished mangrove(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program());

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kWorlds = std::string(MANGROVE_EXAMPLES) + "/worlds/";
+const std::string kWorlds = testing::repository_path("examples/worlds/");
 
 Finished simulate(const fs::path& folder, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/paths.h"
+
 namespace mangrove::cli {
 namespace {
 
@@ -47,7 +49,7 @@ TEST(EventLine, IsOneLineWithoutControlCharactersWhateverANodeSays) {
 }
 
 TEST(EventLine, KnowsEveryEventOfTheDocumentation) {
-  std::ifstream page(MANGROVE_EXAMPLES "/../docs/json.md");
+  std::ifstream page(testing::repository_path("docs/json.md"));
   std::string line;
   bool in_events = false;
   int count = 0;
