@@ -4,7 +4,7 @@
 # - A module includes only from modules that it declares in DEPENDS. These are above it in the list of CMakeLists.txt, and it
 #   includes something of each.
 # - A module's tests include only from the module, from what it depends on, from its TEST_DEPENDS, and from tests of modules
-#   above it.
+#   above it; what lies beside their folders (tests/paths.h) is for all.
 # - bench/ includes nothing of tests/.
 # - Neither files nor pairs of header and source (NAME.h, NAME.cc) include one another in a circle. Where a source is made of
 #   parts that need the types in its header, there is a row in `parts` below.
@@ -72,7 +72,7 @@ function check_module(file, module, other) {
 }
 
 function check_test(file, module, top, other,    d) {
-  if (module == other || !place[module] || reaches(module, other) || (top == "tests" && above(module, other))) return
+  if (module == other || other ~ /\.h$/ || !place[module] || reaches(module, other) || (top == "tests" && above(module, other))) return
   for (d in place) if (((module, d) in test_depends) && (d == other || reaches(d, other))) return
   problem(file ": includes from " other ", on which neither " module " nor its TEST_DEPENDS depend")
 }
