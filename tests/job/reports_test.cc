@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "tests/job/still_device.h"
+
 #include "mangrove/job/json.h"
 #include "mangrove/net/in_process.h"
 
@@ -23,10 +25,13 @@ class ReportsTest : public testing::Test {
   SteadyClock clock_;
   net::InProcessWorld world_{2};
   std::vector<Report> told_;
-  RoleContext context_{
-      .endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = [this](Report report) {
-        told_.push_back(std::move(report));
-      }};
+  StillDevice device_;
+  RoleContext context_{.endpoint = world_.endpoint(0),
+                       .clock = clock_,
+                       .device = device_,
+                       .data_folder = {},
+                       .stop = {},
+                       .report = [this](Report report) { told_.push_back(std::move(report)); }};
   SomeReports reports_{context_};
 };
 

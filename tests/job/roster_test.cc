@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/job/still_device.h"
+
 #include "mangrove/net/in_process.h"
 
 namespace mangrove::job {
@@ -80,7 +82,9 @@ class RosterTest : public testing::Test, private Roster::Owner {
 
   Log log_;
   std::deque<std::function<void()>> events_;
-  RoleContext context_{.endpoint = world_.endpoint(0), .clock = clock_, .data_folder = {}, .stop = {}, .report = {}};
+  StillDevice device_;
+  RoleContext context_{
+      .endpoint = world_.endpoint(0), .clock = clock_, .device = device_, .data_folder = {}, .stop = {}, .report = {}};
   Roster roster_{context_, *this, {"worker", "step_timeout_s"}, kTimeout};
 };
 

@@ -7,7 +7,7 @@
 namespace mangrove::job {
 
 /// A simulated device that takes no time for anything.
-class StillDevice final : public Device {
+class StillDevice : public Device {
  public:
   std::string host() const override { return "still"; }
   int cores() const override { return 1; }

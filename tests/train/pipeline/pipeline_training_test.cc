@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tests/train/paced_device.h"
 #include "tests/train/pipeline/pipeline_job.h"
 
 #include "mangrove/base/random.h"
@@ -106,12 +107,8 @@ TEST_P(Pipeline, CutsByMeasuredTimes) {
 /// A node that computes so many operations a second, in a world of virtual time.
 RoleWorld::Role node_of_speed(const TrainJob& job, double flops_per_s) {
   return [&job, flops_per_s](job::RoleContext& context) {
-    job::RoleContext slow = context;
-    slow.resident = 0;
-    slow.computing = [&](double flops) {
-      constexpr net::Tag kNobodySends = 99;
-      (void)context.endpoint.recv({0}, kNobodySends, context.clock.after(flops / flops_per_s));
-    };
+    PacedDevice device(context, [flops_per_s] { return flops_per_s; });
+    job::RoleContext slow = device.context();
     return run_training(job, slow);
   };
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tests/job/still_device.h"
+#include "tests/train/paced_device.h"
 #include "tests/train/pipeline/pipeline_job.h"
 
 #include "mangrove/train/pipeline/stage_load_meter.h"
@@ -249,12 +250,8 @@ TEST_P(Replanner, ANodeThatGetsSlowerGetsASmallerStage) {
   std::atomic<double> speed = 8e6;  // of rank 2
   for (const net::Rank rank : {1, 2}) {
     world.replace(rank, [&, rank](job::RoleContext& context) {
-      job::RoleContext slow = context;
-      slow.resident = 0;
-      slow.computing = [&](double flops) {
-        constexpr net::Tag kNobodySends = 99;
-        (void)context.endpoint.recv({0}, kNobodySends, context.clock.after(flops / (rank == 1 ? 8e6 : speed.load())));
-      };
+      PacedDevice device(context, [&, rank] { return rank == 1 ? 8e6 : speed.load(); });
+      job::RoleContext slow = device.context();
       return run_training(job, slow);
     });
   }
