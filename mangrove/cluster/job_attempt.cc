@@ -1,12 +1,12 @@
 #include "mangrove/cluster/job_attempt.h"
 
 #include <algorithm>
+#include <map>
 #include <thread>
 #include <utility>
 
 #include "mangrove/base/log.h"
-#include "mangrove/base/units.h"
-#include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/wire_status.h"
 #include "mangrove/infer/tiers/checks.h"
 
 namespace mangrove::cluster {
@@ -16,25 +16,6 @@ constexpr Seconds kStopGrace = 20;      // for a job to end in good order
 constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
 constexpr Seconds kNodesReportEvery = 1;
 constexpr Seconds kLookEvery = 0.1;  // at who has joined
-constexpr int kMostNodes = 1'000'000;
-constexpr Seconds kLongestWait = 3600;  // for nodes: nobody else has a job meanwhile
-constexpr Seconds kRejoinWithin = 15;   // after a restart of the coordinator
-
-std::string too_few_nodes(int wanted, std::size_t found, Seconds waited) {
-  return std::to_string(wanted) + (wanted == 1 ? " node" : " nodes") + " asked for, " + std::to_string(found) +
-         " joined within " + format_seconds(waited);
-}
-
-Status check_request(const JobSpec& job) {
-  const double timeout = job.nodes_timeout_s();
-  if (job.nodes() < 0 || job.nodes() > kMostNodes)
-    return make_error(Code::invalid_argument, "nodes: must be from 0 to " + std::to_string(kMostNodes) + ", got " +
-                                                  std::to_string(job.nodes()));
-  if (!(timeout >= 0 && timeout <= kLongestWait))
-    return make_error(Code::invalid_argument,
-                      "nodes_timeout_s: must be from 0 to an hour, got " + std::to_string(timeout));
-  return {};
-}
 
 }  // namespace
 
@@ -45,9 +26,10 @@ JobAttempt::JobAttempt(std::string id, JobSpec job, const JobEnvironment& surrou
       job_of_nodes_(cluster::job_of_nodes(job_)),
       around_(surroundings),
       listener_(std::move(listener)),
-      nodes_before_(nodes_before),
-      began_(surroundings.clock.now()),
-      frames_(surroundings.clock) {}
+      admission_(job_, nodes_before, surroundings.clock.now()),
+      frames_(surroundings.clock),
+      members_(id_, surroundings.own_address),
+      record_(id_, surroundings.clock.now()) {}
 
 Status JobAttempt::run() {
   const Status ended = run_whole();
@@ -56,9 +38,9 @@ Status JobAttempt::run() {
 }
 
 Status JobAttempt::run_whole() {
-  MG_RETURN_IF_ERROR(check_request(job_));
-  MG_TRY(std::vector<Member> nodes, wait_for_nodes());
-  assign_ranks(std::move(nodes));
+  MG_RETURN_IF_ERROR(admission_.check());
+  MG_TRY(const std::vector<Member> nodes, wait_for_nodes());
+  assign_ranks(nodes);
   const Status led = lead();
   return finish(led);
 }
@@ -66,48 +48,20 @@ Status JobAttempt::run_whole() {
 Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
   MutexLock lock(mutex_);
   while (true) {
-    std::vector<Member> alive = around_.membership.alive();
-    MG_TRY(const bool enough, are_enough(alive.size()));
-    if (enough) {
-      if (job_.nodes() != 0) alive.resize(std::min(alive.size(), static_cast<std::size_t>(job_.nodes())));
-      return alive;
-    }
+    MG_TRY(std::vector<Member> nodes, admission_.first(around_.membership.alive(), around_.clock.now()));
+    if (!nodes.empty()) return nodes;
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
     changed_.wait_for(mutex_, kLookEvery);
   }
 }
 
-/// errors: it has been waited for long enough.
-Result<bool> JobAttempt::are_enough(std::size_t found) const {
-  const Seconds waited = around_.clock.now() - began_;
-  if (nodes_before_) return found > 0 && (found >= *nodes_before_ || waited >= kRejoinWithin);
-  const auto wanted = static_cast<std::size_t>(job_.nodes());
-  if (found >= std::max<std::size_t>(wanted, 1)) return true;
-  if (wanted == 0) return make_error(Code::failed_precondition, "no nodes have joined");
-  if (waited >= job_.nodes_timeout_s())
-    return make_error(Code::deadline_exceeded, too_few_nodes(job_.nodes(), found, job_.nodes_timeout_s()));
-  return false;
-}
-
-void JobAttempt::assign_ranks(std::vector<Member> nodes) {
+void JobAttempt::assign_ranks(const std::vector<Member>& nodes) {
   MutexLock lock(mutex_);
-  const Instant now = around_.clock.now();
-  for (Member& node : nodes) {
-    usage_.add(node.id, node.description.name(), node.use, now);
-    workers_.push_back({std::move(node)});
-  }
+  for (const Member& node : nodes) record_.add_node(node, around_.clock.now());
+  members_.begin(nodes);
   // from here on member_gone() finds them; whoever went in between is found now
-  for (Worker& worker : workers_)
-    if (!around_.membership.alive(worker.member.id)) lose(worker, MemberState::lost);
-}
-
-void JobAttempt::start_role(std::size_t worker) {
-  ToNode message;
-  StartRole& role = *message.mutable_start_role();
-  role.set_job_id(id_);
-  role.set_rank(static_cast<int>(worker) + 1);
-  fill_ranks(*role.mutable_ranks());
-  workers_[worker].member.link->send(std::move(message));
+  for (const Member& node : nodes)
+    if (!around_.membership.alive(node.id)) lose(node.id, MemberState::lost);
 }
 
 /// Plays rank 0 in a thread of its own, while this one follows what happens.
@@ -116,15 +70,15 @@ Status JobAttempt::lead() {
   std::map<net::Rank, std::string> where;
   {
     MutexLock lock(mutex_);
-    start = members();
-    where = addresses();
+    start = members_.members();
+    where = members_.addresses();
   }
   MG_TRY(const std::unique_ptr<net::Endpoint> endpoint,
          around_.transport.join(id_, 0, where, around_.own_address, start));
   listener_.members(start);
   {
     MutexLock lock(mutex_);
-    for (; started_ < workers_.size(); ++started_) start_role(started_);
+    members_.start(start);
     leader_ = endpoint.get();
     for (const std::string& command : commands_) leader_->send(0, job::kControlTag, command);
   }
@@ -155,7 +109,7 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
   bool cancelled = false;
   while (true) {
     admit_newcomers();
-    publish_members();
+    publish();
     start_newcomers();
     if (around_.clock.now() >= report_at) {
       report_nodes();
@@ -169,56 +123,162 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
       endpoint.cancel();
       cancelled = true;
     }
-    const bool news = std::exchange(news_, false) || version_ != published_ || !unsent_events_.empty();
+    const bool news = std::exchange(news_, false) || members_.has_changed() || record_.has_news();
     if (!news) changed_.wait_for(mutex_, std::clamp(report_at - now, 0.0, kNodesReportEvery));
   }
 }
 
 void JobAttempt::end_roles() {
   MutexLock lock(mutex_);
-  workers_.resize(started_);  // who was never given its role has nothing to end
-  for (const Worker& worker : workers_) {
-    ToNode message;
-    message.mutable_end_role()->set_job_id(id_);
-    worker.member.link->send(std::move(message));
-  }
+  members_.end_roles();
   const Deadline deadline = around_.clock.after(kRolesEndWithin);
-  const auto all_ended = [&]() MG_REQUIRES(mutex_) {
-    return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.ended || w.gone; });
-  };
-  while (!all_ended() && around_.clock.now() < deadline) changed_.wait_for(mutex_, deadline - around_.clock.now());
+  while (!members_.all_ended() && around_.clock.now() < deadline)
+    changed_.wait_for(mutex_, deadline - around_.clock.now());
 }
 
 Status JobAttempt::finish(Status led) {
-  publish_members();
+  publish();
   report_nodes();  // with the last heartbeats
-  MutexLock lock(mutex_);
-  if (!led.ok()) {
-    const bool nobody_left = std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.gone; });
+  std::optional<Report> result;
+  {
+    MutexLock lock(mutex_);
     // "no worker is left" is true and says nothing; why the first one gave up does
-    if (led.code() != Code::cancelled && nobody_left && first_role_error_) return *first_role_error_;
-    return led;
+    const bool all_failed = members_.alive_count() == 0 && first_role_error_;
+    if (!led.ok()) return led.code() != Code::cancelled && all_failed ? *first_role_error_ : led;
+    MG_TRY(result, record_.take_result());
   }
-  if (!result_) return {};
-  MG_TRY(std::string json, complete_result(result_->json, usage_.overall(), events_));
-  result_->json = std::move(json);
-  listener_.report(std::move(*result_));
+  if (result) listener_.report(std::move(*result));
   return {};
 }
 
 void JobAttempt::on_report(Report report) {
-  if (report.kind == "result") {
-    // it goes out when the last heartbeats are counted
+  std::optional<Report> for_client;
+  {
     MutexLock lock(mutex_);
-    result_ = std::move(report);
-    return;
+    for_client = record_.take(std::move(report));
   }
-  if (report.kind == "event" || report.kind == "progress") {
+  if (for_client) listener_.report(std::move(*for_client));
+}
+
+void JobAttempt::admit_newcomers() {
+  MutexLock lock(mutex_);
+  if (led_ || stop_requested_) return;
+  std::size_t room = admission_.room(members_.alive_count());
+  if (room == 0) return;
+  for (const Member& node : around_.membership.alive()) {
+    if (members_.has(node.id)) continue;
+    record_.add_node(node, around_.clock.now());
+    add_event("node_joined", node.description.name(), "");
+    members_.add(node);
+    if (--room == 0) return;
+  }
+}
+
+void JobAttempt::start_newcomers() {
+  std::optional<net::Members> all;
+  std::map<net::Rank, std::string> where;
+  {
     MutexLock lock(mutex_);
-    if (report.kind == "event") events_.push_back(report.json);
-    if (report.kind == "progress") progress_ = report.json;
+    all = members_.introduce();
+    if (!all) return;
+    where = members_.addresses();
   }
-  listener_.report(std::move(report));
+  around_.transport.set_members(id_, *all, where);
+  listener_.members(*all);
+  MutexLock lock(mutex_);
+  members_.start(*all);
+}
+
+/// Tells rank 0, the nodes and the client about changes: rank 0 and the client outside of the lock, and always from the
+/// thread of run().
+void JobAttempt::publish() {
+  std::optional<net::Members> members;
+  std::vector<Report> events;
+  {
+    MutexLock lock(mutex_);
+    events = record_.take_events();
+    members = members_.publish();
+  }
+  if (members) {
+    around_.transport.set_members(id_, *members);
+    listener_.members(*members);
+  }
+  for (Report& event : events) listener_.report(std::move(event));
+}
+
+void JobAttempt::report_nodes() {
+  Report nodes;
+  {
+    MutexLock lock(mutex_);
+    nodes = record_.nodes_report();
+  }
+  listener_.report(std::move(nodes));
+}
+
+// ---- news of the nodes
+
+void JobAttempt::member_joined() {
+  MutexLock lock(mutex_);
+  news_ = true;
+  changed_.notify_all();
+}
+
+void JobAttempt::member_gone(MemberId member, MemberState state) {
+  MutexLock lock(mutex_);
+  lose(member, state);
+}
+
+void JobAttempt::lose(MemberId member, MemberState state) {
+  if (!members_.lose(member)) return;
+  record_.set_state(member, state);
+  add_event(std::string("node_") + member_state_name(state), members_.name(member), "");
+}
+
+void JobAttempt::add_event(const std::string& event, const std::string& node, const std::string& message) {
+  record_.add_event(event, node, message, around_.clock.now());
+  changed_.notify_all();
+}
+
+void JobAttempt::role_ended(MemberId member, const RoleEnded& ended) {
+  MutexLock lock(mutex_);
+  if (ended.job_id() != id_ || !members_.end(member)) return;
+  changed_.notify_all();
+  // after rank 0 has ended, or when told to, a role ends as it happens to
+  if (ended.code() == 0 || ended.code() == static_cast<int>(Code::cancelled) || led_ || !members_.lose(member)) return;
+  const std::string& name = members_.name(member);
+  log_warn("role failed", {{"job", id_}, {"node", name}, {"rank", ended.rank()}, {"message", ended.message()}});
+  if (!first_role_error_) first_role_error_ = status_from_wire(ended.code(), name + ": " + ended.message()).error();
+  add_event("role_failed", name, ended.message());
+}
+
+void JobAttempt::members_known(MemberId member, const MembersKnown& known) {
+  MutexLock lock(mutex_);
+  if (known.job_id() != id_) return;
+  members_.know(member, known.version());
+  news_ = true;
+  changed_.notify_all();
+}
+
+void JobAttempt::resources_used(MemberId member, const ResourceUse& use) {
+  MutexLock lock(mutex_);
+  record_.add_use(member, use, around_.clock.now());
+}
+
+// ---- questions and requests
+
+void JobAttempt::describe(ListNodesResponse& response) const {
+  CurrentJob& job = *response.mutable_job();
+  job.set_id(id_);
+  job.set_kind(job_.has_train() ? "train" : "infer");
+  job.set_strategy(job_.has_train() ? job_.train().strategy() : job_.infer().strategy());
+  MutexLock lock(mutex_);
+  job.set_progress(record_.progress());
+  for (NodeStatus& node : *response.mutable_nodes()) node.set_rank(members_.rank_of(node.description().name()));
+}
+
+bool JobAttempt::has_lost_everyone() const {
+  MutexLock lock(mutex_);
+  return led_ && members_.alive_count() == 0 && !first_role_error_ && !stop_requested_;
 }
 
 void JobAttempt::request_stop() {
@@ -234,7 +294,8 @@ void JobAttempt::request_stop() {
 Status JobAttempt::switch_scheduler(const std::string& scheduler) {
   MG_RETURN_IF_ERROR(infer::check_switch(job_.infer(), scheduler));
   MutexLock lock(mutex_);
-  if (led_ || result_ || stop_requested_) return make_error(Code::failed_precondition, "the job is ending");
+  if (led_ || record_.has_result() || stop_requested_)
+    return make_error(Code::failed_precondition, "the job is ending");
   if (leader_ == nullptr) {
     commands_.push_back(scheduler);
   } else {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,9 +9,11 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/report.h"
+#include "mangrove/cluster/admission.h"
+#include "mangrove/cluster/job_members.h"
+#include "mangrove/cluster/job_record.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/run_role.h"
-#include "mangrove/cluster/usage.h"
 #include "mangrove/job/frame_queue.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/net/grpc_transport.h"
@@ -30,9 +30,10 @@ struct JobEnvironment {
   RoleMain play;
 };
 
-/// One job from its request to its end: waits for nodes, gives them their roles, plays rank 0, follows the membership,
-/// and hands on reports. Nodes that join a training job while it runs get the next free ranks, as long as the job has
-/// fewer nodes than it asked for; a node that was lost and joins again is one of them.
+/// One job from its request to its end: waits for nodes (see Admission), gives them their roles (see JobMembers), plays
+/// rank 0, follows the membership, and hands on reports (see JobRecord). Nodes that join a training job while it runs
+/// get the next free ranks, as long as the job has fewer nodes than it asked for; a node that was lost and joins again
+/// is one of them.
 /// threads: one calls run(); any thread may call the others.
 class JobAttempt {
  public:
@@ -41,8 +42,7 @@ class JobAttempt {
     Reporter report;
     std::function<void(const net::Members&)> members;  // where they have changed
   };
-  /// nodes_before: of a run that goes on after a restart of the coordinator, the nodes that it had; it waits a while
-  /// for as many, and then begins with those that there are, if it is only one.
+  /// nodes_before: see Admission.
   JobAttempt(std::string id, JobSpec job, const JobEnvironment& surroundings, Listener listener,
              std::optional<std::size_t> nodes_before = {});
 
@@ -51,8 +51,7 @@ class JobAttempt {
   const JobSpec& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
 
   /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
-  /// errors: invalid_argument (a number of nodes or a timeout that makes no sense), failed_precondition (no nodes),
-  /// deadline_exceeded (too few nodes), those of the job.
+  /// errors: those of Admission and of the job.
   Status run();
   /// It ended because all its nodes were lost or have left, none because it could not do its part.
   bool has_lost_everyone() const;
@@ -77,18 +76,9 @@ class JobAttempt {
   void describe(ListNodesResponse& response) const;
 
  private:
-  struct Worker {  // ranks 1 .. workers_.size()
-    Member member;
-    bool gone = false;        // its node, or its role by an error
-    bool ended = false;       // its role
-    std::uint64_t known = 0;  // version of the members that its node has been told of
-  };
-
   Status run_whole();
   Result<std::vector<Member>> wait_for_nodes();
-  Result<bool> are_enough(std::size_t found) const;
-  void assign_ranks(std::vector<Member> members);
-  void start_role(std::size_t worker) MG_REQUIRES(mutex_);
+  void assign_ranks(const std::vector<Member>& nodes);
   Status lead();
   void supervise(net::Endpoint& endpoint);
   void end_roles();
@@ -96,40 +86,26 @@ class JobAttempt {
   void on_report(Report report);
   void admit_newcomers();
   void start_newcomers();
-  void publish_members();
+  void publish();
   void report_nodes();
   void add_event(const std::string& event, const std::string& node, const std::string& message) MG_REQUIRES(mutex_);
-  void lose(Worker& worker, MemberState state) MG_REQUIRES(mutex_);
-  Worker* find(MemberId member) MG_REQUIRES(mutex_);
-  std::size_t alive_workers() const MG_REQUIRES(mutex_);
-  net::Members members() const MG_REQUIRES(mutex_);
-  std::map<net::Rank, std::string> addresses() const MG_REQUIRES(mutex_);
-  void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const MG_REQUIRES(mutex_);
+  void lose(MemberId member, MemberState state) MG_REQUIRES(mutex_);
 
   const std::string id_;
   const JobSpec job_;
   std::optional<const JobSpec> job_of_nodes_;  // where it is another
   const JobEnvironment around_;
   const Listener listener_;
-  const std::optional<std::size_t> nodes_before_;
-  const Instant began_;
+  const Admission admission_;
   job::FrameQueue frames_;
   job::Machine device_;
   std::stop_source stop_;
 
   mutable Mutex mutex_;
   Condition changed_;
-  std::vector<Worker> workers_ MG_GUARDED_BY(mutex_);
-  std::uint64_t version_ MG_GUARDED_BY(mutex_) = 1;  // of the members
-  std::uint64_t published_ MG_GUARDED_BY(mutex_) = 1;
-  std::size_t started_ MG_GUARDED_BY(mutex_) = 0;         // workers whose roles were given to them: the first so many
-  std::uint64_t introduction_ MG_GUARDED_BY(mutex_) = 1;  // version of the members that has all newcomers
-  bool news_ MG_GUARDED_BY(mutex_) = false;               // for supervise()
-  UsageBook usage_ MG_GUARDED_BY(mutex_);
-  std::vector<std::string> events_ MG_GUARDED_BY(mutex_);
-  std::vector<std::string> unsent_events_ MG_GUARDED_BY(mutex_);
-  std::string progress_ MG_GUARDED_BY(mutex_);  // JSON, the last
-  std::optional<Report> result_ MG_GUARDED_BY(mutex_);
+  JobMembers members_ MG_GUARDED_BY(mutex_);
+  JobRecord record_ MG_GUARDED_BY(mutex_);
+  bool news_ MG_GUARDED_BY(mutex_) = false;  // for supervise()
   std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
   std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
   net::Endpoint* leader_ MG_GUARDED_BY(mutex_) = nullptr;    // of rank 0, while it plays

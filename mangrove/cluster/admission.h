@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/membership.h"
+
+namespace mangrove::cluster {
+
+/// Which nodes of the cluster a job gets: those that it begins with, as soon as there are enough, and those that it
+/// takes in while it runs. threads: any thread may call any method.
+class Admission {
+ public:
+  /// began: when it began to wait. nodes_before: of a job that goes on after a restart of the coordinator, the number
+  /// of nodes that it had; it waits 15 s for as many, and then takes those that there are.
+  Admission(const JobSpec& job, std::optional<std::size_t> nodes_before, Instant began);
+
+  /// errors: invalid_argument (a number of nodes or a timeout that makes no sense).
+  Status check() const;
+  /// Those of the nodes that are alive which the job begins with; none: it has to wait for more.
+  /// errors: failed_precondition (it takes what is there, and there is nothing), deadline_exceeded (too few).
+  Result<std::vector<Member>> first(std::vector<Member> alive, Instant now) const;
+  /// How many newcomers a job takes in that runs on so many nodes.
+  std::size_t room(std::size_t nodes) const;
+
+ private:
+  Result<bool> are_enough(std::size_t found, Seconds waited) const;
+
+  const int wanted_;  // 0: all that there are, and those that come later
+  const Seconds timeout_;
+  const bool takes_newcomers_;
+  const std::optional<std::size_t> nodes_before_;
+  const Instant began_;
+};
+
+}  // namespace mangrove::cluster

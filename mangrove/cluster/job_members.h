@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/cluster/membership.h"
+#include "mangrove/net/endpoint.h"
+
+namespace mangrove::cluster {
+
+/// The nodes of a job: which rank each has, and what it has been told of its role and of the others. They have the
+/// ranks from 1 on; rank 0 is the coordinator. A node that is gone keeps its rank, and one that joins later gets the
+/// next free one. A newcomer is introduced to all others before it begins, so that nobody has to do with a rank that it
+/// has not heard of:
+///
+///     begin() --start()--> at work --end()--> ended
+///     add() --publish(), all others say that they know() it, introduce(), start()--> at work
+///     any of them --lose()--> gone, for good
+///
+/// Messages to nodes go over their links, which never block. threads: one at a time.
+class JobMembers {
+ public:
+  /// own_address: of rank 0.
+  JobMembers(std::string job, std::string own_address) : job_(std::move(job)), own_address_(std::move(own_address)) {}
+
+  /// The nodes that the job begins with. Once, before all others.
+  void begin(std::vector<Member> nodes);
+  /// A newcomer.
+  void add(Member node);
+  /// The node does not take part any more. False: it was gone already, or is none of the job's.
+  bool lose(MemberId node);
+  /// Its role has ended. False: it is none of the job's.
+  bool end(MemberId node);
+  /// The node has heard of the members as they were in this version.
+  void know(MemberId node, std::uint64_t version);
+
+  bool has(MemberId node) const { return place(node) < entries_.size(); }
+  /// REQUIRES: has(node).
+  const std::string& name(MemberId node) const { return entries_.at(place(node)).node.description.name(); }
+  /// Of the node with this name that takes part; 0: none does.
+  net::Rank rank_of(const std::string& name) const;
+  std::size_t alive_count() const;
+  bool all_ended() const;  // or are gone
+
+  /// All, and where they are reached; with rank 0.
+  net::Members members() const;
+  std::map<net::Rank, std::string> addresses() const;
+
+  /// Whether publish() would tell anything.
+  bool has_changed() const { return published_ != version_; }
+  /// Tells those at work of all members. Returns what rank 0 is to be told, which has those at work only; nothing:
+  /// nothing has changed since the last call.
+  std::optional<net::Members> publish();
+  /// Where all others know the newcomers: all members, for rank 0, before start() lets the newcomers begin.
+  std::optional<net::Members> introduce();
+  /// Gives their roles to those of these members that have none yet.
+  void start(const net::Members& known);
+  /// Ends the roles of all. Newcomers that have none are no members any more.
+  void end_roles();
+
+ private:
+  struct Entry {
+    Member node;
+    bool gone = false;
+    bool ended = false;       // its role
+    std::uint64_t known = 0;  // version of the members that its node has been told of
+  };
+
+  /// entries_.size(): it has none.
+  std::size_t place(MemberId node) const;
+  void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const;
+
+  const std::string job_, own_address_;
+  std::vector<Entry> entries_;  // by rank, from 1 on
+  std::size_t started_ = 0;     // the first so many have their roles
+  std::uint64_t version_ = 1, published_ = 1;
+  std::uint64_t introduction_ = 1;  // version that has all newcomers
+};
+
+}  // namespace mangrove::cluster
