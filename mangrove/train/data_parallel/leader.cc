@@ -35,7 +35,7 @@ Leader::Leader(const TrainJob& job, job::RoleContext& context, const Hyperparame
       codecs_(job, master_->graph()),
       workers_(context, reports_, codecs_, job.step_timeout_s()),
       batch_(static_cast<std::size_t>(job.batch())),
-      balance_(Balance::of(job)) {}
+      dealer_(job) {}
 
 Status Leader::run() {
   const Status status = train();
@@ -45,18 +45,18 @@ Status Leader::run() {
 
 Status Leader::train() {
   MG_RETURN_IF_ERROR(prepare());
-  start_ = last_checkpoint_ = context_.clock.now();
-  throttle_ = job::Throttle(start_);
-  meter_ = JobMeter(train_seconds());
+  last_checkpoint_ = context_.clock.now();
+  progress_.begin(last_checkpoint_);
+  throttle_ = job::Throttle(last_checkpoint_);
+  if (can_be_advised()) advisor_.emplace(job_.batch(), samples_per_epoch_, train_seconds());
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
-  while (epoch_ < job_.epochs() && !master_->best().is_stale(epoch_, recipe_.patience))
+  while (progress_.epoch() < job_.epochs() && !master_->best().is_stale(progress_.epoch(), recipe_.patience))
     MG_RETURN_IF_ERROR(train_epoch());
-  if (epoch_ < job_.epochs()) reports_.stopped_early(epoch_, master_->best());
+  if (progress_.epoch() < job_.epochs()) reports_.stopped_early(progress_.epoch(), master_->best());
   const Seconds seconds = train_seconds();
   const Instant start = context_.clock.now();
   MG_TRY(const Evaluation test, evaluate(/*validation=*/false));
-  eval_seconds_ = context_.clock.now() - start;
-  finish(test, seconds);
+  finish(test, seconds, context_.clock.now() - start);
   return {};
 }
 
@@ -77,10 +77,11 @@ Status Leader::prepare() {
   }
   samples_per_epoch_ = data_.train_samples();
   MG_RETURN_IF_ERROR(check_steps_between_averages(job_, samples_per_epoch_, std::min(epochs_at_once(), job_.epochs())));
-  MG_RETURN_IF_ERROR(find_owners());
+  MG_RETURN_IF_ERROR(dealer_.open(data_, static_cast<std::size_t>(context_.endpoint.size()) - 1));
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe_.optimizer.name));
-  pace_ = {samples_per_step(workers_.ready().size()),
-           base_learning_rate(job_, *optimizer, workers_in_step(workers_.ready().size()))};
+  const std::size_t workers = workers_.ready().size();
+  const StepBasis basis{samples_per_step(workers), base_learning_rate(job_, *optimizer, workers_in_step(workers))};
+  rates_ = LearningRates(basis, samples_per_epoch_, job_.epochs());
   settings_ = settings_text(job_, master_->graph(), samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
@@ -95,52 +96,40 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
     return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
   }
   MG_RETURN_IF_ERROR(master_->restore(checkpoint).context("resume"));
-  if (before.samples_per_step != pace_.samples_per_step)
-    reports_.resumed_with_other_workers(before.samples_per_step, pace_.samples_per_step);
-  pace_ = before;
-  step_ = checkpoint.step;
-  epoch_ = checkpoint.epoch;
-  epoch_stats_ = checkpoint.epoch_stats;
-  work_ = SampleLedger(checkpoint.pending, owners_);
-  seconds_before_ = checkpoint.train_seconds;
-  samples_before_ = samples_ =
-      epoch_ * samples_per_epoch_ +
-      (work_.done() ? 0 : (samples_per_epoch_ - static_cast<std::int64_t>(work_.unfinished_count())) * passes());
+  if (before.samples_per_step != rates_.basis().samples_per_step)
+    reports_.resumed_with_other_workers(before.samples_per_step, rates_.basis().samples_per_step);
+  rates_ = LearningRates(before, samples_per_epoch_, job_.epochs());
+  dealer_.resume(checkpoint.pending);
+  const std::int64_t passes = std::min(epochs_at_once(), job_.epochs() - checkpoint.epoch);
+  progress_.resume(checkpoint,
+                   checkpoint.epoch * samples_per_epoch_ + (dealer_.ledger().done() ? 0 : samples_done() * passes));
   return {};
 }
 
-SampleLedger Leader::work_of_epoch(std::int64_t epoch) const {
-  return SampleLedger(order_of_epoch(job_, data_, epoch), owners_);
+/// Of the epoch.
+std::int64_t Leader::samples_done() const {
+  return samples_per_epoch_ - static_cast<std::int64_t>(dealer_.ledger().unfinished_count());
 }
 
-Status Leader::find_owners() {
-  MG_TRY(auto ranks, owners_of_samples(job_, data_, static_cast<std::size_t>(context_.endpoint.size()) - 1));
-  if (!ranks.empty()) owners_ = std::make_shared<const std::vector<net::Rank>>(std::move(ranks));
-  return {};
-}
-
-/// What is left of the samples of workers that are not there is for the others; every node can read the whole data set.
-void Leader::disown_lost() {
-  const net::RankSet there = workers_.in_use();
-  for (net::Rank rank = 1; owners_ != nullptr && rank < context_.endpoint.size(); ++rank) {
-    if (!std::binary_search(there.begin(), there.end(), rank)) work_.disown(rank);
-  }
+/// See LearningRates, when so many samples of the epoch were done.
+std::int64_t Leader::position(std::int64_t samples) const {
+  return rates_.position(progress_.epoch(), samples, passes());
 }
 
 Status Leader::train_epoch() {
-  if (work_.done()) {  // else it continues one from a checkpoint
-    work_ = work_of_epoch(epoch_);
-    epoch_stats_ = {};
+  if (work().done()) {  // else it continues one from a checkpoint
+    dealer_.begin_epoch(progress_.epoch());
+    progress_.begin_epoch();
   }
-  while (!work_.done()) {
+  while (!work().done()) {
     if (context_.stop.stop_requested()) return stopped();
-    disown_lost();
+    dealer_.disown_all_but(workers_.in_use());
     MG_RETURN_IF_ERROR(advance());
-    if (throttle_.passes(context_.clock.now(), work_.done())) report_progress();
-    if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && !work_.done())
+    if (throttle_.passes(context_.clock.now(), work().done())) report_progress();
+    if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && !work().done())
       MG_RETURN_IF_ERROR(save_checkpoint());
   }
-  epoch_ += passes();
+  progress_.end_epochs(passes());
   MG_RETURN_IF_ERROR(finish_epoch());
   return save_checkpoint();
 }
@@ -148,17 +137,17 @@ Status Leader::train_epoch() {
 /// Measures the validation split, where there is one, and reports the epoch that is done.
 Status Leader::finish_epoch() {
   Reports::Epoch report;
-  report.epoch = epoch_;
-  report.train = epoch_stats_;
-  report.learning_rate = rate_at(epoch_ * steps_per_epoch() - 1);
+  report.epoch = progress_.epoch();
+  report.train = progress_.epoch_stats();
+  report.learning_rate = rate_at(position(0) - 1);
   std::string best_model;
   if (data_.validation_samples() > 0) {
     const Instant start = context_.clock.now();
     MG_TRY(const Evaluation measured, evaluate(/*validation=*/true));
-    validation_seconds_ += context_.clock.now() - start;
+    progress_.leave_out(context_.clock.now() - start);
     master_->schedule().observe(measured.loss);
     const double accuracy = measured.confusion.accuracy();
-    if (master_->best().observe(epoch_, accuracy, measured.loss)) best_model = model();
+    if (master_->best().observe(report.epoch, accuracy, measured.loss)) best_model = model();
     report.validation = {true, accuracy, measured.loss, accuracy_at_exits(measured), master_->best()};
   }
   report.train_seconds = train_seconds();
@@ -168,20 +157,20 @@ Status Leader::finish_epoch() {
 
 /// Of a run that was stopped between an epoch and its validation.
 bool Leader::validation_is_due() const {
-  const std::int64_t due = (epoch_ + epochs_at_once() - 1) / epochs_at_once();
+  const std::int64_t due = (progress_.epoch() + epochs_at_once() - 1) / epochs_at_once();
   return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < due;
 }
 
 Work Leader::training(const SampleLedger::Samples& samples, const SampleLedger::Samples& next, bool next_epoch) const {
   Work work;
   work.set_kind(Work::TRAIN);
-  work.set_version(step_);
-  work.set_epoch(epoch_);
+  work.set_version(step());
+  work.set_epoch(progress_.epoch());
   work.mutable_samples()->Add(samples.begin(), samples.end());
   if (!next.empty()) {
     const std::size_t first_batch = std::min(next.size(), static_cast<std::size_t>(most_in_batch(job_)));
     work.mutable_next_samples()->Add(next.begin(), next.begin() + static_cast<std::ptrdiff_t>(first_batch));
-    work.set_next_epoch(epoch_ + (next_epoch ? passes() : 0));
+    work.set_next_epoch(progress_.epoch() + (next_epoch ? passes() : 0));
   }
   return work;
 }
@@ -190,34 +179,14 @@ std::size_t Leader::root_of(std::size_t workers) {
   return static_cast<std::size_t>(std::sqrt(static_cast<double>(workers)));
 }
 
-/// None of it done; nothing where this epoch is the last.
-SampleLedger Leader::next_epoch_work() const {
-  return epoch_ + passes() < job_.epochs() ? work_of_epoch(epoch_ + passes()) : SampleLedger();
-}
-
-SampleLedger::Rooms Leader::rooms(const net::RankSet& ranks, std::size_t count) {
-  if (balance_) {
-    const bool changed = balance_->observe(workers_.speeds(ranks), count);
-    SampleLedger::Rooms shares = balance_->shares(ranks, count);
-    if (changed) reports_.balanced(shares, step_);
-    return shares;
-  }
-  SampleLedger::Rooms equal;
-  for (const net::Rank rank : ranks) equal[rank] = count;
-  return equal;
-}
-
 std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t count) {
-  const SampleLedger::Rooms room = rooms(ranks, count);
-  const auto parts = work_.assign(room);
-  // the first samples of the next epoch are loaded during the last step of this one
-  const bool last_step = work_.pending_count() == 0;
-  const auto next = last_step ? next_epoch_work().preview(room) : work_.preview(room);
+  const std::int64_t next = progress_.epoch() + passes();
+  SampleDealer::Deal deal =
+      dealer_.deal(workers_.speeds(ranks), count, next < job_.epochs() ? std::optional(next) : std::nullopt);
+  if (deal.changed_shares) reports_.balanced(*deal.changed_shares, step());
   std::map<net::Rank, Work> works;
-  for (const auto& [rank, samples] : parts) {
-    const auto found = next.find(rank);
-    works[rank] = training(samples, found == next.end() ? SampleLedger::Samples() : found->second, last_step);
-  }
+  for (const auto& [rank, dealt] : deal.works)
+    works[rank] = training(dealt.samples, dealt.next, dealt.next_is_of_epoch_to_come);
   return works;
 }
 
@@ -231,14 +200,14 @@ Result<std::optional<Workers::Answered>> Leader::take_news() {
   if (auto* answered = std::get_if<Workers::Answered>(&news)) return std::optional(std::move(*answered));
   if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
     drop(*dropped);
-    disown_lost();
+    dealer_.disown_all_but(workers_.in_use());
   }
   return std::optional<Workers::Answered>();
 }
 
 void Leader::drop(const Workers::Dropped& dropped) {
-  if (work_.holds(dropped.rank))
-    reports_.work_reassigned(dropped.rank, dropped.reason, work_.give_back(dropped.rank), step_);
+  if (work().holds(dropped.rank))
+    reports_.work_reassigned(dropped.rank, dropped.reason, work().give_back(dropped.rank), step());
 }
 
 Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
@@ -250,7 +219,7 @@ Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
 Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const GlobalModel::Part> parts, float rate) {
   MG_RETURN_IF_ERROR(count_in(answers));
   last_rate_ *= rate;
-  master_->step(parts, master_rate(last_rate_), step_);
+  master_->step(parts, master_rate(last_rate_), step());
   return {};
 }
 
@@ -259,42 +228,22 @@ Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t
   for (const Workers::Answered& answered : answers) {
     const Answer& answer = answered.answer;
     if (!std::isfinite(answer.loss())) {
-      return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step_) +
+      return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step()) +
                                                 ": the loss is no number any more; try a lower learning_rate");
     }
     stats += {answer.loss(),
               answer.correct(),
               answer.count(),
               {answer.early_correct().begin(), answer.early_correct().end()}};
-    meter_.add(answered.rank, answer.count(), answer.compute_s());
+    if (advisor_) advisor_->add(answered.rank, answer.count(), answer.compute_s());
   }
-  std::int64_t taken = 0;
-  for (const Workers::Answered& answered : answers) taken += static_cast<std::int64_t>(work_.finish(answered.rank));
-  last_rate_ = rate_at(steps_done(taken));
-  epoch_stats_ += stats;
-  recent_ += stats;
-  samples_ += taken * passes();
-  step_ += steps;
-  watch_speed();
+  const std::int64_t before = samples_done();
+  for (const Workers::Answered& answered : answers) work().finish(answered.rank);
+  last_rate_ = rate_at(position(before));
+  progress_.add(stats, (samples_done() - before) * passes(), steps);
+  if (!advisor_) return {};
+  if (const auto advice = advisor_->end_update(train_seconds(), workers_.count())) reports_.advice(*advice);
   return {};
-}
-
-std::int64_t Leader::steps_per_epoch() const {
-  return (samples_per_epoch_ + pace_.samples_per_step - 1) / pace_.samples_per_step;
-}
-
-float Leader::rate_at(std::int64_t position) const {
-  return master_->schedule().rate(
-      pace_.base_learning_rate,
-      {.step = position, .total = steps_per_epoch() * job_.epochs(), .steps_per_epoch = steps_per_epoch()});
-}
-
-/// Before so many of the samples were done. The schedule follows the samples, not the steps: when workers are lost,
-/// steps become more and smaller, and the rate still ends where it should. Without losses this is the number of steps
-/// done.
-std::int64_t Leader::steps_done(std::int64_t taken) const {
-  const std::int64_t done = samples_per_epoch_ - static_cast<std::int64_t>(work_.unfinished_count());
-  return epoch_ * steps_per_epoch() + (done - taken) * passes() / pace_.samples_per_step;
 }
 
 void Leader::set_local_steps(Work& work, std::size_t count) const {
@@ -302,10 +251,9 @@ void Leader::set_local_steps(Work& work, std::size_t count) const {
     return static_cast<std::int64_t>((samples + batch_ - 1) / batch_) * passes();
   };
   const std::int64_t steps = steps_on(static_cast<std::size_t>(work.samples_size()));
-  const std::int64_t of_schedule = std::min(steps, steps_on(count));
-  const std::int64_t first = steps_done(0), last = steps_per_epoch() * job_.epochs() - 1;
-  for (std::int64_t i = 0; i < steps; ++i)
-    work.add_learning_rates(rate_at(std::min(first + i * of_schedule / steps, last)));
+  const auto rates =
+      rates_.local_rates(master_->schedule(), position(samples_done()), steps, std::min(steps, steps_on(count)));
+  work.mutable_learning_rates()->Add(rates.begin(), rates.end());
   work.set_passes(passes());
 }
 
@@ -313,22 +261,20 @@ void Leader::set_local_steps(Work& work, std::size_t count) const {
 Status Leader::stopped() {
   MG_RETURN_IF_ERROR(save_checkpoint());
   return make_error(Code::cancelled,
-                    "stopped after step " + std::to_string(step_) + "; the checkpoint goes on from there");
+                    "stopped after step " + std::to_string(step()) + "; the checkpoint goes on from there");
 }
 
 Status Leader::save_checkpoint() {
   MG_RETURN_IF_ERROR(collect());
   learn::Checkpoint checkpoint;
-  checkpoint.job = with_pace(settings_, pace_);
+  const Instant now = context_.clock.now();
+  checkpoint.job = with_pace(settings_, rates_.basis());
   master_->save(checkpoint);
-  checkpoint.step = step_;
-  checkpoint.epoch = epoch_;
-  checkpoint.pending = work_.unfinished();
-  checkpoint.epoch_stats = epoch_stats_;
-  checkpoint.train_seconds = train_seconds();
+  progress_.save(checkpoint, now);
+  checkpoint.pending = work().unfinished();
   checkpoint.micro_batches = workers_.micro_batches();
-  reports_.checkpoint(epoch_, step_, learn::encode_checkpoint(checkpoint));
-  last_checkpoint_ = context_.clock.now();
+  reports_.checkpoint(checkpoint.epoch, checkpoint.step, learn::encode_checkpoint(checkpoint));
+  last_checkpoint_ = now;
   return {};
 }
 
@@ -338,7 +284,7 @@ Result<Evaluation> Leader::evaluate(bool validation) {
                             .samples = validation ? data_.validation_samples() : data_.test_samples(),
                             .classes = data_.classes_size(),
                             .batch = job_.batch(),
-                            .version = step_};
+                            .version = step()};
   Result<Evaluation> evaluation = classify(task);
   if (!evaluation.ok() && context_.stop.stop_requested()) return stopped().error();
   return evaluation;
@@ -351,6 +297,52 @@ Result<Evaluation> Leader::classify(const EvaluationTask& task) {
 /// As ONNX.
 std::string Leader::model() {
   return encode_onnx(labelled(whole_network(job_, master_->model()), job_, data_));
+}
+
+void Leader::report_progress() {
+  const std::int64_t epoch = progress_.epoch();
+  const learn::BatchStats recent = progress_.take_recent();
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, recent.count));
+  const std::int64_t per_update = samples_per_update(std::max<std::size_t>(1, workers_.in_use().size()));
+  const auto updates_on = [&](std::int64_t samples) { return (samples + per_update - 1) / per_update; };
+  const std::int64_t rounds_to_come = (job_.epochs() - epoch - 1) / epochs_at_once();
+  Reports::Progress report;
+  report.epoch = epoch + 1;
+  report.epochs = job_.epochs();
+  report.step = step();
+  report.steps = step() + updates_on(static_cast<std::int64_t>(work().unfinished_count())) +
+                 rounds_to_come * updates_on(samples_per_epoch_);
+  report.total = job_.epochs() * samples_per_epoch_;
+  report.done = progress_.samples();
+  report.loss = recent.loss / count;
+  report.accuracy = static_cast<double>(recent.correct) / count;
+  report.learning_rate = last_rate_;
+  report.images_per_s = progress_.samples_per_s(context_.clock.now());
+  reports_.train_progress(report);
+}
+
+void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds) {
+  const learn::BatchStats& last_epoch = progress_.epoch_stats();
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, last_epoch.count));
+  Reports::Result result;
+  result.epochs = progress_.epoch();
+  result.steps = step();
+  result.samples = progress_.samples();
+  result.batch = job_.batch();
+  result.workers = static_cast<int>(workers_.ready().size());
+  result.train_seconds = train_seconds;
+  result.eval_seconds = eval_seconds;
+  result.loss = last_epoch.loss / count;
+  result.train_accuracy = static_cast<double>(last_epoch.correct) / count;
+  result.class_names = class_names(data_);
+  result.best = master_->best();
+  result.test_loss = test.loss;
+  result.exit_accuracy = accuracy_at_exits(test);
+  if (advisor_) result.advice = advisor_->advice();
+  result.pushed = workers_.transfers().pushed();
+  result.pulled = workers_.transfers().pulled();
+  result.among_peers = workers_.transfers().among_peers();
+  reports_.result(result, test.confusion, model());
 }
 
 }  // namespace mangrove::train

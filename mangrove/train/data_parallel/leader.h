@@ -4,17 +4,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "mangrove/learn/checkpoint.h"
-#include "mangrove/train/advice.h"
-#include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/data_parallel/evaluation.h"
 #include "mangrove/train/data_parallel/global_model.h"
-#include "mangrove/train/data_parallel/sample_ledger.h"
+#include "mangrove/train/data_parallel/learning_rates.h"
+#include "mangrove/train/data_parallel/sample_dealer.h"
+#include "mangrove/train/data_parallel/training_progress.h"
 #include "mangrove/train/data_parallel/workers.h"
-#include "mangrove/train/job_settings.h"
+#include "mangrove/train/speed_advisor.h"
 
 namespace mangrove::train {
 
@@ -59,14 +59,14 @@ class Leader {
   job::RoleContext& context() { return context_; }
   Workers& workers() { return workers_; }
   Reports& reports() { return reports_; }
-  SampleLedger& work() { return work_; }
+  SampleLedger& work() { return dealer_.ledger(); }
   std::size_t batch() const { return batch_; }
-  std::int64_t step() const { return step_; }  // updates so far
+  std::int64_t step() const { return progress_.step(); }  // updates so far
   std::int64_t samples_per_epoch() const { return samples_per_epoch_; }
   /// That the network is yet to learn from, in all epochs to come.
-  std::int64_t samples_left() const { return job_.epochs() * samples_per_epoch_ - samples_; }
+  std::int64_t samples_left() const { return job_.epochs() * samples_per_epoch_ - progress_.samples(); }
   /// Epochs that this one stands for: epochs_at_once(), or those that are left.
-  std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - epoch_); }
+  std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - progress_.epoch()); }
 
   GlobalModel& master() { return *master_; }
   float last_rate() const { return last_rate_; }  // learning rate of the last update
@@ -96,27 +96,21 @@ class Leader {
   Status train();
   Status prepare();
   Status resume(const learn::Checkpoint& checkpoint);
-  Status find_owners();
-  void disown_lost();
-  SampleLedger work_of_epoch(std::int64_t epoch) const;
-  SampleLedger next_epoch_work() const;
-  SampleLedger::Rooms rooms(const net::RankSet& ranks, std::size_t count);
   Status train_epoch();
-  std::int64_t steps_per_epoch() const;
-  float rate_at(std::int64_t position) const;
-  std::int64_t steps_done(std::int64_t taken) const;
   Status finish_epoch();
   bool validation_is_due() const;
   Result<Evaluation> evaluate(bool validation);
   std::string model();
-  void finish(const Evaluation& test, Seconds train_seconds);
-  Seconds train_seconds() const { return seconds_before_ + (context_.clock.now() - start_) - validation_seconds_; }
+  void finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds);
+
+  std::int64_t samples_done() const;
+  std::int64_t position(std::int64_t samples) const;
+  float rate_at(std::int64_t position) const { return rates_.rate(master_->schedule(), position); }
+  Seconds train_seconds() const { return progress_.seconds(context_.clock.now()); }
 
   Status stopped();
   Status save_checkpoint();
   void report_progress();
-  void watch_speed();
-  std::optional<Advice> advice() const;
 
   const TrainJob& job_;
   job::RoleContext& context_;
@@ -127,29 +121,16 @@ class Leader {
   Workers workers_;
   const std::size_t batch_;
 
-  std::optional<Balance> balance_;  // nothing: shares are equal
-
   Hello data_;
   std::string settings_;  // see settings_text
   std::int64_t samples_per_epoch_ = 0;
-  StepBasis pace_;
-
-  std::shared_ptr<const std::vector<net::Rank>> owners_;  // of the samples; null: they have none
-  SampleLedger work_;                                     // of the epoch
-  std::int64_t epoch_ = 0;                                // epochs done
-  std::int64_t step_ = 0;                                 // steps done
-  std::int64_t samples_ = 0;                              // that the network has learnt from
-  learn::BatchStats epoch_stats_;  // of this epoch so far; when training is over, of the last one
-  learn::BatchStats recent_;       // since the last progress report
-  float last_rate_ = 0;            // learning rate of the last step
-  Seconds seconds_before_ = 0;     // of training, before this run took over
-  std::int64_t samples_before_ = 0;
-  Instant start_;  // of training in this run
-  Seconds validation_seconds_ = 0, eval_seconds_ = 0;
+  LearningRates rates_;
+  SampleDealer dealer_;
+  TrainingProgress progress_;
+  std::optional<SpeedAdvisor> advisor_;  // where can_be_advised()
+  float last_rate_ = 0;                  // learning rate of the last step
   Instant last_checkpoint_;
   job::Throttle throttle_;
-  JobMeter meter_;
-  bool is_advised_ = false;
 };
 
 }  // namespace mangrove::train
