@@ -33,10 +33,6 @@ parts="
   sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
   sim/simulation.cc             sim/virtual_cluster.h           the other
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
-  train/job_settings.cc         train/compression/uplink_codec.h  check_job() asks each part about its keys
-  train/job_settings.cc         train/data_parallel/balance.h   the same
-  train/job_settings.cc         train/pipeline/settings.h       the same
-  train/job_settings.cc         train/shards/fetcher.h          the same
   zoo/zoo.cc                    zoo/families.h                  a table: its rows
 "
 

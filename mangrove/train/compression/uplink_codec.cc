@@ -7,7 +7,6 @@
 #include "mangrove/net/payload.h"
 #include "mangrove/train/compression/codec_choice.h"
 #include "mangrove/train/data_parallel/worker_momentum.h"
-#include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {

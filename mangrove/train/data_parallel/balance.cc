@@ -10,7 +10,6 @@
 
 #include "mangrove/train/data_parallel/consistency.h"
 #include "mangrove/train/data_parallel/data_split.h"
-#include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {

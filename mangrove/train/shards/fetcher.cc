@@ -5,7 +5,6 @@
 #include "mangrove/data/spec.h"
 #include "mangrove/net/node_name.h"
 #include "mangrove/net/payload.h"
-#include "mangrove/train/job_settings.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/tags.h"
 
