@@ -58,6 +58,7 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
             .transport = transport,
             .clock = clock,
             .data_folder = given.data_folder,
+            .check = given.check,
             .play = given.play},
            unique_prefix(), store.get()),
       service(membership, jobs, clock,

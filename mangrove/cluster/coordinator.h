@@ -6,6 +6,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
+#include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/run_role.h"
 
 namespace mangrove::cluster {
@@ -13,10 +14,11 @@ namespace mangrove::cluster {
 struct CoordinatorOptions {
   std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
   Seconds heartbeat_interval = 0.5;
-  int heartbeat_misses = 6;  // a node silent for so many intervals is lost
-  fs::path data_folder;      // where rank 0 finds the data that it gives to workers
-  fs::path state_folder;     // of its JobStore; empty: its jobs end with it
-  RoleMain play = run_role;  // what a role does
+  int heartbeat_misses = 6;    // a node silent for so many intervals is lost
+  fs::path data_folder;        // where rank 0 finds the data that it gives to workers
+  fs::path state_folder;       // of its JobStore; empty: its jobs end with it
+  JobCheck check = check_job;  // which jobs are taken
+  RoleMain play = run_role;    // what a role does
 };
 
 /// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time. With a state

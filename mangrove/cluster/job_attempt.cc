@@ -7,7 +7,6 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/wire_status.h"
-#include "mangrove/infer/tiers/checks.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -292,7 +291,7 @@ void JobAttempt::request_stop() {
 }
 
 Status JobAttempt::switch_scheduler(const std::string& scheduler) {
-  MG_RETURN_IF_ERROR(infer::check_switch(job_.infer(), scheduler));
+  MG_RETURN_IF_ERROR(check_switch(job_, scheduler));
   MutexLock lock(mutex_);
   if (led_ || record_.has_result() || stop_requested_)
     return make_error(Code::failed_precondition, "the job is ending");

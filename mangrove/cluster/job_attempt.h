@@ -10,6 +10,7 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/report.h"
 #include "mangrove/cluster/admission.h"
+#include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/job_members.h"
 #include "mangrove/cluster/job_record.h"
 #include "mangrove/cluster/membership.h"
@@ -27,6 +28,7 @@ struct JobEnvironment {
   Clock& clock;
   std::string own_address{};  // of rank 0
   fs::path data_folder{};     // the same
+  JobCheck check;             // of a job before it is taken
   RoleMain play;
 };
 
@@ -59,7 +61,7 @@ class JobAttempt {
   void request_stop();
 
   /// From now on this scheduler divides the job's tasks among tiers.
-  /// errors: those of infer::check_switch; failed_precondition (it has ended).
+  /// errors: those of check_switch(); failed_precondition (it has ended).
   Status switch_scheduler(const std::string& scheduler);
 
   /// Where the client's frames go. Null: it asks for none.

@@ -5,7 +5,7 @@
 namespace mangrove::cluster {
 
 JobQueue::JobQueue(JobEnvironment surroundings, std::string prefix, JobStore* store)
-    : prefix_(std::move(prefix)), store_(store), surroundings_(std::move(surroundings)) {}
+    : prefix_(std::move(prefix)), store_(store), check_(surroundings.check), surroundings_(std::move(surroundings)) {}
 
 void JobQueue::open(std::string own_address) {
   MutexLock lock(mutex_);
@@ -21,6 +21,7 @@ void JobQueue::open(std::string own_address) {
 }
 
 Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const void* follower, Reporter reporter) {
+  MG_RETURN_IF_ERROR(check_(job));
   MutexLock lock(mutex_);
   if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");
   if (current_ != nullptr)

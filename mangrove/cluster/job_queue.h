@@ -20,7 +20,8 @@ class JobQueue {
   void open(std::string own_address);
 
   /// Runs the job; `follower` follows it from its first report on (see Job::follow).
-  /// errors: failed_precondition (busy), unavailable (not open yet, shutting down), those of the store.
+  /// errors: those of JobEnvironment::check: nothing of the job is kept then; failed_precondition (busy), unavailable
+  /// (not open yet, shutting down), those of the store.
   Result<std::shared_ptr<Job>> begin(JobSpec job, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
   std::shared_ptr<Job> find(const std::string& id) const;
@@ -37,6 +38,7 @@ class JobQueue {
 
   const std::string prefix_;
   JobStore* const store_;
+  const JobCheck check_;
   mutable Mutex mutex_;
   Condition changed_;
   JobEnvironment surroundings_ MG_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 #include "mangrove/cluster/job_store.h"
 
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;  // of the tables
 constexpr std::size_t kEndedKept = 64;
+constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
 constexpr std::uintmax_t kModelsKept = std::uintmax_t{1} << 30;  // bytes, of jobs that have ended
 constexpr std::array kEndStates = {"done", "failed", "stopped"};
@@ -29,9 +31,19 @@ const char* const kMembers =
     "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
     "PRIMARY KEY (job, rank))";
 
+/// What a job does, on one line for people, whatever its texts are. REQUIRES that these are UTF-8.
 std::string title_of(const JobSpec& job) {
-  return job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
-                         : "infer " + job.infer().data() + ", " + job.infer().strategy();
+  std::string title = job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
+                                      : "infer " + job.infer().data() + ", " + job.infer().strategy();
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(title[at]) & 0xC0) == 0x80; };
+  if (title.size() > kLongestTitle) {
+    std::size_t end = kLongestTitle;
+    while (end > 0 && is_inside(end)) --end;  // not in the middle of a character
+    title.replace(end, std::string::npos, "...");
+  }
+  for (char& c : title)
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
+  return title;
 }
 
 std::string state_of(const Status& ended) {

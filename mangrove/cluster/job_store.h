@@ -24,7 +24,7 @@ class JobStore {
   /// the message names the file.
   static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
 
-  /// A job begins.
+  /// A job begins. REQUIRES that its texts are UTF-8.
   Status begin(const std::string& id, const JobSpec& job);
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".

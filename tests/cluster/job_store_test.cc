@@ -52,6 +52,24 @@ TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
   }
 }
 
+TEST(JobStore, ATitleIsOneShortLineWhateverTheJobsTextsAre) {
+  const TemporaryFolder folder;
+  JobSpec hostile = scripted_job("echo");
+  hostile.mutable_train()->set_data("\x1b[2Jglyphs\n");
+  JobSpec long_one = scripted_job("echo");
+  std::string euros = "x";
+  for (int i = 0; i < 1000; ++i) euros += "\u20ac";
+  long_one.mutable_train()->set_data(euros);
+  const auto store = opened(folder);
+  ASSERT_TRUE(store->begin("job-1", hostile).ok());
+  ASSERT_TRUE(store->begin("job-2", long_one).ok());
+  const auto jobs = store->list();
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_EQ(jobs->at(1).title(), "train ?[2Jglyphs?, echo");
+  EXPECT_LE(jobs->at(0).title().size(), 203u);
+  EXPECT_TRUE(jobs->at(0).title().ends_with("\u20ac...")) << jobs->at(0).title();
+}
+
 TEST(JobStore, WithoutACheckpointItBeginsAnew) {
   const TemporaryFolder folder;
   JobSpec job = scripted_job("echo");

@@ -114,5 +114,30 @@ TEST(Coordinator, WithoutAStateFolderSaysThatItKeepsNoJobs) {
   EXPECT_EQ(cluster.client()->follow("job-0", nullptr, {}).code(), Code::not_found);
 }
 
+TEST(JobQueue, RefusesAJobThatMakesNoSenseAndKeepsNothingOfIt) {
+  const TemporaryFolder folder;
+  CoordinatorOptions options;
+  options.listen = "127.0.0.1:0";
+  options.state_folder = folder / "state";
+  const auto coordinator = Coordinator::start(options);
+  ASSERT_TRUE(coordinator.ok()) << coordinator.error().message;
+  const auto client = Client::connect((*coordinator)->address());
+  ASSERT_TRUE(client.ok()) << client.error().message;
+  JobSpec unknown;
+  unknown.mutable_train()->set_strategy("\x1b[2J");
+  JobSpec out_of_range;
+  out_of_range.mutable_infer()->set_strategy("pipeline");
+  out_of_range.mutable_infer()->set_micro_batch(-1);
+  for (const JobSpec& job : {unknown, out_of_range, JobSpec()}) {
+    const Status refused = (*client)->run(job, nullptr, {});
+    EXPECT_FALSE(refused.ok());
+    EXPECT_NE(refused.code(), Code::failed_precondition) << "it does not even look for nodes";
+    EXPECT_NE(refused.code(), Code::unavailable) << refused.error().message;
+  }
+  const auto jobs = (*client)->jobs();
+  ASSERT_TRUE(jobs.ok()) << jobs.error().message;
+  EXPECT_TRUE(jobs->empty());
+}
+
 }  // namespace
 }  // namespace mangrove::cluster

@@ -30,6 +30,7 @@ struct TestCluster {
     options.heartbeat_misses = misses;
     options.state_folder = state;
     options.play = play;
+    options.check = [](const JobSpec&) { return Status(); };  // scripts are no strategies
     start_coordinator();
     for (int i = 1; i <= count; ++i) add_node("node-" + std::to_string(i));
   }

@@ -1,0 +1,38 @@
+#include "mangrove/cluster/job_checks.h"
+
+#include <new>
+
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/tiers/checks.h"
+#include "mangrove/train/job_settings.h"
+
+namespace mangrove::cluster {
+namespace {
+
+Status check_of_kind(const JobSpec& job) {
+  switch (job.kind_case()) {
+    case JobSpec::kTrain:
+      return train::check_job(job.train());
+    case JobSpec::kInfer:
+      return infer::check_job(job.infer());
+    case JobSpec::KIND_NOT_SET:
+      break;
+  }
+  return make_error(Code::invalid_argument, "a job must be training or inference, and this one is neither");
+}
+
+}  // namespace
+
+Status check_job(const JobSpec& job) {
+  try {
+    return check_of_kind(job);
+  } catch (const std::bad_alloc&) {
+    return make_error(Code::resource_exhausted, "out of memory");
+  }
+}
+
+Status check_switch(const JobSpec& job, const std::string& scheduler) {
+  return infer::check_switch(job.infer(), scheduler);
+}
+
+}  // namespace mangrove::cluster
