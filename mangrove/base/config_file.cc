@@ -105,4 +105,14 @@ Status SectionFile::check_common(const std::vector<std::string>& known_keys) con
   return {};
 }
 
+Status SectionFile::check_read(const std::vector<Keys>& keys) const {
+  const auto check = [this](const Setting& setting, const std::vector<Keys>& jobs) {
+    return mangrove::check_read(setting.key, jobs).context("key '" + setting.key + "'").context(where(setting.line));
+  };
+  for (const Setting& setting : common_) MG_RETURN_IF_ERROR(check(setting, keys));
+  for (std::size_t i = 0; i < sections_.size(); ++i)
+    for (const Setting& setting : sections_[i].settings) MG_RETURN_IF_ERROR(check(setting, {keys[i]}));
+  return {};
+}
+
 }  // namespace mangrove

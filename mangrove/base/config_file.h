@@ -41,6 +41,9 @@ class SectionFile {
   Status apply(const Section& section, const Keys& keys) const;
   /// A common key that no section has is a mistake. errors: invalid_argument.
   Status check_common(const std::vector<std::string>& known_keys) const;
+  /// So is a key of a section that the strategy which was chosen in the end does not read, and a common one that is
+  /// read in none. keys: of each of sections(). errors: invalid_argument: names file, line, key and its strategies.
+  Status check_read(const std::vector<Keys>& keys) const;
   /// "FILE:LINE"
   std::string where(int line) const { return path_.string() + ":" + std::to_string(line); }
 

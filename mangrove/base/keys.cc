@@ -169,11 +169,30 @@ Status Keys::set(const std::string& name, const std::string& value) const {
   return key->set(value).context("key '" + name + "'");
 }
 
+bool Keys::is_read(const Key& key) const {
+  const Key* const chosen = find("strategy");
+  return chosen == nullptr || key.strategies.empty() || std::ranges::count(key.strategies, chosen->get()) > 0;
+}
+
+Status check_read(const std::string& key, const std::vector<Keys>& jobs) {
+  Status status;
+  for (const Keys& keys : jobs) {
+    const Key* const found = keys.find(key);
+    if (found == nullptr) continue;
+    if (keys.is_read(*found)) return {};
+    status =
+        make_error(Code::invalid_argument, fmt::format("strategy '{}' has no such key; it belongs to {}",
+                                                       keys.find("strategy")->get(), join_words(found->strategies)));
+  }
+  return status;
+}
+
 std::string to_yaml(const std::string& section, const Keys& keys) {
   YAML::Emitter out;
   out << YAML::BeginMap << YAML::Key << section << YAML::Value << YAML::BeginMap;
   for (const Key& key : keys.all())
-    if (const std::string value = key.get(); !value.empty()) out << YAML::Key << key.name << YAML::Value << value;
+    if (const std::string value = key.get(); !value.empty() && keys.is_read(key))
+      out << YAML::Key << key.name << YAML::Value << value;
   out << YAML::EndMap << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
 }

@@ -60,6 +60,9 @@ class Keys {
   Key& at(std::string_view name);
   std::vector<std::string> names() const;
 
+  /// Whether the chosen strategy (key "strategy") reads this key; so it is where there is nothing to choose.
+  bool is_read(const Key& key) const;
+
   /// errors: invalid_argument: unknown key (with the nearest known one), or a value that does not fit; names the key.
   Status set(const std::string& name, const std::string& value) const;
 
@@ -68,7 +71,11 @@ class Keys {
   std::string group_;
 };
 
-/// The settings as the lines of a job file's section, "  key: value".
+/// A key that would be ignored is a mistake. errors: invalid_argument: of these `jobs` some have the key, and none of
+/// them has a strategy that reads it; says which strategies do.
+Status check_read(const std::string& key, const std::vector<Keys>& jobs);
+
+/// The settings as the lines of a job file's section, "  key: value", without those that its strategy does not read.
 std::string to_yaml(const std::string& section, const Keys& keys);
 
 }  // namespace mangrove

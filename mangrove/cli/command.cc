@@ -57,6 +57,14 @@ Status apply_overrides(const Overrides& overrides, const Keys& keys) {
   return {};
 }
 
+Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs) {
+  for (const auto& [name, value] : overrides) {
+    const Status status = check_read(name, jobs);
+    if (!status.ok()) return status.context(Key{.name = name}.flag());
+  }
+  return {};
+}
+
 void add_output_flags(CLI::App& app, OutputOptions& output) {
   app.add_flag("--json", output.json, "print one JSON object on standard output, everything else on standard error")
       ->group("Output");

@@ -31,6 +31,8 @@ void add_flags(
     const std::function<bool(const Key&)>& is_flag = [](const Key&) { return true; });
 /// errors: those of Keys::set, with the flag's name.
 Status apply_overrides(const Overrides& overrides, const Keys& keys);
+/// A flag that would be ignored is a mistake. errors: those of mangrove::check_read, with the flag's name.
+Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs);
 
 /// --json and --quiet.
 void add_output_flags(CLI::App& app, OutputOptions& output);

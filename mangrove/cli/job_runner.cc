@@ -65,7 +65,6 @@ Status check_data_here(const TrainSettings& settings, const std::string& data, c
 }
 
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
-  MG_RETURN_IF_ERROR(train::find_strategy(settings.job.strategy()));
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   MG_TRY(const Graph network, initial_network(settings, *dataset));
@@ -97,15 +96,11 @@ Status add_networks(const InferSettings& settings, const infer::Strategy& strate
   if (strategy.networks == Networks::of_tiers)
     return make_error(Code::invalid_argument, "strategy '" + settings.job.strategy() + "' needs --tiers FILE");
   const bool has_views = strategy.networks == Networks::with_views;
-  if (!settings.exit_thresholds.empty() && !has_views)
-    return make_error(Code::invalid_argument,
-                      "exit_thresholds: are for --tiers of one network with early exits, and for strategy 'views'");
   const std::vector<std::string> members = parse_names(settings.models);
   const bool is_ensemble = strategy.networks == Networks::members;
-  if (is_ensemble == members.empty())
-    return make_error(Code::invalid_argument, "strategy '" + settings.job.strategy() +
-                                                  (is_ensemble ? "' needs --models a.onnx,b.onnx"
-                                                               : "' takes one network: --model, not --models"));
+  if (is_ensemble && members.empty())
+    return make_error(Code::invalid_argument,
+                      "strategy '" + settings.job.strategy() + "' needs --models a.onnx,b.onnx");
   for (const std::string& path : is_ensemble ? members : std::vector{settings.model}) {
     MG_TRY(const Graph graph, read_model(path, settings.input_shape));
     if (has_views) MG_RETURN_IF_ERROR(add_view_thresholds(settings, graph, job).context("model " + path));

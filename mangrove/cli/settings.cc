@@ -6,6 +6,11 @@
 #include "mangrove/train/keys.h"
 
 namespace mangrove::cli {
+namespace {
+
+constexpr const char* kOfTierFile = "tiers";  // the strategy where there is a tier file
+
+}  // namespace
 
 void ClusterSettings::declare(Keys& keys) {
   keys.begin_group("Cluster");
@@ -80,8 +85,10 @@ Keys InferSettings::keys() {
   keys.add(
       "tiers", tiers,
       "a tier file instead of --model: networks for end devices, edge servers and the cloud; selects this strategy");
+  Key& strategy = keys.at("strategy");
+  strategy.get = [this, get = strategy.get] { return tiers.empty() || job.has_strategy() ? get() : kOfTierFile; };
   keys.at("tiers").page = "tiers.md";
-  keys.at("tiers").strategies = {"tiers"};
+  keys.at("tiers").strategies = {kOfTierFile};
   keys.add("exit_thresholds", exit_thresholds,
            "networks with early exits: highest normalised entropy at which a sample leaves, one number from 0 to 1 for "
            "each exit but the last; with views also none; default: the thresholds in the model's file");

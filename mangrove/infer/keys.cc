@@ -15,6 +15,11 @@ void add_keys(InferJob& job, Keys& keys) {
                  {"schedulers", join_words(row_names(schedulers()))},
                  {"policies", join_words(row_names(fault_policies()))}},
                 keys);
+  Key& strategy = keys.at("strategy");
+  strategy.set = [set = strategy.set](const std::string& name) -> Status {
+    MG_RETURN_IF_ERROR(find_row(strategies(), name, "unknown strategy", Code::invalid_argument));
+    return set(name);
+  };
 }
 
 }  // namespace mangrove::infer

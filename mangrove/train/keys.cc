@@ -23,6 +23,11 @@ void add_keys(TrainJob& job, Keys& keys) {
                  {"schedules", join_words(row_names(learn::schedules()))},
                  {"losses", join_words(losses)}},
                 keys);
+  Key& strategy = keys.at("strategy");
+  strategy.set = [set = strategy.set](const std::string& name) -> Status {
+    MG_RETURN_IF_ERROR(find_row(strategies(), name, "unknown strategy", Code::invalid_argument));
+    return set(name);
+  };
 }
 
 }  // namespace mangrove::train

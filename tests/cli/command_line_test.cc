@@ -88,6 +88,8 @@ TEST_P(BadUsage, GivesOneLineAndTheRightStatus) {
        {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
     std::ofstream(folder / (std::string("data/mnist/") + name)) << "not IDX at all";
   std::ofstream(folder / "job.yaml") << "train:\n  epoks: 1\n";
+  std::ofstream(folder / "foreign.yaml") << "train:\n  strategy: gossip\n  topology: tree\n";
+  std::ofstream(folder / "sections.yaml") << "stages: 2\ntrain:\n  data: glyphs\ninfer:\n  data: glyphs\n";
   std::ofstream(folder / "resume.yaml") << "train:\n  resume: somewhere\n";
   write_images_without_test_split(folder / "images");
   write_truncated_model(folder / "truncated.onnx");
@@ -129,6 +131,30 @@ INSTANTIATE_TEST_SUITE_P(
               {"train", "--data", "glyphs", "--strategy", "gosip", "--run-dir", "$T/r"},
               2,
               "unknown strategy 'gosip'; did you mean 'gossip'"},
+        Usage{"flag_of_another_strategy",
+              {"train", "--data", "glyphs", "--strategy", "all_reduce", "--consistency", "async", "--run-dir", "$T/r"},
+              2,
+              "--consistency: strategy 'all_reduce' has no such key; it belongs to parameter_server and federated"},
+        Usage{"flag_of_another_strategy_of_infer",
+              {"infer", "--data", "glyphs", "--model", "m.onnx", "--strategy", "single", "--stages", "2"},
+              2,
+              "--stages: strategy 'single' has no such key; it belongs to pipeline"},
+        Usage{"tier_file_of_another_strategy",
+              {"infer", "--tiers", "tiers.yaml", "--data", "glyphs", "--strategy", "single"},
+              2,
+              "--tiers: strategy 'single' has no such key; it belongs to tiers"},
+        Usage{"key_of_another_strategy",
+              {"run", "$T/foreign.yaml"},
+              2,
+              "foreign.yaml:3: key 'topology': strategy 'gossip' has no such key; it belongs to all_reduce"},
+        Usage{"flag_of_a_strategy_that_no_section_has",
+              {"run", "$T/sections.yaml", "--window", "3", "--topology", "tree"},
+              2,
+              "--topology: strategy 'parameter_server' has no such key; it belongs to all_reduce"},
+        Usage{"key_of_another_strategy_of_sim",
+              {"sim", MANGROVE_EXAMPLES "/worlds/boards.yaml", "$T/foreign.yaml", "--strategy", "federated"},
+              2,
+              "foreign.yaml:3: key 'topology': strategy 'federated' has no such key"},
         Usage{"unknown_schedule",
               {"train", "--data", "glyphs", "--schedule", "cosin", "--run-dir", "$T/r"},
               2,

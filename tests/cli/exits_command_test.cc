@@ -194,7 +194,7 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
   refused(tiers(folder_ / "plain.onnx", "  exits: 1\nedge:\n", half), "key 'exits': network");
   refused(tiers(folder_ / "plain.onnx", "edge:\n", half), "exit_thresholds: are for tiers of one network");
   refused({"infer", "--model", model(), "--data", data(), "--exit-thresholds", "0.5", "--run-dir", folder_ / "run"},
-          "exit_thresholds: are for --tiers");
+          "--exit-thresholds: strategy 'pipeline' has no such key; it belongs to views and tiers");
 }
 
 TEST(LostViews, AreAsIfTheirPartsOfTheImagesWereZeros) {

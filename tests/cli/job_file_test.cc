@@ -28,6 +28,32 @@ TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
   EXPECT_EQ(infer.job.stages(), 2);
 }
 
+TEST(JobFile, AKeyThatNoStrategyReadsIsRefused) {
+  const testing::TemporaryFolder folder;
+  const fs::path path = folder / "job.yaml";
+  const auto check = [&](const std::string& text) -> std::string {
+    EXPECT_TRUE(write_file_atomically(path, text).ok());
+    const auto file = SectionFile::load(path, kJobFile);
+    if (!file.ok()) return file.error().message;
+    TrainSettings train;
+    InferSettings infer;
+    const std::vector<Keys> keys = {train.keys(), infer.keys()};
+    EXPECT_TRUE(file->apply(file->sections()[0], keys[0]).ok());
+    EXPECT_TRUE(file->apply(file->sections()[1], keys[1]).ok());
+    const Status status = file->check_read(keys);
+    return status.ok() ? "" : status.error().message.substr(path.string().size());
+  };
+  EXPECT_EQ(check("train:\n  topology: tree\n  strategy: all_reduce\ninfer:\n  stages: 2\n"), "");
+  EXPECT_EQ(check("stages: 2\ntrain:\n  epochs: 2\ninfer:\n  micro_batch: 2\n"), "") << "infer reads it";
+  EXPECT_EQ(check("train:\n  stages: 2\ninfer:\n  stages: 2\n"),
+            ":2: key 'stages': strategy 'parameter_server' has no such key; it belongs to gpipe, one_f_one_b and "
+            "pipedream");
+  EXPECT_EQ(check("stages: 2\ntrain:\n  epochs: 2\ninfer:\n  strategy: single\n"),
+            ":1: key 'stages': strategy 'single' has no such key; it belongs to pipeline");
+  EXPECT_EQ(check("train:\n  epochs: 2\ninfer:\n  tiers: t.yaml\n  policy: monitor\n"), "")
+      << "a tier file chooses the strategy";
+}
+
 TEST(JobFile, SavedSettingsAreReadBack) {
   const testing::TemporaryFolder folder;
   TrainSettings from, to;
@@ -39,6 +65,7 @@ TEST(JobFile, SavedSettingsAreReadBack) {
   ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
   EXPECT_EQ(to.model, from.model);
   EXPECT_EQ(to.job.weight_decay(), from.job.weight_decay());
+  EXPECT_TRUE(file->check_read({to.keys()}).ok()) << "keys of other strategies are not saved";
 }
 
 struct Bad {

@@ -17,7 +17,9 @@ struct State {
 };
 
 Status run(State& state, CommandContext& context) {
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.settings.keys()));
+  const Keys keys = state.settings.keys();
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
+  MG_RETURN_IF_ERROR(check_read(state.overrides, {keys}));
   MG_TRY(RunFolder folder, RunFolder::create(state.settings.run_dir, "infer"));
   ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};

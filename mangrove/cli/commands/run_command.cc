@@ -49,6 +49,7 @@ Overrides overrides_for(const State& state, const std::string& section, bool tra
 
 /// Settings of every section: defaults, then the file, then the flags. Checked before anything runs.
 Status read_settings(State& state, const SectionFile& file) {
+  std::vector<Keys> all;
   std::vector<std::string> known;
   const bool trains = std::any_of(file.sections().begin(), file.sections().end(),
                                   [](const SectionFile::Section& section) { return section.name == "train"; });
@@ -57,6 +58,7 @@ Status read_settings(State& state, const SectionFile& file) {
     MG_RETURN_IF_ERROR(file.apply(section, keys));
     MG_RETURN_IF_ERROR(apply_overrides(overrides_for(state, section.name, trains), keys));
     for (const std::string& name : keys.names()) known.push_back(name);
+    all.push_back(keys);
   }
   MG_RETURN_IF_ERROR(file.check_common(known));
   if (!state.train.resume.empty())
@@ -64,7 +66,8 @@ Status read_settings(State& state, const SectionFile& file) {
   for (const auto& [name, value] : state.overrides)
     if (std::find(known.begin(), known.end(), name) == known.end())
       return make_error(Code::invalid_argument, "flag '" + name + "' fits no section of " + state.file);
-  return {};
+  MG_RETURN_IF_ERROR(file.check_read(all));
+  return check_read(state.overrides, all);
 }
 
 Result<json> run_section(State& state, const std::string& section, JobContext& job) {

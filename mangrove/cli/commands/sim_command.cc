@@ -39,8 +39,11 @@ struct State {
     keys.add_seconds("time_limit", time_limit, "give up after this much virtual time; 0: never");
     return keys;
   }
-  Keys job_keys() { return is_inference ? infer.keys() : train.keys(); }
+  Keys keys_of(const std::string& name) {
+    return name == "train" ? train.keys() : name == "eval" ? eval.keys() : infer.keys();
+  }
   const char* section() const { return is_inference ? "infer" : "train"; }
+  Keys job_keys() { return keys_of(section()); }
   const DataSettings& data() const { return is_inference ? infer.data : train.data; }
   const std::string& run_dir() const { return is_inference ? infer.run_dir : train.run_dir; }
 };
@@ -74,6 +77,19 @@ Status check_simulated(const State& state) {
   return {};
 }
 
+/// Keys and flags that would be ignored; of the sections that are not simulated too.
+Status check_all_read(State& state, const SectionFile& file) {
+  State others;
+  std::vector<Keys> all;
+  for (const SectionFile::Section& section : file.sections()) {
+    const bool is_simulated = section.name == state.section();
+    all.push_back(is_simulated ? state.job_keys() : others.keys_of(section.name));
+    if (!is_simulated) MG_RETURN_IF_ERROR(file.apply(section, all.back()));
+  }
+  MG_RETURN_IF_ERROR(file.check_read(all));
+  return check_read(state.overrides, {state.job_keys()});
+}
+
 /// The job file's section train, or infer where there is no section train.
 Status read_job(State& state) {
   MG_TRY(const SectionFile file, SectionFile::load(state.job_file, {"job file", {"train", "eval", "infer"}, "train"}));
@@ -93,6 +109,7 @@ Status read_job(State& state) {
   state.train.cluster = state.infer.cluster = {};
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.train.keys()));  // the seed too
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.infer.keys()));
+  MG_RETURN_IF_ERROR(check_all_read(state, file));
   return check_simulated(state);
 }
 

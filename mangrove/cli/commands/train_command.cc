@@ -32,6 +32,7 @@ Status run(State& state, CommandContext& context) {
   for (const auto& [name, value] : state.overrides)
     if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, keys));
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
+  MG_RETURN_IF_ERROR(check_read(state.overrides, {keys}));
   TrainSettings& settings = state.settings;
   if (!settings.resume.empty()) settings.run_dir = settings.resume;
   MG_TRY(RunFolder folder, RunFolder::create(settings.run_dir, "train"));
