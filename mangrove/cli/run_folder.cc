@@ -42,22 +42,39 @@ Status RunFolder::write(const std::string& name, std::string_view content) {
 
 Status RunFolder::write_model(const std::string& prefix, std::string_view content) {
   const std::string name = prefix + "model.onnx";
+  std::vector<fs::path> checkpoints = {checkpoint_path(prefix)};
+  if (prefix.empty()) checkpoints.push_back(checkpoint_path(kHeadPrefix));
   Status written = write(name, content);
-  if (!written.ok() && has_room_without_checkpoint(prefix, content.size())) {
+  if (!written.ok() && has_room_without(checkpoints, content.size())) {
     std::error_code error;  // then writing fails again, and says why
-    fs::remove(checkpoint_path(prefix), error);
+    for (const fs::path& checkpoint : checkpoints) fs::remove(checkpoint, error);
     written = write(name, content);
   }
-  if (written.ok()) unsaved_.erase(checkpoint_path(prefix).filename().string());
+  if (!written.ok()) {
+    unwritten_models_.insert_or_assign(name, std::string(content));
+    return written;
+  }
+  unwritten_models_.erase(name);
+  for (const fs::path& checkpoint : checkpoints) unsaved_.erase(checkpoint.filename().string());
   return written;
 }
 
-bool RunFolder::has_room_without_checkpoint(const std::string& prefix, std::size_t needed) const {
+Result<std::string> RunFolder::model(const std::string& prefix) const {
+  const std::string name = prefix + "model.onnx";
+  const auto unwritten = unwritten_models_.find(name);
+  return unwritten != unwritten_models_.end() ? unwritten->second : read_file(path_ / name);
+}
+
+bool RunFolder::has_room_without(const std::vector<fs::path>& files, std::size_t needed) const {
+  std::uintmax_t freed = 0;
+  for (const fs::path& file : files) {
+    std::error_code not_there;
+    const std::uintmax_t size = fs::file_size(file, not_there);
+    if (!not_there) freed += size;
+  }
   std::error_code error;
-  const std::uintmax_t checkpoint = fs::file_size(checkpoint_path(prefix), error);
-  if (error) return false;
   const fs::space_info disk = fs::space(path_, error);
-  return !error && disk.available + checkpoint > needed;
+  return freed > 0 && !error && disk.available + freed > needed;
 }
 
 /// With the settings that a resumed run needs.

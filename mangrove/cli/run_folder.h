@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mangrove/base/file.h"
 
@@ -27,9 +28,11 @@ class RunFolder {
 
   /// A folder that was deleted meanwhile is made again. What cannot be written is remembered, until it can.
   Status write(const std::string& name, std::string_view content);
-  /// The trained network. On a full disk the checkpoint makes room for it where that is enough: a run that has ended
-  /// needs it no more.
+  /// The trained network of a phase that has ended, which needs its checkpoint no more, nor that of the phase before:
+  /// on a full disk they make room for it where that is enough.
   Status write_model(const std::string& prefix, std::string_view content);
+  /// The network that a phase has left, also one that the disk did not take. errors: those of read_file.
+  Result<std::string> model(const std::string& prefix) const;
   /// The run starts anew: settings are written, and checkpoint and summary of an earlier run in this folder are
   /// removed, since they are not of these settings.
   Status begin(const std::string& job_yaml);
@@ -47,7 +50,7 @@ class RunFolder {
 
  private:
   explicit RunFolder(fs::path path) : path_(std::move(path)) {}
-  bool has_room_without_checkpoint(const std::string& prefix, std::size_t needed) const;
+  bool has_room_without(const std::vector<fs::path>& files, std::size_t needed) const;
   bool make_again() const;
 
   fs::path path_;
@@ -55,6 +58,7 @@ class RunFolder {
   std::ofstream metrics_;
   bool append_ = false;
   std::map<std::string, std::string> unsaved_;
+  std::map<std::string, std::string> unwritten_models_;  // by their file's name
 };
 
 }  // namespace mangrove::cli

@@ -35,13 +35,23 @@ Result<train::TrainJob> with_frozen_part(const std::string& freeze, train::Train
   return job;
 }
 
+bool is_there(const fs::path& file) {
+  std::error_code unreadable;
+  return fs::exists(file, unreadable);
+}
+
+/// Whether the run that is resumed has trained the head, and left what its fine tuning can begin with.
+bool has_trained_head(const RunFolder& folder) {
+  return is_there(folder.head_result_path()) &&
+         (folder.model(RunFolder::kHeadPrefix).ok() || is_there(folder.checkpoint_path()));
+}
+
 /// Trains the head, unless the run that is resumed has done so. The result's file is written last: it says that the
 /// phase is over.
 Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunFolder& folder,
                         const PhasePlayer& play) {
   const fs::path result_path = folder.head_result_path();
-  std::error_code unreadable;
-  if (!settings.resume.empty() && fs::exists(result_path, unreadable)) {
+  if (!settings.resume.empty() && has_trained_head(folder)) {
     MG_TRY(const std::string text, read_file(result_path).context("resume"));
     json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (result.is_object() && result.contains("epochs") && result.contains("train_seconds")) return result;
@@ -56,7 +66,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
   return result;
 }
 
-/// Goes on from the network that the head phase has left.
+/// Goes on from the network that the head phase has left, or from a checkpoint, which has all values of one.
 Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, train::TrainJob job, RunFolder& folder,
                                const PhasePlayer& play) {
   const std::int64_t epochs = settings.job.epochs() - settings.head_epochs;
@@ -64,12 +74,13 @@ Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, 
   phase.epochs_done = head["epochs"].get<std::int64_t>();
   phase.epochs = phase.epochs_done + epochs;
   phase.seconds_done = head["train_seconds"].get<double>();
-  MG_TRY(*job.mutable_model(), read_file(folder.path() / (RunFolder::kHeadPrefix + std::string("model.onnx"))));
+  const bool has_checkpoint = !settings.resume.empty() && is_there(folder.checkpoint_path());
+  Result<std::string> model = folder.model(RunFolder::kHeadPrefix);
+  if (!model.ok() && !has_checkpoint) return model.error();
+  if (model.ok()) job.set_model(*std::move(model));
   job.set_epochs(epochs);
   job.set_learning_rate(static_cast<float>(settings.fine_tune_rate));
-  std::error_code unreadable;
-  if (!settings.resume.empty() && fs::exists(folder.checkpoint_path(), unreadable))
-    MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(), job));
+  if (has_checkpoint) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(), job));
   MG_TRY(json result, play(job, phase));
   for (const char* key : {"epochs", "best_epoch"})
     if (result.contains(key)) result[key] = result[key].get<std::int64_t>() + phase.epochs_done;

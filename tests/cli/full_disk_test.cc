@@ -70,6 +70,23 @@ TEST_F(FullDisk, ARunWhoseModelDoesNotFitPrintsItsResultBeforeItFails) {
   EXPECT_NE(client->err().find("mangrove: model.onnx is not in the run folder"), std::string::npos) << client->err();
 }
 
+TEST_F(FullDisk, AHeadThatDoesNotFitIsFineTunedAllTheSame) {
+  const SmallDisk disk(400'000);
+  if (!disk.is_there()) GTEST_SKIP() << "only root may make a small disk";
+  Process client(
+      {program(), "train", "--init-from", "mobilenetv2-0.25", "--freeze", "backbone", "--data", "leaves", "--limit",
+       "64", "--batch", "16", "--epochs", "2", "--head-epochs", "1", "--json", "--run-dir", (disk / "run").string()},
+      {"HOME=" + home.path().string()});
+  EXPECT_EQ(client.wait(kLong), 1) << client.err();
+  EXPECT_LT(client.err().find("the run goes on, and tries to write again"), client.err().find("epoch 2"))
+      << client.err();
+  const json result = json::parse(client.out());
+  EXPECT_EQ(result["epochs"], 2);
+  EXPECT_EQ(result["head"]["epochs"], 1);
+  for (const char* file : {"head-model.onnx", "model.onnx"})
+    EXPECT_TRUE(result["not_written"].contains(file)) << result["not_written"];
+}
+
 TEST_F(FullDisk, ARunWhoseFolderIsDeletedLeavesEverythingInANewOne) {
   const fs::path run = home / "run";
   const auto client = train(run, "20000");

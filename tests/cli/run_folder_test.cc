@@ -31,6 +31,20 @@ TEST(RunFolder, ThatWasDeletedIsMadeAgainWithItsSettings) {
   EXPECT_TRUE(run.unsaved().empty());
 }
 
+TEST(RunFolder, HasAModelThatTheDiskDidNotTake) {
+  const TemporaryFolder folder;
+  RunFolder run = created(folder / "run");
+  EXPECT_EQ(run.model("head-").code(), Code::not_found);
+  fs::remove_all(folder / "run");
+  ASSERT_TRUE(write_file_atomically(folder / "run", "a file in its place").ok());
+  EXPECT_FALSE(run.write_model("head-", "model").ok());
+  EXPECT_EQ(*run.model("head-"), "model");
+  EXPECT_FALSE(run.model("").ok());
+  fs::remove(folder / "run");
+  ASSERT_TRUE(run.write_model("head-", "another").ok());
+  EXPECT_EQ(*run.model("head-"), "another");
+}
+
 TEST(RunFolder, RemembersWhatCannotBeWrittenUntilItCan) {
   const TemporaryFolder folder;
   RunFolder run = created(folder / "run");

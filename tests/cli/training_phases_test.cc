@@ -48,7 +48,7 @@ struct Phases : ::testing::Test {
         settings, job, folder, [&](const train::TrainJob& part, const RunPhase& phase) -> Result<json> {
           played.push_back({part, phase});
           if (fails_at == played.size()) return make_error(Code::cancelled, "stopped");
-          EXPECT_TRUE(folder.write(phase.file_prefix + "model.onnx", "what has been trained").ok());
+          EXPECT_EQ(folder.write_model(phase.file_prefix, "what has been trained").ok(), !disk_is_full);
           return json{{"epochs", part.epochs()}, {"train_seconds", 2.0}, {"accuracy", 0.5}, {"best_epoch", 2}};
         });
   }
@@ -60,6 +60,7 @@ struct Phases : ::testing::Test {
   train::TrainJob job;
   std::vector<Played> played;
   std::size_t fails_at = 0;  // counted from 1
+  bool disk_is_full = false;
 };
 
 TEST_F(Phases, TheHeadComesFirstThenEverythingAtALowerRate) {
@@ -83,6 +84,34 @@ TEST_F(Phases, TheHeadComesFirstThenEverythingAtALowerRate) {
   EXPECT_EQ((*result)["epochs"], 8);
   EXPECT_EQ((*result)["best_epoch"], 7);
   EXPECT_EQ((*result)["head"]["epochs"], 5);
+}
+
+TEST_F(Phases, AHeadThatTheDiskDoesNotTakeIsFineTunedAllTheSame) {
+  fs::remove_all(folder.path());
+  ASSERT_TRUE(write_file_atomically(folder.path(), "a file in its place").ok());
+  disk_is_full = true;
+  const auto result = run();
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(played.size(), 2u);
+  EXPECT_EQ(played[1].job.model(), "what has been trained");
+  for (const char* file : {"head-model.onnx", "head-result.json", "model.onnx"})
+    EXPECT_TRUE(folder.unsaved().contains(file)) << file;
+}
+
+TEST_F(Phases, WithoutTheHeadsModelARunIsResumedFromWhatThereIs) {
+  ASSERT_TRUE(run().ok());
+  settings.resume = folder.path().string();
+  fs::remove(folder.path() / "head-model.onnx");
+  ASSERT_TRUE(write_file_atomically(folder.checkpoint_path(RunFolder::kHeadPrefix), "of the head").ok());
+  ASSERT_TRUE(run().ok());
+  ASSERT_EQ(played.size(), 2u) << "there is nothing to fine-tune: the head is trained from its checkpoint";
+  EXPECT_EQ(played[0].job.resume_from(), "of the head");
+  fs::remove(folder.path() / "head-model.onnx");
+  ASSERT_TRUE(write_file_atomically(folder.checkpoint_path(), "of everything").ok());
+  ASSERT_TRUE(run().ok());
+  ASSERT_EQ(played.size(), 1u) << "the checkpoint of the fine tuning has all that is needed";
+  EXPECT_EQ(played[0].job.resume_from(), "of everything");
+  EXPECT_EQ(played[0].job.model(), job.model());
 }
 
 TEST_F(Phases, WithoutEpochsForItThereIsNoSecondPhase) {
@@ -180,6 +209,7 @@ TEST_F(TransferCommand, StoppedInEitherPhaseAndResumedItEndsBitEqual) {
     stopped.signal(SIGINT);
     ASSERT_TRUE(began) << stopped.err();
     ASSERT_EQ(stopped.wait(kLong), 130) << stopped.err();
+    fs::remove(run_dir / "head-model.onnx");  // where there is one, a checkpoint of the fine tuning is enough
     const Finished resumed = run_program({program(), "train", "--resume", run_dir.string(), "--json"}, kLong);
     ASSERT_EQ(resumed.status, 0) << resumed.err;
     const auto model = read_file(run_dir / "model.onnx");
