@@ -6,7 +6,7 @@ set(problems)
 function(row_names result)
   set(names)
   foreach(table ${ARGN})
-    file(STRINGS ${table} rows REGEX "^ +(Strategy{)?\\.name = \"")
+    file(STRINGS ${table} rows REGEX "^ +(Strategy{|return {)?\\.name = \"")
     foreach(row ${rows})
       string(REGEX REPLACE ".*\\.name = \"([a-z_0-9]+)\".*" "\\1" name "${row}")
       list(APPEND names ${name})
@@ -24,9 +24,8 @@ file(GLOB codec_files ${ROOT}/mangrove/codec/codecs/*.cc)
 row_names(codecs ${codec_files})
 string(REPLACE "none|" "" codecs "${codecs}")  # of no codec: the key may also be empty
 set(patterns
-  "[!=]= \"${strategies}\""          # whatever is compared: few other things have these names
-  "(scheduler|policy)[a-z_.()]* [!=]= \""
-  "codec[a-z_.()]* [!=]= \"${codecs}\"")
+  "[!=]= \"(${strategies}|${codecs})\""  # whatever is compared: few other things have these names
+  "(scheduler|policy)[a-z_.()]* [!=]= \"")
 file(GLOB_RECURSE sources ${ROOT}/mangrove/*.h ${ROOT}/mangrove/*.cc)
 foreach(source ${sources})
   foreach(pattern ${patterns})

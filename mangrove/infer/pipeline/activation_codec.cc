@@ -1,31 +1,52 @@
 #include "mangrove/infer/pipeline/activation_codec.h"
 
-#include <algorithm>
-#include <vector>
+#include <array>
 
 #include "mangrove/base/check.h"
-#include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/net/payload.h"
 
 namespace mangrove::infer {
 namespace {
 
-bool is_float32(const std::string& name) {
-  return name.empty() || name == "float32";
+struct Encoding {
+  std::string_view name;  // of the codec, unless it is plain
+  bool is_plain = false;  // floats as they are
+  std::int64_t (*bytes)(std::int64_t elements);
+};
+
+constexpr std::array kEncodings = {
+    Encoding{.name = "float32", .is_plain = true, .bytes = [](std::int64_t n) { return 4 * n; }},
+    Encoding{.name = "fp16", .bytes = [](std::int64_t n) { return 2 * n; }},
+    Encoding{.name = "int8",
+             .bytes = [](std::int64_t n) { return n + 4 * ((n + 255) / 256); }},  // a scale for each 256
+};
+
+Result<const Encoding*> find_encoding(const std::string& name) {
+  if (name.empty()) return &kEncodings.front();
+  return find_row(kEncodings, name, "activations: unknown encoding", Code::invalid_argument);
+}
+
+/// REQUIRES: check_activations(name).
+const Encoding& encoding_of(const std::string& name) {
+  const Result<const Encoding*> found = find_encoding(name);
+  MG_CHECK_MSG(found.ok(), found.error().message);
+  return **found;
 }
 
 }  // namespace
 
 Status check_activations(const std::string& name) {
-  const std::vector<std::string> known = {"float32", "fp16", "int8"};
-  if (name.empty() || std::ranges::count(known, name) > 0) return {};
-  return make_error(Code::invalid_argument, "activations: unknown encoding '" + name + "'" + suggestion(name, known));
+  MG_RETURN_IF_ERROR(find_encoding(name));
+  return {};
 }
 
 std::int64_t encoded_bytes(const std::string& name, std::int64_t elements) {
-  if (is_float32(name)) return 4 * elements;
-  return name == "fp16" ? 2 * elements : elements + 4 * ((elements + 255) / 256);
+  return encoding_of(name).bytes(elements);
 }
+
+ActivationCodec::ActivationCodec(const std::string& name)
+    : name_(encoding_of(name).name), is_plain_(encoding_of(name).is_plain) {}
 
 codec::Codec& ActivationCodec::codec_for(std::size_t elements) {
   if (codec_ == nullptr || elements_ != elements) {
@@ -39,7 +60,7 @@ codec::Codec& ActivationCodec::codec_for(std::size_t elements) {
 }
 
 void ActivationCodec::append(std::string& payload, std::span<const float> values) {
-  if (is_float32(name_)) {
+  if (is_plain_) {
     net::append_floats(payload, values);
   } else {
     payload += codec_for(values.size()).encode(values);
@@ -47,7 +68,7 @@ void ActivationCodec::append(std::string& payload, std::span<const float> values
 }
 
 Status ActivationCodec::decode(std::string_view bytes, std::span<float> values) {
-  return is_float32(name_) ? net::read_floats(bytes, values) : codec_for(values.size()).decode(bytes, values);
+  return is_plain_ ? net::read_floats(bytes, values) : codec_for(values.size()).decode(bytes, values);
 }
 
 }  // namespace mangrove::infer

@@ -21,7 +21,7 @@ std::int64_t encoded_bytes(const std::string& name, std::int64_t elements);
 class ActivationCodec {
  public:
   /// name: that check_activations accepts; "" is float32.
-  explicit ActivationCodec(std::string name) : name_(std::move(name)) {}
+  explicit ActivationCodec(const std::string& name);
 
   void append(std::string& payload, std::span<const float> values);
   /// errors: data_loss (bytes that append does not make of so many values).
@@ -31,6 +31,7 @@ class ActivationCodec {
   codec::Codec& codec_for(std::size_t elements);
 
   const std::string name_;
+  const bool is_plain_;       // floats as they are
   std::size_t elements_ = 0;  // that codec_ is for
   std::unique_ptr<codec::Codec> codec_;
 };
