@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/base/json_dump.h"
+
 namespace mangrove {
 namespace {
 
@@ -50,7 +52,7 @@ Result<Tensor> parse_entry(const std::string& name, const json& entry, std::stri
   const auto code = std::find_if(std::begin(dtype_codes), std::end(dtype_codes),
                                  [&](const auto& c) { return dtype.get_ref<const std::string&>() == c.second; });
   if (code == std::end(dtype_codes))
-    return make_error(Code::unimplemented, "safetensors: tensor '" + name + "' has unsupported dtype " + dtype.dump());
+    return make_error(Code::unimplemented, "safetensors: tensor '" + name + "' has unsupported dtype " + dump(dtype));
   range = {offsets[0].get<std::size_t>(), offsets[1].get<std::size_t>()};
   if (range.first > range.second || range.second > data.size())
     return corrupt("tensor '" + name + "' lies outside the file, which may be truncated");
@@ -81,7 +83,7 @@ std::string encode_safetensors(const TensorFile& file) {
                     {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = header.dump();
+  std::string text = dump(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the format asks that the data starts aligned
   std::string out;
   out.reserve(length_bytes + text.size() + offset);

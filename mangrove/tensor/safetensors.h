@@ -17,6 +17,7 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
+/// The format's names are UTF-8: other bytes in them are replaced.
 std::string encode_safetensors(const TensorFile& file);
 
 /// errors: data_loss (truncated, header not JSON, offsets outside the data, overlapping or wrong in size),

@@ -66,6 +66,22 @@ TEST(Safetensors, RandomDamageNeverCrashes) {
   EXPECT_GT(errors, 1000);  // damage in the data itself cannot be seen, in the header it must be
 }
 
+TEST(Safetensors, NamesThatAreNotUtf8NeverCrash) {
+  TensorFile file;
+  file.tensors.emplace("layer \xff", Tensor::of<float>({1}, {2}));
+  file.metadata = {{"note", "\xc3"}};
+  const auto parsed = parse_safetensors(encode_safetensors(file));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->tensors.at("layer \xef\xbf\xbd").as<float>()[0], 2);
+  for (const std::string name : {"\xff", "\xed\xa0\x80", "\\ud800"}) {
+    const std::string header = R"({")" + name + R"(":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})";
+    std::string bytes(8, '\0');
+    bytes[0] = static_cast<char>(header.size());
+    bytes += header + std::string(8, 'x');
+    EXPECT_EQ(parse_safetensors(bytes).code(), Code::data_loss) << name;
+  }
+}
+
 struct Hostile {
   const char* name;
   const char* header;
