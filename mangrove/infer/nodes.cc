@@ -125,8 +125,7 @@ void Nodes::answer_need(net::Rank rank, const NeedNetwork& need) {
 }
 
 void Nodes::take_hello(net::Rank rank, Hello hello) {
-  if (hello.code() != 0)
-    return roster_.leave_out(rank, job::failure_in_hello(hello.code(), reports_.node(rank) + ": " + hello.message()));
+  if (hello.code() != 0) return roster_.leave_out(rank, job::failure_in_hello(hello.code(), hello.message()));
   hello.set_cores(std::max(1, hello.cores()));
   hello.set_threads(std::max(1, hello.threads()));
   if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) hello.set_cpu(hello.cores());

@@ -65,7 +65,9 @@ class Nodes final : private job::Roster::Owner {
 
  private:
   void ask_for_hello(net::Rank rank) override;
-  void left_out(net::Rank rank, const Error& why) override { reports_.node_left_out(rank, why.message); }
+  void left_out(const net::RankSet& ranks, const Error& why) override {
+    reports_.node_left_out(roster_.names(ranks), why.message);
+  }
   void lost(net::Rank) override {}
   void take_hello(net::Rank rank, Hello hello);
   void answer_need(net::Rank rank, const NeedNetwork& need);

@@ -20,8 +20,8 @@ void Reports::revised(const Json& stages) {
   event("revised", {{"stages", stages}});
 }
 
-void Reports::node_left_out(net::Rank rank, const std::string& reason) {
-  event("node_left_out", {{"node", node(rank)}, {"reason", reason}});
+void Reports::node_left_out(const std::string& names, const std::string& reason) {
+  event("node_left_out", {{"node", names}, {"reason", reason}});
 }
 
 void Reports::redone(const char* phase, net::Rank rank) {

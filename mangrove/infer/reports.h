@@ -18,7 +18,8 @@ class Reports final : public job::Reports {
   void replanned(const Json& stages);
   /// Boards or links have become slower or faster: this is how they go on.
   void revised(const Json& stages);
-  void node_left_out(net::Rank rank, const std::string& reason);
+  /// names: of one node, or of several that are left out for the same reason.
+  void node_left_out(const std::string& names, const std::string& reason);
   /// phase: "single", which is done again because this rank was lost or silent.
   void redone(const char* phase, net::Rank rank);
   /// Between tiers, by the user. seconds: since the first task.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/suggestion.h"
 #include "mangrove/net/node_name.h"
 
 namespace mangrove::job {
@@ -27,6 +28,12 @@ Roster::Roster(const RoleContext& context, Owner& owner, Words words, Seconds ti
       last_useful_(waiting_since_),
       last_failure_(make_error(Code::unavailable, "no " + words_.worker + " is left")) {
   add_newcomers();
+}
+
+std::string Roster::names(const net::RankSet& ranks) const {
+  std::vector<std::string> words;
+  for (const net::Rank rank : ranks) words.push_back(name(rank));
+  return join_words(words);
 }
 
 std::string Roster::name(net::Rank rank) const {
@@ -68,8 +75,21 @@ void Roster::choose_data() {
     if (member.state == State::starting && member.said_hello) admit(rank);
 }
 
+void Roster::end_gathering() {
+  is_gathering_ = false;
+  for (const LeftOut& out : std::exchange(left_out_, {})) owner_.left_out(out.ranks, out.why);
+}
+
+Error Roster::why_all_left() const {
+  if (left_out_.empty()) return last_failure_;
+  Error why = left_out_.front().why.context(names(left_out_.front().ranks));
+  for (auto out = left_out_.begin() + 1; out != left_out_.end(); ++out)
+    why.message += "; " + names(out->ranks) + ": " + out->why.message;
+  return why;
+}
+
 Status Roster::check_left() const {
-  return heard().empty() ? Status(last_failure_) : Status();
+  return heard().empty() ? Status(why_all_left()) : Status();
 }
 
 Status Roster::check_patience() {
@@ -101,10 +121,9 @@ void Roster::take_hello(net::Rank rank, Introduction introduction) {
 void Roster::admit(net::Rank rank) {
   Member& member = members_.at(rank);
   if (!takes_without_data_ && !has_data(rank)) {
-    return leave_out(rank,
-                     make_error(Code::failed_precondition,
-                                name(rank) + ": its data set differs: " + member.introduction.description +
-                                    ", the others have " + data_->description + " (names and sample shape count too)"));
+    return leave_out(rank, make_error(Code::failed_precondition,
+                                      "the data set differs: " + member.introduction.description + ", others have " +
+                                          data_->description + " (names and sample shape count too)"));
   }
   hear(rank);
   member.state = State::present;
@@ -123,9 +142,8 @@ void Roster::miss(net::Rank rank) {
   member.state = State::silent;
   member.next_question = context_.clock.now();
   if (++member.misses < kMisses) return;
-  leave_out(rank, make_error(Code::unavailable, name(rank) + ": " + std::to_string(kMisses) +
-                                                    " times in a row no answer within " + format_seconds(timeout_) +
-                                                    " (" + words_.timeout + ")"));
+  leave_out(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
+                                                    format_seconds(timeout_) + " (" + words_.timeout + ")"));
 }
 
 void Roster::remove(net::Rank rank, const Error& why) {
@@ -135,9 +153,14 @@ void Roster::remove(net::Rank rank, const Error& why) {
 }
 
 void Roster::leave_out(net::Rank rank, const Error& why) {
-  remove(rank, why);
-  members_.at(rank).failure = why;
-  owner_.left_out(rank, why);
+  const Error named = why.context(name(rank));
+  remove(rank, named);
+  members_.at(rank).failure = named;
+  if (!is_gathering_) return owner_.left_out({rank}, why);
+  const auto same = std::ranges::find_if(
+      left_out_, [&](const LeftOut& out) { return out.why.code == why.code && out.why.message == why.message; });
+  LeftOut& out = same != left_out_.end() ? *same : left_out_.emplace_back(LeftOut{{}, why});
+  out.ranks.insert(std::ranges::upper_bound(out.ranks, rank), rank);
 }
 
 void Roster::drop_gone() {

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mangrove/job/role.h"
 
@@ -22,7 +23,7 @@ Error failure_in_hello(int code, const std::string& message);
 /// who was left out or is gone. A rank moves between these states so:
 ///
 ///     starting --hello, same data--> present --miss()--> silent --any sign--> present
-///         any of them --other data, leave_out(), third miss() in a row, lost--> out, for good
+///         any of them --other data, refusal, leave_out(), third miss() in a row, lost--> out, for good
 ///
 /// What the data is like is what most workers say that have said hello first, see gather().
 /// The roster sends nothing itself: its owner asks for a hello, and hands in what comes.
@@ -34,8 +35,8 @@ class Roster {
    public:
     /// The worker is to say hello: it has not, or is silent.
     virtual void ask_for_hello(net::Rank rank) = 0;
-    /// The worker gets no more work.
-    virtual void left_out(net::Rank rank, const Error& why) = 0;
+    /// These workers get no more work, all for the same reason. why: without their names.
+    virtual void left_out(const net::RankSet& ranks, const Error& why) = 0;
     virtual void lost(net::Rank rank) = 0;
     /// It was silent.
     virtual void is_back(net::Rank) {}
@@ -65,17 +66,20 @@ class Roster {
   /// Calls `next`, which receives a message and hands it in, until every rank that is not out has said hello, or until
   /// the timeout if at least one has that knows the data (after set_data(): any one). Then admits those that have the
   /// data, and leaves out the others; who says hello later is admitted then. The data is that of most workers, of the
-  /// lowest rank among equals.
+  /// lowest rank among equals. The owner hears of those that were left out in the end, once for each reason; if none
+  /// can take part, the error says why instead.
   /// Returns what the data is; null: nobody has it.
   /// errors: those of `next` and check_patience().
   template <class Next>
   Result<const Introduction*> gather(Next next) {
     begin_waiting();
+    is_gathering_ = true;
     while (!is_gathered()) {
       MG_RETURN_IF_ERROR(check_patience());
       MG_RETURN_IF_ERROR(next());
     }
     choose_data();
+    end_gathering();
     return data_ ? &*data_ : nullptr;
   }
 
@@ -85,7 +89,7 @@ class Roster {
   /// errors: unavailable, when three timeouts have passed since there was a worker to work with, or begin_waiting();
   /// check_left().
   Status check_patience();
-  /// errors: why the last one went, when none is left: as it was left out, or unavailable.
+  /// errors: why the last one went, when none is left: as it was left out (in gather(): as all were), or unavailable.
   Status check_left() const;
 
   /// A hello of a worker that can take part.
@@ -96,6 +100,7 @@ class Roster {
   void forget_misses(net::Rank rank) { members_.at(rank).misses = 0; }
   /// It has not answered in time.
   void miss(net::Rank rank);
+  /// why: without its name.
   void leave_out(net::Rank rank, const Error& why);
   /// To be called when a receive ends with `unavailable`.
   void drop_gone();
@@ -108,9 +113,11 @@ class Roster {
   net::RankSet all() const { return with_state(State::starting, State::out); }
   bool is_present(net::Rank rank) const { return members_.at(rank).state == State::present; }
   bool is_silent(net::Rank rank) const { return members_.at(rank).state == State::silent; }
+  /// "n0, n1 and n2"
+  std::string names(const net::RankSet& ranks) const;
   /// Whether it says that it has the data that gather() chose. REQUIRES that gather() has ended.
   bool has_data(net::Rank rank) const { return members_.at(rank).introduction.data == data_->data; }
-  /// Why it was left out; nothing: it was not, or it was lost.
+  /// Why it was left out, with its name; nothing: it was not, or it was lost.
   const std::optional<Error>& failure(net::Rank rank) const { return members_.at(rank).failure; }
 
  private:
@@ -126,7 +133,14 @@ class Roster {
 
   net::RankSet with_state(State first, State last) const;
   bool tells_data(const Member& member) const { return member.said_hello && (data_ || member.introduction.knows_data); }
+  /// Workers that were left out for the same reason while others were waited for.
+  struct LeftOut {
+    net::RankSet ranks;
+    Error why;
+  };
   bool is_gathered() const;
+  void end_gathering();
+  Error why_all_left() const;
   void choose_data();
   void admit(net::Rank rank);
   void remove(net::Rank rank, const Error& why);
@@ -139,6 +153,8 @@ class Roster {
   std::map<net::Rank, Member> members_;
   std::optional<Introduction> data_;  // once it is known
   bool takes_without_data_ = false;
+  bool is_gathering_ = false;
+  std::vector<LeftOut> left_out_;  // since gathering began; the owner has not heard of them
   Instant waiting_since_;
   Instant last_useful_;  // when there was a worker to work with
   Error last_failure_;

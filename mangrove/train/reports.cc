@@ -130,8 +130,8 @@ void Reports::recut(std::size_t stages, std::int64_t step, std::optional<double>
   event("recut", json);
 }
 
-void Reports::worker_left_out(net::Rank rank, const std::string& reason) {
-  event("worker_left_out", {{"node", node(rank)}, {"reason", reason}});
+void Reports::worker_left_out(const std::string& names, const std::string& reason) {
+  event("worker_left_out", {{"node", names}, {"reason", reason}});
 }
 
 void Reports::worker_back(net::Rank rank) {

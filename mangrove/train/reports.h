@@ -50,7 +50,8 @@ class Reports final : public job::Reports {
   void stopped_early(std::int64_t epoch, const learn::BestModel& best);
 
   void work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step);
-  void worker_left_out(net::Rank rank, const std::string& reason);
+  /// names: of one node, or of several that are left out for the same reason.
+  void worker_left_out(const std::string& names, const std::string& reason);
   void worker_back(net::Rank rank);
   /// Of one worker; told once, and again where it changes.
   void memory_plan(net::Rank rank, const MemoryPlan& plan);

@@ -74,8 +74,8 @@ class RosterTest : public testing::Test, private Roster::Owner {
 
  private:
   void ask_for_hello(net::Rank rank) override { log_.push_back("ask " + std::to_string(rank)); }
-  void left_out(net::Rank rank, const Error& why) override {
-    log_.push_back("out " + std::to_string(rank) + ": " + why.message);
+  void left_out(const net::RankSet& ranks, const Error& why) override {
+    log_.push_back("out " + roster_.names(ranks) + ": " + why.message);
   }
   void lost(net::Rank rank) override { log_.push_back("lost " + std::to_string(rank)); }
   void is_back(net::Rank rank) override { log_.push_back("back " + std::to_string(rank)); }
@@ -103,11 +103,12 @@ TEST_F(RosterTest, LeavesOutTheMinority) {
   ASSERT_TRUE(chosen.ok());
   EXPECT_EQ((*chosen)->data, "60");
   EXPECT_EQ(roster().present(), (Ranks{2, 3}));
-  EXPECT_EQ(take_log(), (Log{"out 1: rank-1: its data set differs: 50 samples, the others have 60 samples (names and "
-                             "sample shape count too)",
-                             "out 4: rank-4: its data set differs: 70 samples, the others have 60 samples (names and "
-                             "sample shape count too)"}));
+  EXPECT_EQ(take_log(), (Log{"out rank-1: the data set differs: 50 samples, others have 60 samples (names and sample "
+                             "shape count too)",
+                             "out rank-4: the data set differs: 70 samples, others have 60 samples (names and sample "
+                             "shape count too)"}));
   EXPECT_EQ(roster().failure(4)->code, Code::failed_precondition);
+  EXPECT_TRUE(roster().failure(4)->message.starts_with("rank-4: the data set differs"));
   EXPECT_FALSE(roster().failure(2));
 }
 
@@ -140,9 +141,39 @@ TEST_F(RosterTest, ALeftOutOrLostRankIsNotWaitedFor) {
   ASSERT_TRUE(gather().ok());
   EXPECT_EQ(clock_.now().seconds, 100);
   EXPECT_EQ(roster().present(), (Ranks{2, 3}));
-  EXPECT_EQ(take_log(), (Log{"out 1: no data", "lost 4"}));
+  EXPECT_EQ(take_log(), (Log{"lost 4", "out rank-1: no data"}));
   EXPECT_EQ(roster().failure(1)->code, Code::not_found);
   EXPECT_FALSE(roster().failure(4));
+}
+
+TEST_F(RosterTest, ThoseLeftOutForOneReasonAreNamedTogether) {
+  const Error no_file = make_error(Code::not_found, "no data"), no_test = make_error(Code::not_found, "no test split");
+  then([&] { roster().leave_out(4, no_file); });
+  then([&] { roster().leave_out(2, no_test); });
+  then([&] { roster().leave_out(1, no_file); });
+  then_hello(3, data("60"));
+  ASSERT_TRUE(gather().ok());
+  EXPECT_EQ(take_log(), (Log{"out rank-1 and rank-4: no data", "out rank-2: no test split"}));
+  roster().leave_out(3, make_error(Code::unavailable, "broken"));
+  EXPECT_EQ(take_log(), Log{"out rank-3: broken"}) << "later they are told of at once";
+  EXPECT_EQ(roster().check_left().error().message, "rank-3: broken");
+}
+
+TEST_F(RosterTest, WhereNoneCanTakePartTheErrorAloneSaysWhy) {
+  for (const net::Rank rank : {3, 1, 2})
+    then([this, rank] { roster().leave_out(rank, make_error(Code::not_found, "no data")); });
+  then([&] { roster().leave_out(4, make_error(Code::data_loss, "half a file")); });
+  const auto none = gather();
+  EXPECT_EQ(none.code(), Code::not_found);
+  EXPECT_EQ(none.error().message, "rank-1, rank-2 and rank-3: no data; rank-4: half a file");
+  EXPECT_TRUE(take_log().empty());
+}
+
+TEST_F(RosterTest, ThatTheLastOneIsLostDoesNotHideWhyOthersCannotTakePart) {
+  for (const net::Rank rank : {1, 2, 3})
+    then([this, rank] { roster().leave_out(rank, make_error(Code::not_found, "no data")); });
+  then([&] { lose(4); });
+  EXPECT_EQ(gather().error().message, "rank-1, rank-2 and rank-3: no data");
 }
 
 TEST_F(RosterTest, AnUnknownCodeInAHelloIsAnInternalError) {
@@ -211,7 +242,7 @@ TEST_F(RosterTest, ThreeMissesInARowAreTooMany) {
   EXPECT_TRUE(roster().is_present(2));
   take_log();
   roster().miss(2);
-  EXPECT_EQ(take_log(), Log{"out 2: rank-2: 3 times in a row no answer within 10.0 s (step_timeout_s)"});
+  EXPECT_EQ(take_log(), Log{"out rank-2: 3 times in a row no answer within 10.0 s (step_timeout_s)"});
   roster().hear(2);
   EXPECT_FALSE(roster().is_present(2)) << "for good";
 }

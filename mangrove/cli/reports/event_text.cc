@@ -120,7 +120,7 @@ constexpr Kind kKinds[] = {
        return fmt::format("{} of {} go to the others at step {}{}", format_things(whole(e, "samples"), "sample"),
                           node(e), format_count(whole(e, "step")), because(e));
      }},
-    {"worker_left_out", true, [](const json& e) { return node(e) + " is left out" + because(e); }},
+    {"worker_left_out", true, [](const json& e) { return node(e) + " will get no work" + because(e); }},
     {"worker_back", false, [](const json& e) { return node(e) + " takes part again"; }},
     {"not_written", true,
      [](const json& e) { return text(e, "message") + "; the run goes on, and tries to write again"; }},
@@ -156,7 +156,7 @@ constexpr Kind kKinds[] = {
        return fmt::format("scheduler {} in place of {} after {}", text(e, "to"), text(e, "from"),
                           format_seconds(number(e, "at_s")));
      }},
-    {"node_left_out", true, [](const json& e) { return node(e) + " is left out" + because(e); }},
+    {"node_left_out", true, [](const json& e) { return node(e) + " will get no work" + because(e); }},
     {"redone", true,
      [](const json& e) { return fmt::format("{} was begun anew without {}", text(e, "phase"), node(e)); }},
     {"view_lost", true,

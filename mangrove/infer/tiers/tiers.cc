@@ -285,7 +285,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Report
   std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
   for (const auto& [rank, tier] : tiers) nodes.grant_network(rank, tier);
   for (const net::Rank rank : without_data)
-    if (!tiers.contains(rank)) reports.node_left_out(rank, no_room(job));
+    if (!tiers.contains(rank)) reports.node_left_out(reports.node(rank), no_room(job));
   return tiers;
 }
 

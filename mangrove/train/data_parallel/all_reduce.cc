@@ -112,9 +112,7 @@ bool AllReduceLeader::is_whole() {
 void AllReduceLeader::unblock(net::Rank rank) {
   if (++stuck_ < kMostStuck) return;
   stuck_ = 0;
-  workers().leave_out(rank,
-                      make_error(Code::unavailable, reports().node(rank) + ": the other workers wait for its part "
-                                                                           "of the sums in vain"));
+  workers().leave_out(rank, make_error(Code::unavailable, "the other workers wait for its part of the sums in vain"));
 }
 
 void AllReduceLeader::leave_step() {

@@ -167,8 +167,7 @@ void Workers::take_hello(net::Rank rank, const std::string& payload) {
     log_warn("hello cannot be read", {{"rank", rank}, {"bytes", payload.size()}});
     return;
   }
-  if (hello.code() != 0)
-    return leave_out(rank, job::failure_in_hello(hello.code(), reports_.node(rank) + ": " + hello.message()));
+  if (hello.code() != 0) return leave_out(rank, job::failure_in_hello(hello.code(), hello.message()));
   if (hello.has_memory()) reports_.memory_plan(rank, hello.memory());
   workers_[rank].micro_batch = hello.memory().micro_batch();
   hello.clear_memory();
@@ -183,9 +182,9 @@ void Workers::drop(net::Rank rank, const char* reason) {
   codecs_.forget(rank);
 }
 
-void Workers::left_out(net::Rank rank, const Error& why) {
-  drop(rank, "failed");
-  reports_.worker_left_out(rank, why.message);
+void Workers::left_out(const net::RankSet& ranks, const Error& why) {
+  for (const net::Rank rank : ranks) drop(rank, "failed");
+  reports_.worker_left_out(roster_.names(ranks), why.message);
 }
 
 void Workers::lost(net::Rank rank) {

@@ -61,7 +61,7 @@ class Workers final : private job::Roster::Owner {
   /// come for the timeout. The rank that stands in the way: an end of a link on which parts were lost, else the one
   /// that most of them wait for.
   std::optional<net::Rank> stuck_on() const;
-  /// This worker gets no more work. If it is busy, it is in the news as "failed".
+  /// This worker gets no more work. If it is busy, it is in the news as "failed". error: without its name.
   void leave_out(net::Rank rank, const Error& error) { roster_.leave_out(rank, error); }
 
   struct Answered {
@@ -99,7 +99,7 @@ class Workers final : private job::Roster::Owner {
   };
 
   void ask_for_hello(net::Rank rank) override;
-  void left_out(net::Rank rank, const Error& why) override;
+  void left_out(const net::RankSet& ranks, const Error& why) override;
   void lost(net::Rank rank) override;
   void is_back(net::Rank rank) override { reports_.worker_back(rank); }
   void drop(net::Rank rank, const char* reason);

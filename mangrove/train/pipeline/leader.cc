@@ -270,8 +270,7 @@ Result<bool> PipelineLeader::pass(Work work) {
 void PipelineLeader::unblock(net::Rank rank) {
   if (++stuck_ < kMostStuck) return;
   stuck_ = 0;
-  workers().leave_out(rank, make_error(Code::unavailable, reports().node(rank) + ": the other stages wait for its "
-                                                                                 "values in vain"));
+  workers().leave_out(rank, make_error(Code::unavailable, "the other stages wait for its values in vain"));
 }
 
 void PipelineLeader::drop(const Workers::Dropped& dropped) {
