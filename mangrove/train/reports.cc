@@ -121,7 +121,7 @@ void Reports::work_reassigned(net::Rank rank, const std::string& reason, std::si
 }
 
 void Reports::stage_moved(std::size_t stage, net::Rank from, net::Rank to) {
-  event("stage_moved", {{"stage", stage + 1}, {"from", node(from)}, {"to", node(to)}});
+  event("stage_moved", {{"stage", stage}, {"from", node(from)}, {"to", node(to)}});
 }
 
 void Reports::recut(std::size_t stages, std::int64_t step, std::optional<double> expected_speedup) {

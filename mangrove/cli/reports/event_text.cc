@@ -146,7 +146,7 @@ constexpr Kind kKinds[] = {
      }},
     {"stage_moved", false,
      [](const json& e) {
-       return fmt::format("stage {} moved from {} to {}", whole(e, "stage"), text(e, "from"), text(e, "to"));
+       return fmt::format("stage {} moved from {} to {}", whole(e, "stage") + 1, text(e, "from"), text(e, "to"));
      }},
     {"recut", false, &recut},
     {"replanned", true, [](const json& e) { return new_stages(e, "the stages of a lost node go on elsewhere"); }},

@@ -209,7 +209,7 @@ TEST_P(Pipeline, ASpareNodeTakesTheLostStage) {
   world.die({.rank = 2, .at_send = 4});
   const RoleWorld::Outcome outcome = train(job, world);
   expect_complete(outcome, job, "spare");
-  EXPECT_TRUE(outcome.has_event(R"("event":"stage_moved","stage":2,"from":"rank-2","to":"rank-3")"));
+  EXPECT_TRUE(outcome.has_event(R"("event":"stage_moved","stage":1,"from":"rank-2","to":"rank-3")"));
   const auto stages = nlohmann::json::parse(outcome.result())["stages"];
   ASSERT_EQ(stages.size(), 2u);
   EXPECT_EQ(stages[1]["node"], "rank-3");
