@@ -65,6 +65,13 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs) {
   return {};
 }
 
+void add_coordinator_flag(CLI::App& app, std::string& address) {
+  app.add_option("--coordinator", address, "address of the cluster's coordinator (default " + address + ")")
+      ->capture_default_str()
+      ->type_name("HOST:PORT")
+      ->group("Cluster");
+}
+
 void add_output_flags(CLI::App& app, OutputOptions& output) {
   app.add_flag("--json", output.json, "print one JSON object on standard output, everything else on standard error")
       ->group("Output");

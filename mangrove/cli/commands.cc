@@ -7,11 +7,14 @@ void add_commands(CLI::App& app, CommandContext& context) {
   app.footer(
       "Examples:\n"
       "  mangrove run examples/lenet-mnist.yaml\n"
-      "  mangrove train --model lenet --data glyphs --local 4 --epochs 1 --run-dir runs/mine\n"
+      "  mangrove train --model lenet --data glyphs --local 4 --run-dir runs/mine\n"
       "  mangrove infer --model runs/mine/model.onnx --data glyphs --stages 3 --local 3\n"
-      "`mangrove help COMMAND` shows a command's flags and examples; `mangrove doctor` what this machine can do.\n"
-      "Defaults of flags can be kept in ~/.config/mangrove/config.yaml: coordinator, data_dir, backend, threads.\n"
-      "Exit status: 0 done; 1 failed; 2 wrong command line, job file or name; 130 stopped by Ctrl-C.");
+      "`mangrove help COMMAND` shows the flags and examples of a command.\n"
+      "`mangrove doctor` checks this machine.\n"
+      "~/.config/mangrove/config.yaml may hold defaults of the flags coordinator,\n"
+      "data_dir, backend and threads.\n"
+      "Exit status: 0 done; 1 failed; 2 wrong command line, job file or name;\n"
+      "130 stopped by Ctrl-C.");
   add_run_command(app, context);
   add_train_command(app, context);
   add_eval_command(app, context);
@@ -42,7 +45,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
 void add_help_command(CLI::App& app) {
   // main() turns it into --help of the command
   auto* command = app.add_subcommand("help", "show the flags and examples of a command");
-  command->add_option("command", "e.g. train, or data make")->type_name("");
+  command->add_option("command", "the command, e.g. train or data make")->type_name("");
   command->footer("Examples:\n  mangrove help train\n  mangrove help data pack");
 }
 

@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
   CLI::App app("Deep learning across end devices, edge servers and the cloud.", "mangrove");
   app.formatter(std::make_shared<cli::HelpFormatter>());
   app.set_help_flag("-h,--help", "show this page");
-  app.set_version_flag("--version", MANGROVE_VERSION);
+  app.set_version_flag("--version", MANGROVE_VERSION, "print the version");
   cli::add_commands(app, context);
   std::vector<std::string> words = cli::without_help_command({argv + 1, argv + argc}, app);
   const bool json = asks_for_json(words);

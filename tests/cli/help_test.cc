@@ -9,21 +9,18 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/usage.h"
 #include "mangrove/job/keys.h"
 
 namespace mangrove::cli {
 namespace {
 
-/// What a command line prints or says, of a program with the commands train, infer, run and sim.
+/// What a command line prints or says.
 class Help : public ::testing::Test {
  protected:
   Help() {
     app.formatter(std::make_shared<HelpFormatter>());
-    app.require_subcommand(1);
-    add_train_command(app, context);
-    add_infer_command(app, context);
-    add_run_command(app, context);
-    add_sim_command(app, context);
+    add_commands(app, context);
   }
 
   std::string page(std::vector<std::string> words) {
@@ -42,12 +39,22 @@ class Help : public ::testing::Test {
   CommandContext context;
 };
 
-TEST_F(Help, FitsATerminalOf80Columns) {
-  for (const char* command : {"train", "infer", "run", "sim"}) {
-    std::istringstream lines(page({command, "--help"}));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << command << ": " << line;
-    app.clear();
+void expect_plain_page(const CLI::App& command) {
+  const std::string page = command.help(command_path(command));
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_NE(page.find("Examples:\n  "), std::string::npos) << page;
+  for (const CLI::Option* option : command.get_options()) {
+    EXPECT_FALSE(option->get_description().empty()) << command_path(command) << " " << option->get_name();
+    const bool shows_its_check =
+        option->get_type_name().find(':') != std::string::npos && option->get_type_name() != "HOST:PORT";
+    EXPECT_FALSE(shows_its_check) << command_path(command) << " " << option->get_name() << option->get_type_name();
   }
+  for (const CLI::App* below : commands_below(command)) expect_plain_page(*below);
+}
+
+TEST_F(Help, OfEveryCommandFitsATerminalOf80Columns) {
+  expect_plain_page(app);
 }
 
 TEST_F(Help, GroupsFlagsAndSaysWhatTheyTake) {

@@ -26,14 +26,17 @@ Status run(const CLI::App& app, const std::string& shell) {
 }  // namespace
 
 void add_completion_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("completion", "print a script that lets your shell complete commands and options");
+  auto* command =
+      app.add_subcommand("completion", "print a script with which your shell completes commands and options");
   auto shell = std::make_shared<std::string>();
   command->add_option("shell", *shell, "bash, zsh or fish")->required()->type_name("");
   command->footer(
       "Examples:\n"
-      "  mangrove completion bash > ~/.local/share/bash-completion/completions/mangrove\n"
-      "  mangrove completion zsh > ~/.zfunc/_mangrove         # with fpath+=~/.zfunc before compinit in ~/.zshrc\n"
-      "  mangrove completion fish > ~/.config/fish/completions/mangrove.fish");
+      "  mangrove completion bash \\\n"
+      "      > ~/.local/share/bash-completion/completions/mangrove\n"
+      "  mangrove completion zsh > ~/.zfunc/_mangrove\n"
+      "  mangrove completion fish > ~/.config/fish/completions/mangrove.fish\n"
+      "For zsh, ~/.zshrc needs fpath+=~/.zfunc before compinit.");
   command->callback([&app, &context, shell] { context.action = [&app, shell] { return run(app, *shell); }; });
 }
 

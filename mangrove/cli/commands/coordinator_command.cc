@@ -18,16 +18,17 @@ struct State {
 
   Keys keys() {
     Keys keys;
-    keys.add("listen", options.listen, "HOST:PORT to listen on; port 0 takes a free one");
+    keys.add("listen", options.listen, "HOST:PORT to listen on; port 0: any free one");
     keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
-    keys.add("heartbeat_misses", misses, "a node silent for so many intervals is lost", 1, 1'000'000);
-    keys.add("data_dir", data_dir,
-             "folder of the data sets that nodes get from here (data_from: cluster); else $MANGROVE_DATA, else "
-             "~/.cache/mangrove/data");
+    keys.add("heartbeat_misses", misses, "a node is lost after so many intervals of silence", 1, 1'000'000);
+    keys.add(
+        "data_dir", data_dir,
+        "folder of the data sets that nodes get from here (train --data-from cluster); default: $MANGROVE_DATA, or "
+        "else ~/.cache/mangrove/data");
     keys.add(
         "state", state_folder,
-        "folder where jobs are kept, with their last checkpoints: restarted, the coordinator goes on with the job that "
-        "was running");
+        "folder where jobs and their last checkpoints are kept; a restarted coordinator goes on with the job that was "
+        "running");
     return keys;
   }
 };
@@ -55,12 +56,12 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
   add_flags(*command, state->keys(), state->overrides);
   command->footer(
       "Examples:\n"
-      "  mangrove coordinator                             # on port 7070 of every interface\n"
+      "  mangrove coordinator                    # on port 7070 of every interface\n"
       "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
-      "  mangrove coordinator --data-dir /mnt/usb/data    # nodes without data get it from here: train --data-from "
-      "cluster\n"
-      "  mangrove coordinator --state /var/lib/mangrove   # a restart, also after a power cut, goes on with the job\n"
-      "Ends on SIGINT or SIGTERM, after a running job has written its checkpoint.");
+      "  mangrove coordinator --data-dir /mnt/usb/data\n"
+      "  mangrove coordinator --state /var/lib/mangrove\n"
+      "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after a running job has written\n"
+      "its checkpoint.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }
 

@@ -73,8 +73,9 @@ Result<json> make_images(const MakeImages& options, bool quiet, std::stop_token 
 }
 
 Result<json> pack_data(const PackData& options, bool quiet, std::stop_token stop) {
-  data::PackOptions pack{.compress = options.compress == "zstd"};
-  MG_TRY(pack.shard_bytes, parse_bytes(options.shard_size).context("--shard-size"));
+  if (options.compress != "none" && options.compress != "zstd")
+    return make_error(Code::invalid_argument, "--compress: must be none or zstd, got '" + options.compress + "'");
+  data::PackOptions pack{.shard_bytes = options.shard_size, .compress = options.compress == "zstd"};
   MG_TRY(const data::DatasetSpec spec, data::DatasetSpec::parse(options.data));
   const auto names = data::dataset_names();
   if (std::ranges::find(names, spec.name) != names.end()) pack.title = spec.name;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 
 namespace mangrove::cli {
 
@@ -25,12 +26,12 @@ Result<nlohmann::json> make_images(const MakeImages& options, bool quiet, std::s
 struct PackData {
   std::string data;  // spec of what is packed
   std::string data_dir;
-  std::string out;                 // folder
-  std::string shard_size = "8MB";  // see parse_bytes
-  std::string compress = "none";   // or zstd
+  std::string out;  // folder
+  Bytes shard_size = 8'000'000;
+  std::string compress = "none";  // or zstd
 };
-/// Writes the splits that there are as shards. errors: invalid_argument (a size of a shard that is none), those of
-/// opening and of write_shards.
+/// Writes the splits that there are as shards. errors: invalid_argument (compress), those of opening and of
+/// write_shards.
 Result<nlohmann::json> pack_data(const PackData& options, bool quiet, std::stop_token stop);
 
 /// `mangrove data make sensors`.

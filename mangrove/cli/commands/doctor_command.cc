@@ -15,11 +15,11 @@ Status run(CommandContext& context) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, CommandContext& context) {
-  auto* command =
-      app.add_subcommand("doctor", "say what this machine can do, what is missing, and what to do about it");
+  auto* command = app.add_subcommand("doctor", "check what this machine can do, and say how to get what is missing");
   add_output_flags(*command, context.output);
   command->footer(
-      "Ends with status 1 only where something is broken that is needed, or that the configuration names.\n"
+      "The exit status is 1 if something does not work that Mangrove needs, or that the\n"
+      "configuration file names.\n"
       "Examples:\n"
       "  mangrove doctor\n"
       "  mangrove doctor --json");

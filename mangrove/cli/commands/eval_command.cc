@@ -22,7 +22,8 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_eval_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("eval", "accuracy, macro F1 and confusion matrix of a network, in this process");
+  auto* command =
+      app.add_subcommand("eval", "measure accuracy, macro F1 and confusion matrix of a network, in this process");
   auto state = std::make_shared<State>();
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
@@ -30,7 +31,7 @@ void add_eval_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove eval --model runs/mine/model.onnx --data mnist\n"
       "  mangrove eval --model model.onnx --data glyphs --backend portable --json\n"
-      "  mangrove eval --model branchy.onnx --data mnist --exit-thresholds 0.05 --batch 1   # with early exits");
+      "  mangrove eval --model branchy.onnx --data mnist --exit-thresholds 0.05");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

@@ -69,20 +69,23 @@ Status run(const State& state, CommandContext& context) {
 }  // namespace
 
 void add_jobs_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("jobs", "the jobs that a coordinator keeps (mangrove coordinator --state FOLDER)");
+  auto* command = app.add_subcommand("jobs", "list the jobs that a coordinator keeps, or follow one of them");
   auto state = std::make_shared<State>();
-  command->add_option("--coordinator", state->coordinator, "HOST:PORT")->capture_default_str()->type_name("");
-  command->add_option("--follow", state->follow, "follow this job to its end, and fetch what it leaves")
-      ->type_name("JOB");
-  command
-      ->add_option("--run-dir", state->run_dir, "with --follow: folder for what the job leaves; default runs/job-TIME")
-      ->type_name("FOLDER");
+  add_coordinator_flag(*command, state->coordinator);
+  command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
+      ->type_name("JOB")
+      ->group("Cluster");
+  command->add_option("--run-dir", state->run_dir, "with --follow: folder for the results; default: runs/job-TIME")
+      ->type_name("FOLDER")
+      ->group("Output");
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove jobs --coordinator 192.168.1.10:7070\n"
-      "  mangrove jobs --follow job-1f3a9c27-1 --run-dir runs/mine    # Ctrl-C stops the job\n"
-      "A job that is kept goes on when its client is gone, and after a restart of the coordinator.");
+      "  mangrove jobs --follow job-1f3a9c27-1 --run-dir runs/mine\n"
+      "Ctrl-C stops the job that is followed.\n"
+      "Only a coordinator that was started with --state FOLDER keeps jobs. They go on when\n"
+      "their client is gone, and after a restart of the coordinator.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

@@ -4,11 +4,11 @@
 namespace mangrove::cli {
 
 void add_man_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("man", "print the manual page of mangrove, for man");
+  auto* command = app.add_subcommand("man", "print the manual page of Mangrove");
   command->footer(
       "Examples:\n"
       "  mangrove man | man -l -\n"
-      "  mangrove man > ~/.local/share/man/man1/mangrove.1     # then: man mangrove");
+      "  mangrove man > ~/.local/share/man/man1/mangrove.1   # then: man mangrove");
   command->callback(
       [&app, &context] { context.action = [&app] { return print_text(man_page(describe_commands(app))); }; });
 }

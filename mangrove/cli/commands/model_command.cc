@@ -89,32 +89,36 @@ CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_p
 
 void add_model_command(CLI::App& app, CommandContext& context) {
   auto state = std::make_shared<State>();
-  state->settings.declare(state->shape_keys);
-  state->settings.declare(state->batch_keys);
-  state->batch_keys.add("batch", state->batch, "samples that shapes, work and memory are counted for", 1, 1'000'000);
+  for (Keys* keys : {&state->shape_keys, &state->batch_keys}) {
+    keys->begin_group("Model");
+    state->settings.declare(*keys);
+  }
+  state->batch_keys.add("batch", state->batch, "batch size for which shapes, work and memory are computed", 1,
+                        1'000'000);
   state->batch_keys.add_bytes("memory", state->memory,
-                              "with --train: memory of the process (256MB); 0: what the system allows");
-  auto* command = app.add_subcommand("model", "networks: which there are, what they consist of, writing one to a file");
+                              "with --train: memory limit of the process, e.g. 256MB; 0: what the system allows");
+  auto* command = app.add_subcommand("model", "list, describe and export networks");
   command->require_subcommand(1);
-  auto* all = command->add_subcommand("list", "the networks that Mangrove can build");
+  auto* all = command->add_subcommand("list", "list the networks that Mangrove can build");
   add_output_flags(*all, context.output);
   all->callback([&context] { context.action = [&context] { return list(context.output); }; });
   auto* table = add_action(*command, context, state, "show",
-                           "a network's operators with shapes, parameters, work and memory", &show);
+                           "show the operators of a network with shapes, parameters, work and memory", &show);
   add_flags(*table, state->batch_keys, state->overrides);
-  table->add_flag("--train", state->train, "also how it would be trained at this batch within --memory");
-  table->add_flag("--dot", state->dot, "write the graph in Graphviz' language instead");
+  table->add_flag("--train", state->train, "also show how it would be trained at this batch within --memory")
+      ->group("Model");
+  table->add_flag("--dot", state->dot, "print the graph in the language of Graphviz instead")->group("Output");
   add_output_flags(*table, context.output);
   auto* file = add_action(*command, context, state, "export",
                           "write a network with its initial weights to an ONNX file", &export_model);
   add_flags(*file, state->shape_keys, state->overrides);
-  file->add_option("--output", state->output, "the file to write")->type_name("");
+  file->add_option("--output", state->output, "the ONNX file to write")->type_name("FILE")->group("Output");
   add_output_flags(*file, context.output);
   all->footer("Examples:\n  mangrove model list\n  mangrove model list --json");
   table->footer(
       "Examples:\n"
       "  mangrove model show resnet-20\n"
-      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10 --batch 32\n"
+      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10\n"
       "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
       "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg");
   file->footer(
@@ -125,7 +129,7 @@ void add_model_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove model list\n"
       "  mangrove model show resnet-20\n"
-      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10 --batch 32\n"
+      "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10\n"
       "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
       "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg\n"
       "  mangrove model export wrn-16-4 --output wrn.onnx");

@@ -19,11 +19,13 @@ struct State {
     Keys keys;
     keys.add("coordinator", options.coordinator, "HOST:PORT of the coordinator to join");
     keys.add("name", options.name, "name in the cluster; default: the host's name");
-    keys.add("listen", options.listen, "HOST:PORT where other nodes reach this one; port 0 takes a free one");
+    keys.add("listen", options.listen, "HOST:PORT where other nodes reach this one; port 0: any free one");
     keys.add("threads", threads, "threads for the kernels; 0: one per core", 0, 1024);
-    keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
-    keys.add_seconds("join_timeout", options.join_timeout, "how long a coordinator that does not answer is tried");
-    keys.add_seconds("rejoin_timeout", options.rejoin_timeout, "how long a coordinator that was lost is tried again");
+    keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
+    keys.add_seconds("join_timeout", options.join_timeout,
+                     "give up if the coordinator has not answered after this time");
+    keys.add_seconds("rejoin_timeout", options.rejoin_timeout,
+                     "give up if a lost coordinator has not come back after this time");
     return keys;
   }
 };
@@ -51,9 +53,11 @@ void add_node_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "Examples:\n"
       "  mangrove node --coordinator 192.168.1.10:7070\n"
-      "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 --data-dir /mnt/usb/data\n"
-      "Ends on SIGINT or SIGTERM; the others take over its work. After a freeze, a broken link or a restart of the\n"
-      "coordinator it joins again, and takes part in the training that goes on.");
+      "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 \\\n"
+      "                --data-dir /mnt/usb/data\n"
+      "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"
+      "After a freeze, a broken link or a restart of the coordinator it joins again and\n"
+      "takes part in the job that is running.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }
 

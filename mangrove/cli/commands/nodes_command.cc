@@ -49,14 +49,15 @@ Status run(const std::string& coordinator, const OutputOptions& output) {
 }  // namespace
 
 void add_nodes_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("nodes", "the nodes of a running cluster");
+  auto* command = app.add_subcommand("nodes", "list the nodes of a running cluster");
   auto coordinator = std::make_shared<std::string>("127.0.0.1:7070");
-  command->add_option("--coordinator", *coordinator, "HOST:PORT")->capture_default_str()->type_name("");
+  add_coordinator_flag(*command, *coordinator);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n  mangrove nodes --coordinator 192.168.1.10:7070\n"
-      "heartbeat: time since the last one; memory: resident memory of the node's process; RAM: what the node may use;\n"
-      "GFLOP/s: speed of a reference convolution on one thread.");
+      "Columns: heartbeat is the time since the last one, memory what the node's process\n"
+      "has, RAM what it may use, and GFLOP/s the speed of a reference convolution on\n"
+      "one thread.");
   command->callback([&context, coordinator] {
     context.action = [&context, coordinator] { return run(*coordinator, context.output); };
   });

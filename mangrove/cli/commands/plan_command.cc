@@ -30,15 +30,17 @@ struct State {
 
   Keys keys() {
     Keys keys;
-    keys.add("model", model, "a model of the zoo (`mangrove model list` shows them), or an ONNX file");
-    keys.add("profile", profile,
-             "what its operators take: a file of `mangrove profile`, or a graph.txt of PipeDream's");
-    keys.add("devices", devices, "device file: devices, links, memory limits (docs/planning.md)");
-    keys.add("objective", objective, "what the plan is best for: throughput, latency, energy");
-    keys.add("batch", batch, "samples of a micro-batch; 0: as many as in the profile", 0, 1'000'000);
-    keys.add("replicas", replicas, "most devices of one stage; 0: any number; 1: a stage is one device", 0, 1'000'000);
-    keys.add("train", train, "plan for training: forward and backward, gradients sent back");
+    keys.begin_group("Model");
+    keys.add("model", model, "a network of the zoo (`mangrove model list` shows them) or an ONNX file");
+    keys.add("profile", profile, "profile of the network: a file of `mangrove profile`, or a graph.txt of PipeDream's");
     settings.declare(keys);
+    keys.begin_group("Devices");
+    keys.add("devices", devices, "file of the devices, their links and memory limits (docs/planning.md)");
+    keys.begin_group("Plan");
+    keys.add("objective", objective, "what the plan is best for: throughput, latency or energy");
+    keys.add("batch", batch, "samples in a micro-batch; 0: as many as in the profile", 0, 1'000'000);
+    keys.add("replicas", replicas, "maximum number of devices per stage; 0: no limit", 0, 1'000'000);
+    keys.add("train", train, "plan for training: with the backward pass, and gradients that are sent back");
     return keys;
   }
 };
@@ -174,18 +176,18 @@ Status run(State& state, const OutputOptions& output) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("plan", "the best pipeline of a network over unequal devices, predicted");
+  auto* command = app.add_subcommand("plan", "predict the best pipeline of a network over unequal devices");
   auto state = std::make_shared<State>();
   add_flags(*command, state->keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove profile resnet-20 --batch 8 --output pc.yaml\n"
-      "  mangrove plan --model resnet-20 --profile pc.yaml --devices examples/plan/boards.yaml\n"
-      "  mangrove plan --model resnet-20 --profile pc.yaml --devices examples/plan/boards.yaml --replicas 1\n"
-      "  mangrove plan --model resnet-20 --profile pc.yaml --devices examples/plan/boards.yaml --objective latency "
-      "--json\n"
-      "  mangrove plan --profile vgg16.graph.txt --train --devices boards.yaml      # a profile of PipeDream's\n"
+      "  mangrove plan --model resnet-20 --profile pc.yaml \\\n"
+      "                --devices examples/plan/boards.yaml\n"
+      "  mangrove plan --model resnet-20 --profile pc.yaml \\\n"
+      "                --devices examples/plan/boards.yaml --objective latency --json\n"
+      "  mangrove plan --profile vgg16.graph.txt --train --devices boards.yaml\n"
       "docs/planning.md explains profiles, device files, and what a plan counts.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
 }

@@ -122,34 +122,41 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("predict", "run a network on arrays or images, in this process");
   auto state = std::make_shared<State>();
   state->batch = 1;
-  state->keys.add("mean", state->mean,
-                  "subtracted from channels of 0 to 1, e.g. 0.485,0.456,0.406; default: as in training, else 0");
-  state->keys.add("std", state->deviation, "by which they are then divided; default: as in training, else 1");
-  state->keys.add("labels", state->labels, "file with a line for each class; default: the model's class names");
-  state->keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
-  state->keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
-  state->keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
-  state->keys.add("disable_pass", state->disable_pass, disable_pass_help());
-  state->keys.add("input_shape", state->input_shape, kInputShapeHelp);
-  state->keys.add(
-      "exit_thresholds", state->exit_thresholds,
-      std::string(kExitThresholdsHelp) + ", moved so that the tuned shares leave, where tune-exits says so");
-  state->keys.add("data_dir", state->data_dir, "folder of the data sets, for a model trained with zca");
+  Keys& keys = state->keys;
+  keys.begin_group("Input");
+  keys.add("mean", state->mean,
+           "mean to subtract from image channels (0 to 1), e.g. 0.485,0.456,0.406; default: as in training, or else 0");
+  keys.add("std", state->deviation, "deviation to divide them by then; default: as in training, or else 1");
+  keys.add("data_dir", state->data_dir, "folder of the data sets; only a model trained with zca needs it");
+  keys.begin_group("Model");
+  keys.add("input_shape", state->input_shape, kInputShapeHelp);
+  keys.add("disable_pass", state->disable_pass, disable_pass_help());
+  keys.add("exit_thresholds", state->exit_thresholds,
+           std::string(kExitThresholdsHelp) + ", which adapt to the samples if the model was tuned for traffic");
+  keys.begin_group("This process");
+  keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
+  keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
+  keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.begin_group("Output");
+  keys.add("labels", state->labels, "text file with one class name per line; default: the model's class names");
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command
       ->add_option("--input", state->inputs,
-                   "an .npy file (NAME=FILE.npy for each of several inputs), an image (JPEG, PNG, PPM) or a folder of "
-                   "images; may be repeated")
-      ->type_name("");
+                   "run the network on this: an .npy file (NAME=FILE.npy if it has several inputs), an image (JPEG, "
+                   "PNG, PPM) or a folder of images; may be repeated")
+      ->type_name("FILE")
+      ->group("Input");
   command
-      ->add_option("--output", state->outputs, "write an output to this .npy file (NAME=FILE.npy for one of several)")
-      ->type_name("");
-  add_flags(*command, state->keys, state->overrides);
+      ->add_option("--output", state->outputs, "write an output to this .npy file (NAME=FILE.npy if there are several)")
+      ->type_name("FILE")
+      ->group("Output");
+  add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove predict runs/mine/model.onnx --input digit.png\n"
-      "  mangrove predict mobilenetv2.onnx --input photos/ --mean 0.5 --std 0.5 --labels labels.txt --json\n"
+      "  mangrove predict mobilenetv2.onnx --input photos/ --mean 0.5 --std 0.5 \\\n"
+      "                   --labels labels.txt --json\n"
       "  mangrove predict model.onnx --input x.npy --output y.npy --batch 32\n"
       "  mangrove predict two.onnx --input a=a.npy --input b=b.npy --output sum=y.npy");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });

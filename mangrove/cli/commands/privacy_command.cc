@@ -229,38 +229,50 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
       "privacy", "measure how well untrusted devices could reconstruct images, and what protection costs");
   auto state = std::make_shared<State>();
   Keys& keys = state->keys;
-  keys.add("model", state->model, "a trained network, an ONNX file");
-  keys.add("data", state->data, "images of its kind, e.g. mnist; default: what the model was trained on");
-  keys.add("data_dir", state->data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
-  keys.add(
-      "cuts", state->cuts,
-      "operators, with commas between, behind which to split; default: the first four, from the first convolution or "
-      "dense layer on, where one value crosses");
-  keys.add("levels", state->levels, "numbers of levels that values are rounded to, with commas between; empty: none");
+  keys.begin_group("Model");
+  keys.add("model", state->model, "a trained network (ONNX)");
+  keys.add("input_shape", state->input_shape, kInputShapeHelp);
+  keys.begin_group("Data");
+  keys.add("data", state->data, "images like those that it was trained on, e.g. mnist; default: just those");
+  keys.add("data_dir", state->data_dir,
+           "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
+  keys.add("images", state->options.images, "number of test images to reconstruct and classify", 1, 1'000'000);
+  keys.begin_group("Protection");
+  keys.add("cuts", state->cuts,
+           "operators behind which to split the network, with commas between; default: the first four places, from the "
+           "first convolution or dense layer on, where a single value crosses");
+  keys.add("levels", state->levels,
+           "round values to so many levels; several numbers with commas between; empty: do not round");
   keys.add("noise", state->noise,
-           "scales of Laplace noise, in standard deviations of an image's values, with commas between; empty: none");
+           "add Laplace noise of this scale, in standard deviations of an image's values; several numbers with commas "
+           "between; empty: add none");
   keys.add("trained", state->trained,
-           "a file to write: noise for each cut that is trained to cost little accuracy; tier files can name it");
-  keys.add("snr", state->snr, "signal-to-noise ratio that trained noise is to have", 1e-3, 1e3);
-  keys.add("steps", state->options.steps, "of the training of a decoder, and of each tensor of trained noise", 1,
+           "train noise for each cut so that it costs little accuracy, and write it to this file, which tier files can "
+           "name");
+  keys.add("snr", state->snr, "signal-to-noise ratio of trained noise", 1e-3, 1e3);
+  keys.begin_group("Attack");
+  keys.add("steps", state->options.steps, "training steps of each decoder, and of each tensor of trained noise", 1,
            1'000'000);
-  keys.add("images", state->options.images, "of the test split that are reconstructed and classified", 1, 1'000'000);
-  keys.add("grid", state->grid,
-           "a PNG file to write: images, and below them their reconstructions, a row for a setting");
+  keys.add("seed", state->seed, "random seed of the decoders, the noise and the order of images", 0, 1'000'000'000);
+  keys.begin_group("This process");
   keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
   keys.add("backend", state->options.backend, "kernels: onednn or portable; default: the fastest of this build");
-  keys.add("seed", state->seed, "of the decoders' weights, of noise and of the order of images", 0, 1'000'000'000);
-  keys.add("input_shape", state->input_shape, kInputShapeHelp);
+  keys.begin_group("Output");
+  keys.add("grid", state->grid, "PNG file to write, with images and below them a row of reconstructions per setting");
   add_flags(*command, keys, state->overrides);
   command->get_option("--model")->required();
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove privacy --model runs/mine/model.onnx\n"
-      "  mangrove privacy --model model.onnx --data mnist --cuts conv1,pool1,pool2 --levels 2,4,16 --noise 0.5,1,2\n"
-      "  mangrove privacy --model model.onnx --data mnist --cuts pool2 --trained noise.safetensors --snr 0.5\n"
-      "  mangrove privacy --model model.onnx --data cifar10 --steps 2000 --grid seen.png --json\n"
-      "The settings are those of the key `privacy` of a tier file. docs/privacy.md says what they are worth.");
+      "  mangrove privacy --model model.onnx --data mnist --cuts conv1,pool1,pool2 \\\n"
+      "                   --levels 2,4,16 --noise 0.5,1,2\n"
+      "  mangrove privacy --model model.onnx --data mnist --cuts pool2 \\\n"
+      "                   --trained noise.safetensors --snr 0.5\n"
+      "  mangrove privacy --model model.onnx --data cifar10 --steps 2000 \\\n"
+      "                   --grid seen.png --json\n"
+      "The key `privacy` of a tier file takes the same settings. docs/privacy.md says what\n"
+      "they are worth.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

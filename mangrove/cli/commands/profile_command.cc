@@ -33,15 +33,19 @@ struct State {
 
   Keys keys() {
     Keys keys;
-    keys.add("batch", options.batch, "samples of a micro-batch", 1, 1'000'000);
-    keys.add("train", options.training, "for training: the backward pass too");
+    keys.begin_group("Model");
+    settings.declare(keys);
+    keys.begin_group("Measurement");
+    keys.add("batch", options.batch, "samples in a micro-batch", 1, 1'000'000);
+    keys.add("train", options.training, "measure the backward pass too, for training");
+    keys.add_seconds("seconds", options.seconds, "measure for about this long");
     keys.add("threads", threads, "threads for the kernels", 1, 1024);
     keys.add("backend", options.backend, "kernels: onednn or portable; default: the fastest of this build");
-    keys.add_seconds("seconds", options.seconds, "about how long to measure");
+    keys.begin_group("Kept profiles");
     keys.add("data_dir", data_dir,
-             "folder in whose folder `profiles` it is kept; default: $MANGROVE_DATA, else ~/.cache/mangrove/data");
-    keys.add("fresh", fresh, "measure, though a profile is kept of this network on this device");
-    settings.declare(keys);
+             "folder of the data sets, in whose subfolder `profiles` a copy is kept; default: $MANGROVE_DATA, or else "
+             "~/.cache/mangrove/data");
+    keys.add("fresh", fresh, "measure again, even if a profile of this network on this device is kept");
     return keys;
   }
 };
@@ -129,12 +133,14 @@ Status run(State& state, const OutputOptions& output) {
 }  // namespace
 
 void add_profile_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("profile", "measure what each operator of a network takes on this machine");
+  auto* command = app.add_subcommand("profile", "measure how long each operator of a network takes on this machine");
   auto state = std::make_shared<State>();
-  command->add_option("model", state->model, "a model of the zoo (see `mangrove model list`), or an ONNX file")
+  command->add_option("model", state->model, "a network of the zoo (`mangrove model list` shows them) or an ONNX file")
       ->required()
       ->type_name("");
-  command->add_option("-o,--output", state->output, "the profile to write, YAML")->type_name("");
+  command->add_option("-o,--output", state->output, "file to write the profile to (YAML)")
+      ->type_name("FILE")
+      ->group("Output");
   add_flags(*command, state->keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
@@ -142,10 +148,10 @@ void add_profile_command(CLI::App& app, CommandContext& context) {
       "  mangrove profile resnet-20 --batch 8 --output pc.yaml\n"
       "  mangrove profile FILE.onnx --batch 1 --threads 4 --output pi.yaml\n"
       "  mangrove profile resnet-110 --batch 32 --train --output training.yaml\n"
-      "  mangrove profile FILE.onnx --batch 8 --fresh --output pc.yaml      # though it is kept from the last time\n"
-      "`mangrove plan` reads the file; it can be edited (docs/planning.md). A copy is kept in the folder `profiles` "
-      "of\n"
-      "--data-dir: with the same network on the same device, this command and `mangrove infer` do not measure again.");
+      "  mangrove profile FILE.onnx --batch 8 --fresh --output pc.yaml\n"
+      "`mangrove plan` reads the file, and you can edit it: see docs/planning.md. Where a\n"
+      "copy is kept, this command and `mangrove infer` do not measure the same network on\n"
+      "the same device again.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
 }
 

@@ -126,33 +126,41 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_quantize_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("quantize", "a trained network in int8, calibrated with samples");
+  auto* command = app.add_subcommand("quantize", "turn a trained network into one of int8, calibrated with samples");
   auto state = std::make_shared<State>();
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command
       ->add_option("--calibrate", state->calibration.data,
-                   "samples like those that the model will see: a data set as for `train --data`, .npy files or images "
-                   "as for `predict --input`; may be repeated")
-      ->type_name("");
-  command->add_option("-o,--output", state->output, "the ONNX file to write")->type_name("");
-  command->add_option("--skip", state->skip, "a node, or an operator such as Gemm, that stays float; may be repeated")
-      ->type_name("");
+                   "samples like those that the model will see: a data set as for `train --data`, or .npy files and "
+                   "images as for `predict --input`; may be repeated")
+      ->type_name("DATA")
+      ->group("Calibration");
+  command->add_option("-o,--output", state->output, "the ONNX file to write")->type_name("FILE")->group("Output");
+  command
+      ->add_option("--skip", state->skip,
+                   "keep this node, or all nodes of this operator (such as Gemm), in float; may be repeated")
+      ->type_name("NAME")
+      ->group("Model");
   Keys& keys = state->keys;
+  keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
-  keys.add("samples", state->calibration.samples, "for calibration", 1, 1'000'000);
-  std::string methods = "how ranges are chosen:";
+  keys.begin_group("Calibration");
+  keys.add("samples", state->calibration.samples, "number of samples to calibrate with", 1, 1'000'000);
+  std::string methods = "how the range of each value is chosen:";
   for (const compress::RangeMethod& method : compress::range_methods()) {
-    methods += std::string(&method == compress::range_methods().data() ? " " : "; ") + std::string(method.name) + ": " +
-               std::string(method.summary);
+    methods += std::string(&method == compress::range_methods().data() ? " " : ", ") + std::string(method.name) + " (" +
+               std::string(method.summary) + ")";
   }
   keys.add("method", state->method, methods);
-  keys.add("limit", state->calibration.limit, "samples to compare float and int8 on; 0: all that are left", 0,
-           1'000'000'000);
   keys.add("data_dir", state->calibration.data_dir,
-           "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
-  keys.add("mean", state->calibration.mean, "of images, as for predict");
-  keys.add("std", state->calibration.deviation, "of images, as for predict");
-  keys.add("batch", state->batch, "samples per forward pass of the comparison", 1, 1'000'000);
+           "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
+  keys.add("mean", state->calibration.mean, "mean to subtract from image channels, as for `mangrove predict`");
+  keys.add("std", state->calibration.deviation, "deviation to divide them by, as for `mangrove predict`");
+  keys.begin_group("Comparison");
+  keys.add("limit", state->calibration.limit,
+           "number of samples on which the networks in float and int8 are compared; 0: all that are left", 0,
+           1'000'000'000);
+  keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
   keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
   keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   add_flags(*command, keys, state->overrides);
@@ -160,8 +168,10 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "Examples:\n"
       "  mangrove quantize runs/mine/model.onnx --calibrate mnist -o lenet-int8.onnx\n"
-      "  mangrove quantize mobilenetv2.onnx --calibrate photos/ --mean 0.5 --std 0.5 -o mobilenetv2-int8.onnx\n"
-      "  mangrove quantize model.onnx --calibrate x.npy --method entropy --skip fc2 -o int8.onnx --json");
+      "  mangrove quantize mobilenetv2.onnx --calibrate photos/ \\\n"
+      "                    --mean 0.5 --std 0.5 -o mobilenetv2-int8.onnx\n"
+      "  mangrove quantize model.onnx --calibrate x.npy --method entropy \\\n"
+      "                    --skip fc2 -o int8.onnx --json");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

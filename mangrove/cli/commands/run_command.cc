@@ -114,9 +114,10 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_run_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("run", "run the jobs of a YAML file, in their order, on one cluster");
+  auto* command = app.add_subcommand("run", "run the jobs of a YAML file one after the other on one cluster");
   auto state = std::make_shared<State>();
-  command->add_option("file", state->file, "job file with sections train, eval, infer")->required();
+  command->add_option("file", state->file, "job file with the sections train, eval and infer, or some of them")
+      ->required();
   for (const std::string& section : known_sections())
     add_flags(*command, state->keys_of(section), state->overrides, is_flag);
   add_output_flags(*command, context.output);

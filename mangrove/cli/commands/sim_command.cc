@@ -169,12 +169,16 @@ Status run(State& state, CommandContext& context) {
 }  // namespace
 
 void add_sim_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("sim", "train, or classify, on the devices of a virtual world, in virtual time");
+  auto* command = app.add_subcommand("sim", "train or classify on the devices of a virtual world, in virtual time");
   auto state = std::make_shared<State>();
   command->add_option("world", state->world_file, "world file: devices, regions, links")->required();
-  command->add_option("job", state->job_file, "job file with a section train, or infer")->required();
-  command->add_option("--faults", state->fault_file, "fault file: crashes, freezes, partitions, slow links");
-  command->add_option("--fault-seed", state->fault_seed, "draw one to four faults from this seed");
+  command->add_option("job", state->job_file, "job file with a section train or infer")->required();
+  command->add_option("--faults", state->fault_file, "file of faults: crashes, freezes, partitions, slow links")
+      ->type_name("FILE")
+      ->group("Simulation");
+  command->add_option("--fault-seed", state->fault_seed, "draw one to four faults from this seed")
+      ->type_name("N")
+      ->group("Simulation");
   add_flags(*command, state->sim_keys(), state->sim_overrides);
   add_flags(*command, state->train.keys(), state->overrides, is_flag);
   add_flags(*command, state->infer.keys(), state->overrides, is_flag);
@@ -182,8 +186,8 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
   command->formatter(
       std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Data", "Cluster", "Strategy", "Learning"}));
   command->footer(
-      "The keys of `mangrove train` and `mangrove infer` are flags too, but those that\n"
-      "say where it runs: see their --help.\n"
+      "The flags of `mangrove train` and `mangrove infer` can be used too, except those\n"
+      "that say where a job runs. See their --help.\n"
       "Examples:\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"

@@ -26,15 +26,19 @@ Status run(const State& state, const OutputOptions& output) {
 }  // namespace
 
 void add_switch_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("switch", "change the scheduler of the running tiers job");
+  auto* command = app.add_subcommand("switch", "change the scheduler of a running job with tiers");
   auto state = std::make_shared<State>();
-  command->add_option("--coordinator", state->coordinator, "HOST:PORT")->capture_default_str()->type_name("");
-  command->add_option("--scheduler", state->scheduler, "end, end-cloud, end-edge, mapping, auto")
+  add_coordinator_flag(*command, state->coordinator);
+  command
+      ->add_option("--scheduler", state->scheduler,
+                   "the scheduler that takes over: end, end-cloud, end-edge, mapping or auto")
       ->required()
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group("Strategy");
   add_output_flags(*command, context.output);
   command->footer(
-      "What is under way to devices is finished as it is. `mangrove infer` says where its cluster can be reached.\n"
+      "Tasks that devices already have are finished as they are. `mangrove infer --tiers`\n"
+      "prints the address of its cluster.\n"
       "Examples:\n"
       "  mangrove switch --scheduler end-edge\n"
       "  mangrove switch --coordinator 192.168.1.10:7070 --scheduler auto");

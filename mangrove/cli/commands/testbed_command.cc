@@ -28,15 +28,15 @@ struct State {
 
   Keys up_keys() {
     Keys keys;
-    keys.add("no_limits", no_limits, "go on where the limits of boards cannot be set");
+    keys.add("no_limits", no_limits, "continue even if the limits of the boards cannot be set");
     keys.add("threads", threads, "threads of each node", 1, 1024);
-    keys.add("data_dir", data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
-    keys.add("log_dir", log_dir, "folder for the processes' logs; default: they are not kept");
+    keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
+    keys.add("log_dir", log_dir, "folder for logs; default: none are kept");
     return keys;
   }
   Keys cut_keys() {
     Keys keys;
-    keys.add_seconds("for", cut_for, "how long, e.g. 10s");
+    keys.add_seconds("for", cut_for, "time after which the link works again");
     return keys;
   }
 };
@@ -170,33 +170,34 @@ CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, con
 }  // namespace
 
 void add_testbed_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("testbed", "emulated boards on this machine (as root)");
+  auto* command = app.add_subcommand("testbed", "emulate boards on this machine (as root)");
   command->require_subcommand(1);
   auto state = std::make_shared<State>();
   const auto act = [&context](CLI::App* subcommand, const std::function<Status()>& action) {
     subcommand->callback([&context, action] { context.action = action; });
   };
-  auto* up_command = add_subcommand(*command, state, "up", "start the boards and a coordinator; Ctrl-C ends them",
-                                    "\n  mangrove testbed up boards.yaml --no-limits     # where you are not root");
+  auto* up_command = add_subcommand(*command, state, "up", "start the boards and a coordinator, until Ctrl-C",
+                                    "\n  mangrove testbed up boards.yaml --no-limits   # if you are not root");
   add_flags(*up_command, state->up_keys(), state->overrides);
   act(up_command, [&context, state] { return up(*state, context.stop); });
-  act(add_subcommand(*command, state, "down", "take down what `up`, or a job with --testbed, has started", ""),
+  act(add_subcommand(*command, state, "down", "stop what `up`, or a job with --testbed, has started", ""),
       [state] { return down(*state); });
   auto* status_command =
-      add_subcommand(*command, state, "status", "the boards, with the limits that are really set", " --json");
+      add_subcommand(*command, state, "status", "show the boards with the limits that are really set", " --json");
   add_output_flags(*status_command, context.output);
   act(status_command, [&context, state] { return status(*state, context.output); });
   auto* cut_command = add_subcommand(*command, state, "cut", "cut the link of a board for a while", " pi-3 --for 10s");
-  cut_command->add_option("board", state->board, "its name")->required();
+  cut_command->add_option("board", state->board, "name of the board")->required();
   add_flags(*cut_command, state->cut_keys(), state->overrides);
   act(cut_command, [&context, state] { return cut(*state, context.stop); });
   command->footer(
       "Examples:\n"
       "  mangrove testbed up examples/testbed/ten-pi3.yaml\n"
-      "  mangrove train --coordinator 198.18.0.1:PORT --data mnist      # the address that `up` prints\n"
+      "  mangrove train --coordinator 198.18.0.1:PORT --data mnist   # `up` prints PORT\n"
       "  mangrove testbed cut examples/testbed/ten-pi3.yaml pi-3 --for 10s\n"
       "  mangrove testbed down examples/testbed/ten-pi3.yaml\n"
-      "  mangrove train --testbed examples/testbed/ten-pi3.yaml --data mnist   # up, train, down");
+      "  mangrove train --testbed examples/testbed/ten-pi3.yaml --data mnist\n"
+      "The last one starts the boards, trains on them, and stops them.");
 }
 
 }  // namespace mangrove::cli

@@ -68,14 +68,16 @@ Status run(const std::string& coordinator, bool once, const CommandContext& cont
 }  // namespace
 
 void add_top_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("top", "watch a running cluster: its nodes, their load, and the slowest of them");
+  auto* command =
+      app.add_subcommand("top", "watch the nodes of a running cluster, their load, and which is the slowest");
   auto coordinator = std::make_shared<std::string>("127.0.0.1:7070");
   auto once = std::make_shared<bool>(false);
-  command->add_option("--coordinator", *coordinator, "HOST:PORT")->capture_default_str()->type_name("");
-  command->add_flag("--once", *once, "print once and exit (the default if output is not a terminal)");
+  add_coordinator_flag(*command, *coordinator);
+  command->add_flag("--once", *once, "print once and exit (the default if output is not a terminal)")->group("Output");
   add_output_flags(*command, context.output);
   command->footer(
-      "Ends on q or Ctrl-C. `mangrove train --local N` says where its cluster can be watched.\n"
+      "It ends on q or Ctrl-C. `mangrove train --local N` prints the address at which\n"
+      "its own cluster can be watched.\n"
       "Examples:\n"
       "  mangrove top --coordinator 192.168.1.10:7070\n"
       "  mangrove top --once\n"

@@ -168,28 +168,38 @@ Status run(State& state, CommandContext& context) {
 void add_tune_exits_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("tune-exits", "choose the confidence thresholds of a network with early exits");
   auto state = std::make_shared<State>();
-  command->add_option("model", state->model, "an ONNX file with an output for each exit")->required()->type_name("");
-  command->add_option("-o,--output", state->output, "the ONNX file to write; default: the model itself")->type_name("");
+  command->add_option("model", state->model, "ONNX file of a network with early exits")->required()->type_name("");
+  command->add_option("-o,--output", state->output, "the ONNX file to write; default: the model itself")
+      ->type_name("FILE")
+      ->group("Output");
   Keys& keys = state->keys;
+  keys.begin_group("Thresholds");
   keys.add("target", state->target,
-           "accuracy(SHARE): as fast as can be at an accuracy at most so much below that of the last exit; "
-           "latency(TIME): as accurate as can be in so much time for a sample; traffic(BYTES,EXIT): as accurate as can "
-           "be with so many bytes for a sample passed on behind that exit, counted from 1");
+           "what to choose them for: accuracy(SHARE) is the fastest network whose accuracy is at most SHARE below that "
+           "of the last exit; latency(TIME) the most accurate one within TIME per sample; traffic(BYTES,EXIT) the most "
+           "accurate one that passes on at most BYTES per sample behind EXIT, counted from 1");
+  keys.begin_group("Data");
   keys.add("data", state->data,
-           "whose validation split to tune on, e.g. 'mnist,validation=0.1'; default: what the model was trained on");
-  keys.add("data_dir", state->data_dir, "folder of the data sets; else $MANGROVE_DATA, else ~/.cache/mangrove/data");
-  keys.add("batch", state->batch, "samples that come at once", 1, 4096);
+           "data set on whose validation split to tune, e.g. 'mnist,validation=0.1'; default: what the model was "
+           "trained on");
+  keys.add("data_dir", state->data_dir,
+           "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
+  keys.begin_group("This process");
+  keys.add("batch", state->batch, "samples per forward pass", 1, 4096);
   keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
   keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
+  keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
   add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
       "  mangrove tune-exits runs/mine/model.onnx --target 'accuracy(0.003)'\n"
-      "  mangrove tune-exits model.onnx --data mnist,validation=0.1 --target 'latency(20us)' -o fast.onnx\n"
-      "  mangrove tune-exits model.onnx --target 'traffic(100,1)' --json   # bytes behind the first exit\n"
-      "`eval` and `predict` then use the thresholds, which are in the file. docs/early-exits.md explains them.");
+      "  mangrove tune-exits model.onnx --data mnist,validation=0.1 \\\n"
+      "                      --target 'latency(20us)' -o fast.onnx\n"
+      "  mangrove tune-exits model.onnx --target 'traffic(100,1)' --json\n"
+      "`mangrove eval` and `mangrove predict` use the thresholds that the file has then.\n"
+      "docs/early-exits.md explains them.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

@@ -25,9 +25,10 @@ const zoo::ModelEntry* paper_entry(const std::string& model) {
 }  // namespace
 
 void ModelSettings::declare(Keys& keys) {
-  keys.add("sample_shape", sample_shape, "of one input, without the batch, e.g. 3,32,32; default: that of the paper");
-  keys.add("classes", classes, "outputs of the classifier; 0: as many as in the paper", 0, 1 << 14);
-  keys.add("seed", seed, "of the initial weights", 0, std::numeric_limits<std::int64_t>::max());
+  keys.add("sample_shape", sample_shape,
+           "shape of one sample, without the batch, e.g. 3,32,32; default: as in the network's paper");
+  keys.add("classes", classes, "number of classes; 0: as in the network's paper", 0, 1 << 14);
+  keys.add("seed", seed, "random seed of the initial weights", 0, std::numeric_limits<std::int64_t>::max());
   keys.add("input_shape", input_shape, kInputShapeHelp);
 }
 

@@ -24,7 +24,9 @@ Result<Shape> parse_shape(const std::string& text);
 
 /// The help of the key input_shape.
 constexpr const char* kInputShapeHelp =
-    "of an ONNX file with open dimensions: NAME=Nx3x224x224, N for the batch; with commas between several";
+    "shape of an ONNX file's input that has open dimensions, e.g. image=Nx3x224x224 (N: the batch); several with "
+    "commas "
+    "between";
 
 /// "x=Nx3x224x224,y=5": shapes of inputs by name; N is the symbolic batch. errors: invalid_argument.
 Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text);
