@@ -34,9 +34,10 @@ infer:                    # without `model`: the network that `train` has just m
   stages: 3
 ```
 
-An unknown key, a key that is given twice and a value that does not fit are errors. The message names file, line, key and the
-nearest known key; the exit status is 2. `mangrove COMMAND --help` prints the same keys, `mangrove train --help STRATEGY` and
-`mangrove infer --help STRATEGY` those of one strategy.
+An unknown key, a key that is given twice and a value that does not fit are errors. So is a key that belongs to other strategies
+than the chosen one: these are named in *italics* below. A top-level key must be read by one section at least. The message names
+file, line, key and the nearest known key or the right strategies; the exit status is 2. `mangrove COMMAND --help` prints the same
+keys, `mangrove train --help STRATEGY` and `mangrove infer --help STRATEGY` those of one strategy.
 
 A value is a whole number (N), a NUMBER, a TIME (`30s`, `500ms`, `2min`), a SIZE (`256MB`, `1GiB`), a LIST with commas between, a
 TEXT, or `true` or `false`.
