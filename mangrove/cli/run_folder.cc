@@ -125,7 +125,7 @@ Error RunFolder::with_resume_hint(Error error) const {
   for (const auto& [name, why] : unsaved_) error.message += "; not written: " + why;
   std::error_code unreadable;
   if (fs::exists(checkpoint_path(), unreadable) || fs::exists(checkpoint_path(kHeadPrefix), unreadable)) {
-    error.message += "; go on with: mangrove train --resume " + path_.string();
+    error.message += "; resume with: mangrove train --resume " + path_.string();
   }
   return error;
 }

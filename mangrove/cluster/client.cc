@@ -161,8 +161,9 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   outbox.close(kLastWordsWithin);
   context.TryCancel();
   const Status broken = net::from_grpc(stream->Finish());
-  talk.broken = make_error(Code::unavailable, "the coordinator at " + coordinator + " is gone: " +
-                                                  (broken.ok() ? "it ended the job's stream" : broken.error().message));
+  talk.broken =
+      make_error(Code::unavailable, "lost the connection to the coordinator at " + coordinator + ": was it stopped? (" +
+                                        (broken.ok() ? "it ended the job's stream" : broken.error().message) + ")");
   return talk;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/format.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::exits {
@@ -16,8 +17,8 @@ Result<std::vector<float>> parse_exit_numbers(const std::string& what, const std
   const std::size_t wanted = has_early_exits(network) ? network.outputs().size() - 1 : 0;
   const auto wrong = [&] {
     return make_error(Code::invalid_argument,
-                      what + ": expected " + std::to_string(wanted) +
-                          " number(s) from 0 to 1, one for each early exit of the network, got '" + text + "'");
+                      what + ": expected " + format_things(static_cast<std::int64_t>(wanted), "number") +
+                          " from 0 to 1, one for each early exit of the network, got '" + text + "'");
   };
   if (wanted == 0)
     return make_error(Code::invalid_argument, what + ": network '" + network.name() + "' has no early exits");
@@ -55,7 +56,7 @@ Result<std::unique_ptr<EarlyExit>> EarlyExit::create(const Graph& graph, std::ve
   if (thresholds.size() + 1 != graph.outputs().size())
     return make_error(Code::invalid_argument, "exit_thresholds: " + std::to_string(thresholds.size()) +
                                                   " given, network '" + graph.name() + "' has " +
-                                                  std::to_string(graph.outputs().size() - 1) + " early exit(s)");
+                                                  format_things(std::ssize(graph.outputs()) - 1, "early exit"));
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   std::unique_ptr<EarlyExit> early(new EarlyExit(std::move(thresholds), range.first));
   MG_TRY(early->segments_, make_exit_segments(graph, options, range));

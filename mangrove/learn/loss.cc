@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/format.h"
 #include "mangrove/base/table.h"
 #include "mangrove/learn/losses/rules.h"
 
@@ -110,7 +111,8 @@ Result<std::vector<float>> weights_of_exits(const LossOptions& options, std::siz
   if (weights.empty()) return std::vector<float>(exits, 1.0f);
   if (weights.size() == exits) return weights;
   return make_error(Code::invalid_argument, "exit_weights: " + std::to_string(weights.size()) +
-                                                " given, the network has " + std::to_string(exits) + " exit(s)");
+                                                " given, the network has " +
+                                                format_things(static_cast<std::int64_t>(exits), "exit"));
 }
 
 Result<Loss> Loss::create(const LossOptions& options) {

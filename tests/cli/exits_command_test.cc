@@ -161,7 +161,7 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
     EXPECT_NE(done.err.find(why), std::string::npos) << done.err;
   };
   refused({"eval", "--model", model(), "--data", data(), "--exit-thresholds", "0.5,0.5"},
-          "expected 1 number(s) from 0 to 1");
+          "expected 1 number from 0 to 1");
   refused({"tune-exits", model(), "--data", data(), "--target", "speed"}, "target: expected accuracy(SHARE)");
   refused({"tune-exits", model(), "--data", data(), "--target", "traffic(10,0)"}, "target: expected accuracy(SHARE)");
   refused({"tune-exits", model(), "--data", data(), "--target", "traffic(10,2)"}, "exit 2 is no early exit");
@@ -183,7 +183,7 @@ TEST_F(Exits, WhatIsWrongIsSaid) {
           "exit_thresholds: 'none' is not possible");
   refused(tiers(model(), "edge:\n"), "has early exits: give the section 'end' the key 'exits'");
   refused(tiers(folder_ / "plain.onnx", "edge:\n  model: branchy-lenet\n"), "tier 'edge': network");
-  refused(tiers(model(), "  exits: 2\nedge:\n", half), "end devices cannot have 2 of the 1 early exit(s)");
+  refused(tiers(model(), "  exits: 2\nedge:\n", half), "end devices cannot have 2 of the 1 early exit");
   refused(tiers(model(), "  exits: 1\nedge:\n  exits: 1\ncloud:\n", half), "exits: edge servers go on behind exit 1");
   refused(tiers(model(), "  exits: 1\ncloud:\n  exits: 1\n", half), "tier 'cloud': key 'exits': it is of end devices");
   refused(tiers(model(), "  exits: 1\nedge:\n  model: branchy-lenet\ncloud:\n  model: lenet\n", half),

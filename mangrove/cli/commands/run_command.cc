@@ -70,8 +70,8 @@ Status read_settings(State& state, const SectionFile& file) {
   return check_read(state.overrides, all);
 }
 
-Result<json> run_section(State& state, const std::string& section, JobContext& job) {
-  const std::string trained = (job.folder.path() / "model.onnx").string();  // what a train section before leaves
+/// trained: the network that a section before has left; empty: there is none.
+Result<json> run_section(State& state, const std::string& section, const std::string& trained, JobContext& job) {
   if (section == "train") {
     MG_RETURN_IF_ERROR(job.folder.begin(to_yaml("train", state.train.keys())));
     auto result = run_train(state.train, job);
@@ -103,7 +103,8 @@ Status run(State& state, CommandContext& context) {
   JobContext job{session, folder, context.output, context.stop};
   json results = json::object();
   for (const SectionFile::Section& section : file.sections()) {
-    Result<json> ran = run_section(state, section.name, job).context(section.name);
+    const std::string trained = results.contains("train") ? (folder.path() / "model.onnx").string() : "";
+    Result<json> ran = run_section(state, section.name, trained, job).context(section.name);
     if (!ran.ok()) return keep_what_was_done(results, folder, ran.error());
     results[section.name] = *std::move(ran);
     folder.append_metrics();

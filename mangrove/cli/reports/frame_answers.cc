@@ -14,14 +14,21 @@ namespace {
 
 using nlohmann::json;
 
-/// "photos/a.jpg: cat 98.1 %, 12 ms"
+/// "cat", or "class 43" where the classes have no names
+std::string label_text(const json& answer) {
+  const std::string label = answer.value("label", "?");
+  const bool is_number = !label.empty() && label.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? "class " + label : label;
+}
+
+/// "photos/a.jpg: cat (98.1 %) after 12 ms"
 std::string answer_text(const json& answer) {
   const std::string name = answer.value("name", "?");
   if (answer.contains("error")) return fmt::format("{}: {}\n", name, answer.value("error", ""));
   const std::string latency = format_seconds(answer.value("latency_s", 0.0));
-  if (answer.contains("missed")) return fmt::format("{}: missed its deadline, {}\n", name, latency);
+  if (answer.contains("missed")) return fmt::format("{}: missed its deadline, after {}\n", name, latency);
   const json confidence = answer.value("confidence", json());
-  return fmt::format("{}: {} {}, {}\n", name, answer.value("label", "?"),
+  return fmt::format("{}: {} ({}) after {}\n", name, label_text(answer),
                      confidence.is_number() ? format_percent(confidence.get<double>(), 1) : "not a number", latency);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "mangrove/base/format.h"
 #include "mangrove/cli/sources/sample_source.h"
 #include "mangrove/data/image.h"
 #include "mangrove/learn/preparation.h"
@@ -67,7 +68,7 @@ Status check(const Graph& graph, const Preparation& preparation) {
   if (!single || graph.inputs()[0].second.dtype != DType::f32 || shape.rank() != 4 || !batch_first ||
       (shape[1] != 1 && shape[1] != 3) || std::max(shape[2], shape[3]) > data::kMaxImageSide) {
     return make_error(Code::invalid_argument,
-                      "the model takes no images: it has " + std::to_string(graph.inputs().size()) + " input(s)" +
+                      "the model takes no images: it has " + format_things(std::ssize(graph.inputs()), "input") +
                           (single ? " of shape " + to_string(shape) : "") + ", expected f32 [N, 1 or 3, H, W]");
   }
   for (const auto& [what, numbers] : {std::pair("--mean", &preparation.mean), {"--std", &preparation.deviation}}) {

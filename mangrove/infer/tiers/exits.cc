@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/format.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/onnx.h"
 
@@ -35,9 +36,8 @@ Status check_thresholds(const InferJob& job, const Graph& network) {
   const auto wanted = static_cast<int>(network.outputs().size()) - 1;
   const bool in_range = std::ranges::all_of(job.exit_thresholds(), [](float x) { return x >= 0 && x <= 1; });
   if (job.exit_thresholds_size() == wanted && in_range) return {};
-  return make_error(Code::invalid_argument, "exit_thresholds: expected " + std::to_string(wanted) +
-                                                " number(s) from 0 to 1, one for each early " +
-                                                "exit of the network, got " +
+  return make_error(Code::invalid_argument, "exit_thresholds: expected " + format_things(wanted, "number") +
+                                                " from 0 to 1, one for each early " + "exit of the network, got " +
                                                 std::to_string(job.exit_thresholds_size()));
 }
 
@@ -59,8 +59,8 @@ Status check_order(const InferJob& job, const Graph& network) {
   const std::size_t end = exits_of(job, Tier::end), edge = exits_of(job, Tier::edge);
   const std::size_t early = network.outputs().size() - 1;
   const auto too_many = [&](const std::string& who, std::size_t exits) {
-    return bad(who + " cannot have " + std::to_string(exits) + " of the " + std::to_string(early) +
-               " early exit(s) of network '" + network.name() + "'");
+    return bad(who + " cannot have " + std::to_string(exits) + " of the " +
+               format_things(static_cast<std::int64_t>(early), "early exit") + " of network '" + network.name() + "'");
   };
   if (end == 0) return bad("edge servers go on behind an exit of end devices, and section 'end' has no key 'exits'");
   if (end > early) return too_many("end devices", end);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "mangrove/base/format.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/learn/replica.h"
 
@@ -21,9 +22,9 @@ Status check_thresholds(const InferJob& job, const Graph& network) {
   const int wanted = static_cast<int>(network.outputs().size()) - 1;
   const bool in_range = std::ranges::all_of(job.exit_thresholds(), [](float x) { return x >= 0 && x <= 1; });
   if (job.exit_thresholds().empty() || (job.exit_thresholds_size() == wanted && in_range)) return {};
-  return make_error(Code::invalid_argument, "exit_thresholds: expected " + std::to_string(wanted) +
-                                                " number(s) from 0 to 1, one for each early exit of network '" +
-                                                network.name() + "', or none");
+  return make_error(Code::invalid_argument, "exit_thresholds: expected " + format_things(wanted, "number") +
+                                                " from 0 to 1, one for each early exit of network '" + network.name() +
+                                                "', or none");
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t
     const Answer& answer = answered.answer;
     if (!std::isfinite(answer.loss())) {
       return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step()) +
-                                                ": the loss is no number any more; try a lower learning_rate");
+                                                ": the loss became NaN or infinite; try a lower learning_rate");
     }
     stats += {answer.loss(),
               answer.correct(),
@@ -260,8 +260,7 @@ void Leader::set_local_steps(Work& work, std::size_t count) const {
 /// What workers have not finished when the job is asked to stop is left to the run that resumes it.
 Status Leader::stopped() {
   MG_RETURN_IF_ERROR(save_checkpoint());
-  return make_error(Code::cancelled,
-                    "stopped after step " + std::to_string(step()) + "; the checkpoint goes on from there");
+  return make_error(Code::cancelled, "stopped at step " + std::to_string(step()) + ", checkpoint saved");
 }
 
 Status Leader::save_checkpoint() {

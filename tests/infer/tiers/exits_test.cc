@@ -227,7 +227,7 @@ TEST(TierExits, CheckTheJob) {
   };
   EXPECT_TRUE(check_tiers(exits_job("mapping", "none", {0.5f, 0.5f}, 2)).ok());
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(0)->set_exits(3); }),
-            "tiers: exits: end devices cannot have 3 of the 2 early exit(s) of network 'exits'");
+            "tiers: exits: end devices cannot have 3 of the 2 early exits of network 'exits'");
   EXPECT_EQ(refused([](InferJob& job) {
               for (std::string& member : *job.mutable_members()) member = encode_onnx(small_graph());
             }),
@@ -253,7 +253,7 @@ TEST(TierExits, CheckTheJob) {
             }),
             "scheduler: end gives no second answers; samples that stay at the exits of end devices need them");
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_exit_thresholds()->RemoveLast(); }),
-            "exit_thresholds: expected 2 number(s) from 0 to 1, one for each early exit of the network, got 1");
+            "exit_thresholds: expected 2 numbers from 0 to 1, one for each early exit of the network, got 1");
   EXPECT_NE(refused([](InferJob& job) { job.set_exit_thresholds(1, NAN); }).find("exit_thresholds"), std::string::npos);
   EXPECT_EQ(refused([](InferJob& job) { job.set_accuracy_floor(0.5); }),
             "tiers: exits: accuracy_floor: edge and cloud have the same network");

@@ -325,7 +325,7 @@ TEST(TierLevels, CheckTheJob) {
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(0)->set_exits(0); }),
             "tiers: exits: edge servers go on behind an exit of end devices, and section 'end' has no key 'exits'");
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(1)->set_exits(3); }),
-            "tiers: exits: edge servers cannot have 3 of the 2 early exit(s) of network 'exits'");
+            "tiers: exits: edge servers cannot have 3 of the 2 early exits of network 'exits'");
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_tiers(2)->set_exits(2); }),
             "tiers: exits: are for the tiers end and edge, not for cloud, which computes the rest");
   EXPECT_EQ(refused([](InferJob& job) {
