@@ -85,8 +85,8 @@ void Reports::train_progress(const Progress& p) {
             {"learning_rate", p.learning_rate}});
 }
 
-void Reports::evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s) {
-  progress("evaluate", done, total, images_per_s);
+void Reports::evaluate_progress(bool validation, std::int64_t done, std::int64_t total, double images_per_s) {
+  progress(validation ? "validate" : "test", done, total, images_per_s);
 }
 
 void Reports::epoch(const Epoch& e, std::string best_model) {

@@ -30,7 +30,8 @@ class Reports final : public job::Reports {
     double learning_rate = 0;  // of the last step
   };
   void train_progress(const Progress& progress);
-  void evaluate_progress(std::int64_t done, std::int64_t total, double images_per_s);
+  /// validation: of that split, else of the test split.
+  void evaluate_progress(bool validation, std::int64_t done, std::int64_t total, double images_per_s);
 
   struct Epoch {
     std::int64_t epoch = 0;  // done; counts from 1

@@ -44,7 +44,7 @@ TEST_F(ReportsTest, AnEventBeginsWithItsName) {
 
 TEST_F(ReportsTest, ProgressSaysHowLongItStillTakes) {
   reports_.progress("train", 30, 90, 20, {{"epoch", 2}});
-  reports_.progress("evaluate", 0, 90, 0);
+  reports_.progress("validate", 0, 90, 0);
   ASSERT_EQ(told_.size(), 2u);
   EXPECT_EQ(told_[0].kind, "progress");
   EXPECT_EQ(told_[0].json, R"({"phase":"train","epoch":2,"done":30,"total":90,"images_per_s":20.0,"eta_s":3.0})");

@@ -372,7 +372,7 @@ Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
   Evaluation evaluation{learn::ConfusionMatrix(task.classes), 0};
   for (const double loss : answer.losses()) evaluation.loss += loss / static_cast<double>(task.samples);
   for (int i = 0; i < answer.truths_size(); ++i) evaluation.confusion.add(answer.truths(i), answer.predictions(i));
-  reports().evaluate_progress(task.samples, task.samples,
+  reports().evaluate_progress(task.validation, task.samples, task.samples,
                               seconds > 0 ? static_cast<double>(task.samples) / seconds : 0);
   return evaluation;
 }

@@ -79,7 +79,7 @@ TEST(Resume, OfARunThatWasStoppedDuringValidationMeasuresIt) {
   ASSERT_TRUE(whole.leader.ok());
   RoleWorld world(3);
   world.on_report([&](const Report& report) {
-    if (report.json.find("\"phase\":\"evaluate\"") != std::string::npos) world.stop().request_stop();
+    if (report.json.find("\"phase\":\"validate\"") != std::string::npos) world.stop().request_stop();
   });
   const RoleWorld::Outcome stopped = train(job, world);
   ASSERT_FALSE(stopped.leader.ok());
