@@ -60,8 +60,8 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
       "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
       "  mangrove coordinator --data-dir /mnt/usb/data\n"
       "  mangrove coordinator --state /var/lib/mangrove\n"
-      "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after a running job has written\n"
-      "its checkpoint.");
+      "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after a running job has\n"
+      "written its checkpoint.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }
 

@@ -84,8 +84,8 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
       "  mangrove jobs --coordinator 192.168.1.10:7070\n"
       "  mangrove jobs --follow job-1f3a9c27-1 --run-dir runs/mine\n"
       "Ctrl-C stops the job that is followed.\n"
-      "Only a coordinator that was started with --state FOLDER keeps jobs. They go on when\n"
-      "their client is gone, and after a restart of the coordinator.");
+      "Only a coordinator that was started with --state FOLDER keeps jobs. They go on\n"
+      "when their client is gone, and after a restart of the coordinator.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

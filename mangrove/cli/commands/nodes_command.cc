@@ -55,9 +55,9 @@ void add_nodes_command(CLI::App& app, CommandContext& context) {
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n  mangrove nodes --coordinator 192.168.1.10:7070\n"
-      "Columns: heartbeat is the time since the last one, memory what the node's process\n"
-      "has, RAM what it may use, and GFLOP/s the speed of a reference convolution on\n"
-      "one thread.");
+      "Columns: heartbeat is the time since the last one, memory what the node's\n"
+      "process has, RAM what it may use, and GFLOP/s the speed of a reference\n"
+      "convolution on one thread.");
   command->callback([&context, coordinator] {
     context.action = [&context, coordinator] { return run(*coordinator, context.output); };
   });

@@ -271,8 +271,8 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
       "                   --trained noise.safetensors --snr 0.5\n"
       "  mangrove privacy --model model.onnx --data cifar10 --steps 2000 \\\n"
       "                   --grid seen.png --json\n"
-      "The key `privacy` of a tier file takes the same settings. docs/privacy.md says what\n"
-      "they are worth.");
+      "The key `privacy` of a tier file takes the same settings. docs/privacy.md says\n"
+      "what they are worth.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 

@@ -18,15 +18,16 @@ Status run(const std::string& folder, const std::string& chosen, const OutputOpt
 }  // namespace
 
 void add_report_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("report", "a run folder as one page for a browser");
+  auto* command = app.add_subcommand("report", "make one page for a browser of a run folder");
   auto folder = std::make_shared<std::string>();
   auto file = std::make_shared<std::string>();
   command->add_option("run", *folder, "run folder of train, infer or run; the run may still go on")->required();
   command->add_option("-o,--output", *file, "file to write; else report.html in the run folder")->type_name("");
   add_output_flags(*command, context.output);
   command->footer(
-      "Curves of loss and accuracy; CPU, memory and network of every node over time; where the time of the training\n"
-      "steps went. One HTML file that needs no other.\n"
+      "The page shows curves of loss and accuracy, the CPU, memory and network of every\n"
+      "node over time, and where the time of the training steps went. It is one HTML\n"
+      "file that needs no other.\n"
       "Examples:\n"
       "  mangrove report runs/mine\n"
       "  mangrove report runs/mine -o /tmp/mine.html");

@@ -37,8 +37,8 @@ void add_switch_command(CLI::App& app, CommandContext& context) {
       ->group("Strategy");
   add_output_flags(*command, context.output);
   command->footer(
-      "Tasks that devices already have are finished as they are. `mangrove infer --tiers`\n"
-      "prints the address of its cluster.\n"
+      "Devices finish the tasks that they already have. `mangrove infer --tiers` prints\n"
+      "the address of its cluster.\n"
       "Examples:\n"
       "  mangrove switch --scheduler end-edge\n"
       "  mangrove switch --coordinator 192.168.1.10:7070 --scheduler auto");

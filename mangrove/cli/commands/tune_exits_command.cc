@@ -198,7 +198,7 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context) {
       "  mangrove tune-exits model.onnx --data mnist,validation=0.1 \\\n"
       "                      --target 'latency(20us)' -o fast.onnx\n"
       "  mangrove tune-exits model.onnx --target 'traffic(100,1)' --json\n"
-      "`mangrove eval` and `mangrove predict` use the thresholds that the file has then.\n"
+      "`mangrove eval` and `mangrove predict` then use the thresholds in the file.\n"
       "docs/early-exits.md explains them.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
