@@ -59,8 +59,9 @@ Status apply_overrides(const Overrides& overrides, const Keys& keys) {
 
 Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs) {
   for (const auto& [name, value] : overrides) {
-    const Status status = check_read(name, jobs);
-    if (!status.ok()) return status.context(Key{.name = name}.flag());
+    Key key;
+    key.name = name;
+    MG_RETURN_IF_ERROR(check_read(name, jobs).context(key.flag()));
   }
   return {};
 }
