@@ -14,14 +14,14 @@ int line_of(const YAML::Node& node) {
   return node.Mark().line + 1;
 }
 
-Result<SectionFile::Setting> read_setting(const std::string& file, const YAML::Node& key, const YAML::Node& value) {
+Result<ConfigFile::Setting> read_setting(const std::string& file, const YAML::Node& key, const YAML::Node& value) {
   if (!value.IsScalar())
     return make_error(Code::invalid_argument,
                       fmt::format("{}:{}: key '{}' needs a single value", file, line_of(key), key.Scalar()));
-  return SectionFile::Setting{key.Scalar(), value.Scalar(), line_of(key)};
+  return ConfigFile::Setting{key.Scalar(), value.Scalar(), line_of(key)};
 }
 
-Status check_repeated(const std::string& file, const std::vector<SectionFile::Setting>& settings) {
+Status check_repeated(const std::string& file, const std::vector<ConfigFile::Setting>& settings) {
   for (std::size_t i = 0; i < settings.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (settings[i].key == settings[j].key)
@@ -32,7 +32,7 @@ Status check_repeated(const std::string& file, const std::vector<SectionFile::Se
 
 }  // namespace
 
-Status SectionFile::add_section(const Kind& kind, Section section) {
+Status ConfigFile::add_section(const Kind& kind, Section section) {
   const bool is_known = kind.sections.empty() ||
                         std::find(kind.sections.begin(), kind.sections.end(), section.name) != kind.sections.end();
   if (!is_known)
@@ -47,13 +47,13 @@ Status SectionFile::add_section(const Kind& kind, Section section) {
   return {};
 }
 
-Result<SectionFile> SectionFile::load(const fs::path& path, const Kind& kind) {
+Result<ConfigFile> ConfigFile::load(const fs::path& path, const Kind& kind) {
   MG_TRY(const std::string text, read_file(path));
   return parse(text, path, kind);
 }
 
-Result<SectionFile> SectionFile::parse(const std::string& text, const fs::path& path, const Kind& kind) {
-  SectionFile file;
+Result<ConfigFile> ConfigFile::parse(const std::string& text, const fs::path& path, const Kind& kind) {
+  ConfigFile file;
   file.path_ = path;
   try {
     const YAML::Node root = YAML::Load(text);
@@ -88,7 +88,7 @@ Result<SectionFile> SectionFile::parse(const std::string& text, const fs::path& 
   return file;
 }
 
-Status SectionFile::apply(const Section& section, const Keys& keys) const {
+Status ConfigFile::apply(const Section& section, const Keys& keys) const {
   for (const Setting& setting : common_)
     if (keys.find(setting.key) != nullptr)
       MG_RETURN_IF_ERROR(keys.set(setting.key, setting.value).context(where(setting.line)));
@@ -97,7 +97,7 @@ Status SectionFile::apply(const Section& section, const Keys& keys) const {
   return {};
 }
 
-Status SectionFile::check_common(const std::vector<std::string>& known_keys) const {
+Status ConfigFile::check_common(const std::vector<std::string>& known_keys) const {
   for (const Setting& setting : common_)
     if (std::find(known_keys.begin(), known_keys.end(), setting.key) == known_keys.end())
       return make_error(Code::invalid_argument, fmt::format("{}: unknown key '{}'{}", where(setting.line), setting.key,
@@ -105,7 +105,7 @@ Status SectionFile::check_common(const std::vector<std::string>& known_keys) con
   return {};
 }
 
-Status SectionFile::check_read(const std::vector<Keys>& keys) const {
+Status ConfigFile::check_read(const std::vector<Keys>& keys) const {
   const auto check = [this](const Setting& setting, const std::vector<Keys>& jobs) {
     return mangrove::check_read(setting.key, jobs).context("key '" + setting.key + "'").context(where(setting.line));
   };

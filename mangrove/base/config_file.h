@@ -10,7 +10,7 @@ namespace mangrove {
 
 /// A YAML file of settings: sections, each with keys and values, and keys outside sections, which hold for every
 /// section that has them. docs/jobs.md shows examples.
-class SectionFile {
+class ConfigFile {
  public:
   /// What is read, for its checks and messages.
   struct Kind {
@@ -31,9 +31,9 @@ class SectionFile {
 
   /// errors: not_found; invalid_argument (not YAML, unknown section, no section, a value that is not a scalar, a key
   /// given twice; names file and line).
-  static Result<SectionFile> load(const fs::path& path, const Kind& kind);
+  static Result<ConfigFile> load(const fs::path& path, const Kind& kind);
   /// The same of what was read there already. errors: invalid_argument.
-  static Result<SectionFile> parse(const std::string& text, const fs::path& path, const Kind& kind);
+  static Result<ConfigFile> parse(const std::string& text, const fs::path& path, const Kind& kind);
 
   const std::vector<Section>& sections() const { return sections_; }
   /// Sets `keys` from the common keys that they have, then from the section's own.

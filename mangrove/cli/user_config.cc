@@ -46,8 +46,8 @@ Result<UserConfig> load_user_config(const fs::path& path) {
   MG_TRY(const std::string text, read_file(path));
   // the file has keys alone, and a section takes the keys outside of it
   constexpr const char* kSection = "mangrove";
-  MG_TRY(const SectionFile file, SectionFile::parse(text + "\n" + kSection + ": {}\n", path,
-                                                    {"configuration", {kSection}, "coordinator: HOST:PORT"}));
+  MG_TRY(const ConfigFile file, ConfigFile::parse(text + "\n" + kSection + ": {}\n", path,
+                                                  {"configuration", {kSection}, "coordinator: HOST:PORT"}));
   const Keys keys = config.keys();
   MG_RETURN_IF_ERROR(file.check_common(keys.names()));
   MG_RETURN_IF_ERROR(file.apply(file.sections().front(), keys));

@@ -34,7 +34,7 @@ struct Kind {
 
 class Reader {
  public:
-  Reader(const SectionFile& file, fs::path folder) : file_(file), folder_(std::move(folder)) {}
+  Reader(const ConfigFile& file, fs::path folder) : file_(file), folder_(std::move(folder)) {}
 
   Result<DeviceFile> read() {
     MG_RETURN_IF_ERROR(file_.check_common(Kind().keys().names()));
@@ -50,7 +50,7 @@ class Reader {
   }
 
  private:
-  Status add_kind(const SectionFile::Section& section) {
+  Status add_kind(const ConfigFile::Section& section) {
     const std::string where = file_.where(section.line);
     Kind kind;
     const Keys keys = kind.keys();
@@ -75,7 +75,7 @@ class Reader {
     return make_error(Code::invalid_argument, fmt::format("there is no kind '{}'{}", kind, suggestion(kind, names)));
   }
 
-  Status add_way(const SectionFile::Section& section) {
+  Status add_way(const ConfigFile::Section& section) {
     const auto dash = section.name.find(kBetween);
     MG_TRY(const auto from, devices_of(section.name.substr(0, dash)));
     MG_TRY(const auto to, devices_of(section.name.substr(dash + kBetween.size())));
@@ -91,7 +91,7 @@ class Reader {
     return {};
   }
 
-  const SectionFile& file_;
+  const ConfigFile& file_;
   const fs::path folder_;
   std::map<std::string, std::vector<std::size_t>> kinds_;
   DeviceFile made_;
@@ -100,7 +100,7 @@ class Reader {
 }  // namespace
 
 Result<DeviceFile> load_devices(const fs::path& path) {
-  MG_TRY(const SectionFile file, SectionFile::load(path, {"device file", {}, "pi"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(path, {"device file", {}, "pi"}));
   return Reader(file, path.parent_path()).read();
 }
 

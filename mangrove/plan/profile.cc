@@ -57,14 +57,14 @@ Result<Profile> load_profile(const fs::path& path) {
 }
 
 Result<Profile> parse_profile(const std::string& text, const fs::path& path) {
-  MG_TRY(const SectionFile file, SectionFile::parse(text, path, {"profile", {}, kHead}));
+  MG_TRY(const ConfigFile file, ConfigFile::parse(text, path, {"profile", {}, kHead}));
   Profile profile;
   OperatorProfile any;
   std::vector<std::string> known = head_keys(profile).names();
   for (const std::string& name : operator_keys(any).names()) known.push_back(name);
   MG_RETURN_IF_ERROR(file.check_common(known));
   bool has_head = false;
-  for (const SectionFile::Section& section : file.sections()) {
+  for (const ConfigFile::Section& section : file.sections()) {
     if (section.name == kHead) {
       has_head = true;
       MG_RETURN_IF_ERROR(file.apply(section, head_keys(profile)));

@@ -85,9 +85,9 @@ const char* fault_name(FaultKind kind) {
 }
 
 Result<std::vector<Fault>> load_faults(const fs::path& path, const World& world) {
-  MG_TRY(const SectionFile file, SectionFile::load(path, {"fault file", {}, "first"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(path, {"fault file", {}, "first"}));
   std::vector<Fault> faults;
-  for (const SectionFile::Section& section : file.sections()) {
+  for (const ConfigFile::Section& section : file.sections()) {
     Fault fault;
     std::string kind = "crash", devices, region;
     Keys keys;

@@ -60,7 +60,7 @@ std::string trimmed(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(const SectionFile& file) : file_(file) {}
+  explicit Reader(const ConfigFile& file) : file_(file) {}
 
   Result<World> read() {
     Kind any;
@@ -70,7 +70,7 @@ class Reader {
     if (world_.regions.empty()) world_.regions.push_back({.name = "here", .line = {}});
     Kind coordinator;
     coordinator.device.up = coordinator.device.down = 125e6;
-    std::vector<const SectionFile::Section*> kinds;
+    std::vector<const ConfigFile::Section*> kinds;
     for (const auto& section : file_.sections()) {
       if (section.name.starts_with(kRegion)) continue;
       if (section.name == kCoordinator) {
@@ -94,7 +94,7 @@ class Reader {
   }
 
  private:
-  Status add_region(const SectionFile::Section& section) {
+  Status add_region(const ConfigFile::Section& section) {
     Region region;
     region.name = trimmed(std::string_view(section.name).substr(kRegion.size()));
     Keys keys;
@@ -111,7 +111,7 @@ class Reader {
     return static_cast<std::size_t>(region - world_.regions.data());
   }
 
-  Status add_way(const SectionFile::Section& section) {
+  Status add_way(const ConfigFile::Section& section) {
     const auto dash = section.name.find(kBetween);
     MG_TRY(const std::size_t a, find_region(trimmed(std::string_view(section.name).substr(0, dash))));
     MG_TRY(const std::size_t b, find_region(trimmed(std::string_view(section.name).substr(dash + kBetween.size()))));
@@ -145,7 +145,7 @@ class Reader {
     return all;
   }
 
-  Status add_devices(const SectionFile::Section& section) {
+  Status add_devices(const ConfigFile::Section& section) {
     const std::string where = file_.where(section.line);
     Kind kind;
     const Keys keys = kind.keys();
@@ -168,7 +168,7 @@ class Reader {
     return {};
   }
 
-  const SectionFile& file_;
+  const ConfigFile& file_;
   World world_;
 };
 
@@ -184,7 +184,7 @@ Line World::line(std::size_t from, std::size_t to) const {
 }
 
 Result<World> load_world(const fs::path& path) {
-  MG_TRY(const SectionFile file, SectionFile::load(path, {"world file", {}, "pi"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(path, {"world file", {}, "pi"}));
   return Reader(file).read();
 }
 

@@ -57,11 +57,11 @@ Status check_board(const Board& board) {
 }  // namespace
 
 Result<std::vector<Board>> load_boards(const fs::path& path) {
-  MG_TRY(const SectionFile file, SectionFile::load(path, {"board file", {}, "pi"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(path, {"board file", {}, "pi"}));
   MG_RETURN_IF_ERROR(file.check_common(Kind().keys().names()));
   std::vector<Board> boards;
   std::set<std::string> names;
-  for (const SectionFile::Section& section : file.sections()) {
+  for (const ConfigFile::Section& section : file.sections()) {
     const std::string where = file.where(section.line);
     Kind kind;
     const Keys keys = kind.keys();

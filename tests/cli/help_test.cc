@@ -110,7 +110,7 @@ TEST(AddedKey, IsAFlagALineOfAJobFileCheckedComparedAndExplained) {
   const std::string yaml = to_yaml("train", keys);
   EXPECT_NE(yaml.find("  dampening: 0.5\n"), std::string::npos) << yaml;
   ASSERT_TRUE(write_file_atomically(folder / "job.yaml", "train:\n  dampening: 0.75\n").ok());
-  const auto file = SectionFile::load(folder / "job.yaml", {"job file", {"train"}, "train"});
+  const auto file = ConfigFile::load(folder / "job.yaml", {"job file", {"train"}, "train"});
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_TRUE(file->apply(file->sections().front(), keys).ok());
   EXPECT_EQ(job.dampening(), 0.75f);

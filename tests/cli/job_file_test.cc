@@ -8,14 +8,14 @@
 namespace mangrove::cli {
 namespace {
 
-const SectionFile::Kind kJobFile = {"job file", {"train", "infer"}, "train"};
+const ConfigFile::Kind kJobFile = {"job file", {"train", "infer"}, "train"};
 
 TEST(JobFile, CommonKeysHoldForEverySectionThatHasThem) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(
       write_file_atomically(folder / "job.yaml", "data: glyphs\nepochs: 4\ntrain:\n  epochs: 5\ninfer:\n  stages: 2\n")
           .ok());
-  const auto file = SectionFile::load(folder / "job.yaml", kJobFile);
+  const auto file = ConfigFile::load(folder / "job.yaml", kJobFile);
   ASSERT_TRUE(file.ok()) << file.error().message;
   TrainSettings train;
   InferSettings infer;
@@ -33,7 +33,7 @@ TEST(JobFile, AKeyThatNoStrategyReadsIsRefused) {
   const fs::path path = folder / "job.yaml";
   const auto check = [&](const std::string& text) -> std::string {
     EXPECT_TRUE(write_file_atomically(path, text).ok());
-    const auto file = SectionFile::load(path, kJobFile);
+    const auto file = ConfigFile::load(path, kJobFile);
     if (!file.ok()) return file.error().message;
     TrainSettings train;
     InferSettings infer;
@@ -60,7 +60,7 @@ TEST(JobFile, SavedSettingsAreReadBack) {
   from.model = "strange: name #1";
   from.job.set_weight_decay(1e-7F);
   ASSERT_TRUE(write_file_atomically(folder / "job.yaml", to_yaml("train", from.keys())).ok());
-  const auto file = SectionFile::load(folder / "job.yaml", kJobFile);
+  const auto file = ConfigFile::load(folder / "job.yaml", kJobFile);
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_TRUE(file->apply(file->sections()[0], to.keys()).ok());
   EXPECT_EQ(to.model, from.model);
@@ -81,7 +81,7 @@ TEST_P(BadJobFile, IsNamedWithItsLine) {
   const fs::path path = folder / "job.yaml";
   ASSERT_TRUE(write_file_atomically(path, GetParam().text).ok());
   Status status;
-  const auto file = SectionFile::load(path, kJobFile);
+  const auto file = ConfigFile::load(path, kJobFile);
   if (!file.ok()) {
     status = file.error();
   } else {
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(JobFile, MissingFileIsNamed) {
-  const auto file = SectionFile::load("/no/such/job.yaml", kJobFile);
+  const auto file = ConfigFile::load("/no/such/job.yaml", kJobFile);
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.code(), Code::not_found);
   EXPECT_NE(file.error().message.find("/no/such/job.yaml"), std::string::npos);

@@ -48,12 +48,12 @@ Overrides overrides_for(const State& state, const std::string& section, bool tra
 }
 
 /// Settings of every section: defaults, then the file, then the flags. Checked before anything runs.
-Status read_settings(State& state, const SectionFile& file) {
+Status read_settings(State& state, const ConfigFile& file) {
   std::vector<Keys> all;
   std::vector<std::string> known;
   const bool trains = std::any_of(file.sections().begin(), file.sections().end(),
-                                  [](const SectionFile::Section& section) { return section.name == "train"; });
-  for (const SectionFile::Section& section : file.sections()) {
+                                  [](const ConfigFile::Section& section) { return section.name == "train"; });
+  for (const ConfigFile::Section& section : file.sections()) {
     const Keys keys = state.keys_of(section.name);
     MG_RETURN_IF_ERROR(file.apply(section, keys));
     MG_RETURN_IF_ERROR(apply_overrides(overrides_for(state, section.name, trains), keys));
@@ -95,14 +95,14 @@ Error keep_what_was_done(const json& results, RunFolder& folder, Error failed) {
 }
 
 Status run(State& state, CommandContext& context) {
-  MG_TRY(const SectionFile file, SectionFile::load(state.file, {"job file", known_sections(), "train"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(state.file, {"job file", known_sections(), "train"}));
   MG_RETURN_IF_ERROR(read_settings(state, file));
   const std::string run_dir = !state.train.run_dir.empty() ? state.train.run_dir : state.infer.run_dir;
   MG_TRY(RunFolder folder, RunFolder::create(run_dir, "run"));
   ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   json results = json::object();
-  for (const SectionFile::Section& section : file.sections()) {
+  for (const ConfigFile::Section& section : file.sections()) {
     const std::string trained = results.contains("train") ? (folder.path() / "model.onnx").string() : "";
     Result<json> ran = run_section(state, section.name, trained, job).context(section.name);
     if (!ran.ok()) return keep_what_was_done(results, folder, ran.error());

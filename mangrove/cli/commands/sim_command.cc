@@ -78,10 +78,10 @@ Status check_simulated(const State& state) {
 }
 
 /// Keys and flags that would be ignored; of the sections that are not simulated too.
-Status check_all_read(State& state, const SectionFile& file) {
+Status check_all_read(State& state, const ConfigFile& file) {
   State others;
   std::vector<Keys> all;
-  for (const SectionFile::Section& section : file.sections()) {
+  for (const ConfigFile::Section& section : file.sections()) {
     const bool is_simulated = section.name == state.section();
     all.push_back(is_simulated ? state.job_keys() : others.keys_of(section.name));
     if (!is_simulated) MG_RETURN_IF_ERROR(file.apply(section, all.back()));
@@ -92,13 +92,13 @@ Status check_all_read(State& state, const SectionFile& file) {
 
 /// The job file's section train, or infer where there is no section train.
 Status read_job(State& state) {
-  MG_TRY(const SectionFile file, SectionFile::load(state.job_file, {"job file", {"train", "eval", "infer"}, "train"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(state.job_file, {"job file", {"train", "eval", "infer"}, "train"}));
   std::vector<std::string> known;
   for (const Keys& keys : {state.train.keys(), state.eval.keys(), state.infer.keys()})
     for (const std::string& name : keys.names()) known.push_back(name);
   MG_RETURN_IF_ERROR(file.check_common(known));
   const auto find = [&](const std::string& name) {
-    return std::ranges::find(file.sections(), name, &SectionFile::Section::name);
+    return std::ranges::find(file.sections(), name, &ConfigFile::Section::name);
   };
   state.is_inference = find("train") == file.sections().end();
   const auto section = find(state.section());

@@ -21,8 +21,8 @@ struct State {
 /// business.
 Status load_resumed_settings(const std::string& folder, const Keys& keys) {
   const fs::path path = fs::path(folder) / "job.yaml";
-  MG_TRY(SectionFile file, SectionFile::load(path, {"job file", {"train"}, "train"}).context("resume"));
-  SectionFile::Section section = file.sections().front();
+  MG_TRY(ConfigFile file, ConfigFile::load(path, {"job file", {"train"}, "train"}).context("resume"));
+  ConfigFile::Section section = file.sections().front();
   std::erase_if(section.settings, [](const auto& s) { return s.key == "run_dir" || s.key == "resume"; });
   return file.apply(section, keys);
 }

@@ -58,7 +58,7 @@ Result<std::string> title_of(const fs::path& folder, const json& results) {
   const fs::path job = folder / "job.yaml";
   if (!fs::exists(job)) return fs::absolute(folder).lexically_normal().filename().string();
   TrainSettings settings;
-  MG_TRY(const SectionFile file, SectionFile::load(job, {"job file", {"train"}, "train"}));
+  MG_TRY(const ConfigFile file, ConfigFile::load(job, {"job file", {"train"}, "train"}));
   MG_RETURN_IF_ERROR(file.apply(file.sections().front(), settings.keys()));
   return settings.network() + " on " + settings.data.data;
 }

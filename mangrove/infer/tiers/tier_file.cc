@@ -52,7 +52,7 @@ Error bad(const std::string& where, const std::string& problem) {
 
 class Reader {
  public:
-  explicit Reader(const SectionFile& file) : file_(file) {}
+  explicit Reader(const ConfigFile& file) : file_(file) {}
 
   Result<std::vector<TierSpec>> read() {
     TierSpec any_tier;
@@ -71,12 +71,12 @@ class Reader {
   }
 
  private:
-  const SectionFile::Section* find(std::string_view name) const {
-    const auto found = std::ranges::find(file_.sections(), name, &SectionFile::Section::name);
+  const ConfigFile::Section* find(std::string_view name) const {
+    const auto found = std::ranges::find(file_.sections(), name, &ConfigFile::Section::name);
     return found == file_.sections().end() ? nullptr : &*found;
   }
 
-  Status add_tier(Tier tier, const SectionFile::Section& section) {
+  Status add_tier(Tier tier, const ConfigFile::Section& section) {
     TierSpec spec{.tier = tier, .model = {}, .privacy = {}};
     MG_RETURN_IF_ERROR(file_.apply(section, tier_keys(spec)));
     const std::string where = file_.where(section.line);
@@ -103,7 +103,7 @@ class Reader {
     return {};
   }
 
-  Status add_link(const Link& link, const SectionFile::Section& section) {
+  Status add_link(const Link& link, const ConfigFile::Section& section) {
     for (const Tier tier : {link.from, link.to})
       if (std::ranges::count(tiers_, tier, &TierSpec::tier) == 0)
         return bad(file_.where(section.line), "link '" + section.name + "': there is no section '" +
@@ -139,7 +139,7 @@ class Reader {
     }
   }
 
-  const SectionFile& file_;
+  const ConfigFile& file_;
   std::vector<TierSpec> tiers_;
   std::array<std::optional<Line>, std::size(kLinks)> lines_;
 };
@@ -147,9 +147,9 @@ class Reader {
 }  // namespace
 
 Result<std::vector<TierSpec>> load_tiers(const fs::path& path) {
-  SectionFile::Kind kind{"tier file", {kTierNames.begin(), kTierNames.end()}, "end"};
+  ConfigFile::Kind kind{"tier file", {kTierNames.begin(), kTierNames.end()}, "end"};
   for (const Link& link : kLinks) kind.sections.emplace_back(link.section);
-  MG_TRY(const SectionFile file, SectionFile::load(path, kind));
+  MG_TRY(const ConfigFile file, ConfigFile::load(path, kind));
   return Reader(file).read();
 }
 
