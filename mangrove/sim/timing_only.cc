@@ -98,8 +98,8 @@ std::size_t encoded_bytes(const std::string& codec, const Graph& graph, std::uin
 
 /// Bytes of the job's messages for each byte of floats in those of the stand-in.
 struct Sizes {
-  double floats, push, pull;
-  bool answers_are_pushed;  // else they are values as they are
+  double floats, uplink, downlink;
+  bool answers_are_updates;  // else they are values as they are
 
   std::size_t of(const net::Message& message) const {
     const auto parts = net::split_payload(message.payload);
@@ -111,12 +111,12 @@ struct Sizes {
 
  private:
   double times(net::Tag tag, std::string_view header) const {
-    if (tag == train::kAnswerTag) return answers_are_pushed ? push : floats;
-    if (tag != train::kWorkTag) return push;
+    if (tag == train::kAnswerTag) return answers_are_updates ? uplink : floats;
+    if (tag != train::kWorkTag) return uplink;
     train::Work work;
     const bool is_training =
         work.ParseFromArray(header.data(), static_cast<int>(header.size())) && work.kind() == train::Work::TRAIN;
-    return is_training ? pull : floats;
+    return is_training ? downlink : floats;
   }
 };
 
@@ -130,9 +130,9 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
     if (train::is_plain(codec)) return sizes.floats;
     return static_cast<double>(encoded_bytes(codec, graph, job.seed())) / small_bytes;
   };
-  sizes.push = coded(job.codec());
-  sizes.pull = coded(job.codec_pull());
-  sizes.answers_are_pushed = !train::strategy_of(job).averages_with_neighbours;
+  sizes.uplink = coded(job.codec());
+  sizes.downlink = coded(job.codec_pull());
+  sizes.answers_are_updates = !train::strategy_of(job).averages_with_neighbours;
   return sizes;
 }
 

@@ -211,7 +211,7 @@ void Reports::result(const Result& r, const learn::ConfusionMatrix& confusion, s
   if (!staleness_.empty()) json["staleness"] = counts(staleness_);
   if (r.advice) json["advice"] = to_json(*r.advice);
   if (!stages_.empty()) json["stages"] = to_json(stages_);
-  json["exchange"] = {{"push", to_json(r.pushed)}, {"pull", to_json(r.pulled)}, {"peers", to_json(r.among_peers)}};
+  json["exchange"] = {{"push", to_json(r.uplink)}, {"pull", to_json(r.downlink)}, {"peers", to_json(r.among_peers)}};
   json["memory"] = Json::array();
   for (const auto& [rank, text] : plans_) {
     Json of_worker = Json::parse(text);

@@ -105,8 +105,8 @@ class Reports final : public job::Reports {
     std::vector<double> exit_accuracy;  // on the test samples, as of a validation
     learn::BestModel best;              // of the validations; epoch 0: there were none
     std::vector<std::string> class_names;
-    std::optional<Advice> advice;               // of several boards
-    TransferStats pushed, pulled, among_peers;  // in training: to the server and from it, and between workers
+    std::optional<Advice> advice;                 // of several boards
+    TransferStats uplink, downlink, among_peers;  // in training: to the server and from it, and between workers
   };
   void result(const Result& result, const learn::ConfusionMatrix& confusion, std::string model);
 

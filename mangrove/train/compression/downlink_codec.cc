@@ -20,18 +20,18 @@ bool all_finite(std::span<const float> values) {
 
 }  // namespace
 
-PullSender::PullSender(const TrainJob& job, const Graph& graph)
+DownlinkEncoder::DownlinkEncoder(const TrainJob& job, const Graph& graph)
     : text_(is_auto(job) ? "" : job.codec_pull()),
       stream_(parameter_stream(graph, job.seed())),
       model_(std::make_shared<const Copy>(Copy{kModel, -1, codec::DifferenceCopy(learn::flat_parameters(graph))})),
       last_id_(kModel) {}
 
-void PullSender::forget(net::Rank rank) {
+void DownlinkEncoder::forget(net::Rank rank) {
   copies_[rank] = nullptr;
 }
 
 /// "none": the values as they are.
-const std::string& PullSender::codec_of(net::Rank rank) const {
+const std::string& DownlinkEncoder::codec_of(net::Rank rank) const {
   static const std::string kFirst(CodecChooser::first());
   if (!text_.empty()) return text_;
   const auto found = chosen_.find(rank);
@@ -39,8 +39,8 @@ const std::string& PullSender::codec_of(net::Rank rank) const {
 }
 
 /// What those who have `base` get to come to this version.
-const PullSender::Next& PullSender::next(const Shared& base, const std::string& codec,
-                                         std::span<const float> parameters) {
+const DownlinkEncoder::Next& DownlinkEncoder::next(const Shared& base, const std::string& codec,
+                                                   std::span<const float> parameters) {
   const auto found = to_version_.find({base->id, codec});
   if (found != to_version_.end()) return found->second;
   Copy copy = *base;
@@ -57,7 +57,7 @@ const PullSender::Next& PullSender::next(const Shared& base, const std::string& 
 }
 
 /// For who has nothing: the newest copy that others have, so that one message serves all from now on.
-PullSender::Shared PullSender::whole(const std::string& codec, std::span<const float> parameters) {
+DownlinkEncoder::Shared DownlinkEncoder::whole(const std::string& codec, std::span<const float> parameters) {
   Shared newest;
   for (const auto& [rank, copy] : copies_) {
     if (copy == nullptr || codec_of(rank) != codec || is_plain(codec)) continue;
@@ -70,7 +70,7 @@ PullSender::Shared PullSender::whole(const std::string& codec, std::span<const f
   return plain_;
 }
 
-std::string PullSender::body(net::Rank to, Work& work, std::span<const float> values) {
+std::string DownlinkEncoder::body(net::Rank to, Work& work, std::span<const float> values) {
   if (work.version() != std::exchange(version_, work.version())) {
     to_version_.clear();
     plain_ = nullptr;
@@ -97,7 +97,7 @@ std::string PullSender::body(net::Rank to, Work& work, std::span<const float> va
   return body;
 }
 
-PullReceiver::PullReceiver(const TrainJob& job, const Graph& graph)
+DownlinkDecoder::DownlinkDecoder(const TrainJob& job, const Graph& graph)
     : text_(is_auto(job) ? "" : job.codec_pull()),
       stream_(parameter_stream(graph, job.seed())),
       parameters_(learn::flat_parameters(graph)),
@@ -105,7 +105,7 @@ PullReceiver::PullReceiver(const TrainJob& job, const Graph& graph)
       copy_(kModel) {}
 
 /// Null: it is none to choose.
-codec::Codec* PullReceiver::codec_of(const Work& work) {
+codec::Codec* DownlinkDecoder::codec_of(const Work& work) {
   const std::string& text = text_.empty() ? work.codec() : text_;
   if (text_.empty() && !CodecChooser::is_candidate(text)) return nullptr;
   auto& codec = codecs_[text];
@@ -113,7 +113,7 @@ codec::Codec* PullReceiver::codec_of(const Work& work) {
   return codec.get();
 }
 
-bool PullReceiver::take(const Work& work, std::string_view body) {
+bool DownlinkDecoder::take(const Work& work, std::string_view body) {
   const std::size_t parameter_bytes = parameters_.values().size_bytes();
   if (work.base() == 0) {
     if (body.size() != parameter_bytes + states_.size() * sizeof(float)) return false;
@@ -130,13 +130,13 @@ bool PullReceiver::take(const Work& work, std::string_view body) {
   return true;
 }
 
-void PullReceiver::read_values(std::span<float> values) const {
+void DownlinkDecoder::read_values(std::span<float> values) const {
   MG_CHECK(values.size() == parameters_.values().size() + states_.size());
   const auto states = std::copy(parameters_.values().begin(), parameters_.values().end(), values.begin());
   std::copy(states_.begin(), states_.end(), states);
 }
 
-void PullReceiver::keep_states(std::span<const float> states) {
+void DownlinkDecoder::keep_states(std::span<const float> states) {
   MG_CHECK(states.size() == states_.size());
   std::copy(states.begin(), states.end(), states_.begin());
 }

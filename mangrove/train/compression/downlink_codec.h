@@ -21,10 +21,10 @@ namespace mangrove::train {
 ///
 /// Parameters alone are sent so. States (running statistics) are each worker's own, once it has some.
 /// threads: one at a time.
-class PullSender {
+class DownlinkEncoder {
  public:
   /// The job's codec_pull is one, see check_codecs(), or its codec is `auto`. graph: the job's model.
-  PullSender(const TrainJob& job, const Graph& graph);
+  DownlinkEncoder(const TrainJob& job, const Graph& graph);
 
   /// The body of this work, whose `copy` and `base` it fills in; the worker has the values when it has taken it.
   /// values: see GlobalModel; those of the work's version.
@@ -62,10 +62,10 @@ class PullSender {
 };
 
 /// A worker's side. threads: one at a time.
-class PullReceiver {
+class DownlinkDecoder {
  public:
   /// graph: the job's model.
-  PullReceiver(const TrainJob& job, const Graph& graph);
+  DownlinkDecoder(const TrainJob& job, const Graph& graph);
 
   /// Takes the values from a work's body. False: they are differences from others than are here, or no message.
   bool take(const Work& work, std::string_view body);

@@ -16,8 +16,8 @@ ServerCodecs::ServerCodecs(const TrainJob& job, const Graph& graph)
     : state_bytes_(learn::flat_states(graph).size() * sizeof(float)),
       is_auto_(is_auto(job) && strategy_of(job).has_server) {
   if (!strategy_of(job).has_server) return;  // of other strategies the workers encode for each other
-  if (!is_plain(job.codec())) push_.emplace(job, graph);
-  if (!is_plain(job.codec_pull()) || is_auto(job)) pull_.emplace(job, graph);
+  if (!is_plain(job.codec())) uplink_.emplace(job, graph);
+  if (!is_plain(job.codec_pull()) || is_auto(job)) downlink_.emplace(job, graph);
 }
 
 /// Workers that get the states with all values go on from these; others from their own, which need not come each time.
@@ -29,27 +29,27 @@ bool ServerCodecs::asks_for_states(const Work& work) const {
 
 std::string ServerCodecs::body(net::Rank to, Work& work, std::span<const float> values) {
   std::string body;
-  if (pull_) {
-    body = pull_->body(to, work, values);
+  if (downlink_) {
+    body = downlink_->body(to, work, values);
   } else {
     body.reserve(values.size_bytes());
     net::append_floats(body, values);
   }
-  work.set_states(push_ && asks_for_states(work));
+  work.set_states(uplink_ && asks_for_states(work));
   return body;
 }
 
 Result<std::string> ServerCodecs::update(net::Rank from, const Answer& answer, bool has_states, std::string_view body) {
   const std::size_t tail = has_states ? state_bytes_ : 0;
   if (body.size() < tail) return make_error(Code::data_loss, "it ends before its states");
-  MG_TRY(std::string update, push_->decode(from, answer, body.substr(0, body.size() - tail)));
-  if (is_auto_) pull_->use(from, answer.codec());
+  MG_TRY(std::string update, uplink_->decode(from, answer, body.substr(0, body.size() - tail)));
+  if (is_auto_) downlink_->use(from, answer.codec());
   update += body.substr(body.size() - tail);
   return update;
 }
 
 void ServerCodecs::forget(net::Rank rank) {
-  if (pull_) pull_->forget(rank);
+  if (downlink_) downlink_->forget(rank);
 }
 
 }  // namespace mangrove::train

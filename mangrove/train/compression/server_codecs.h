@@ -24,7 +24,7 @@ class ServerCodecs {
   /// errors: data_loss.
   Result<std::string> update(net::Rank from, const Answer& answer, bool has_states, std::string_view body);
   /// Whether update() has anything to do: else the body is flat bytes, all of them.
-  bool decodes() const { return push_.has_value(); }
+  bool decodes() const { return uplink_.has_value(); }
   /// It may not have got what was sent last.
   void forget(net::Rank rank);
 
@@ -33,8 +33,8 @@ class ServerCodecs {
 
   const std::size_t state_bytes_;
   const bool is_auto_;
-  std::optional<PushReceiver> push_;
-  std::optional<PullSender> pull_;
+  std::optional<UplinkDecoder> uplink_;
+  std::optional<DownlinkEncoder> downlink_;
 };
 
 }  // namespace mangrove::train

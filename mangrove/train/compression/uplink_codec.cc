@@ -31,7 +31,7 @@ Status check_auto(const TrainJob& job) {
 }
 
 /// Some codecs only suit what comes directly from one worker's gradients.
-Status check_push(const TrainJob& job) {
+Status check_uplink(const TrainJob& job) {
   if (is_auto(job)) return check_auto(job);
   if (is_plain(job.codec())) return {};
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
@@ -48,7 +48,7 @@ Status check_push(const TrainJob& job) {
   return {};
 }
 
-Status check_pull(const TrainJob& job) {
+Status check_downlink(const TrainJob& job) {
   if (is_plain(job.codec_pull())) return {};
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec_pull()).context("codec_pull"));
   if (!strategy_of(job).has_server)
@@ -76,7 +76,7 @@ std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec
   return with_feedback(codec::make_codec(text, stream).value(), *codec::find_codec(text).value(), stream);
 }
 
-bool pushes_momentum(const TrainJob& job, const Hyperparameters& recipe) {
+bool uplink_has_momentum(const TrainJob& job, const Hyperparameters& recipe) {
   if (is_plain(job.codec()) || !strategy_of(job).sends_gradients) return false;
   if (is_auto(job)) return shared_momentum(recipe.optimizer) > 0;
   const Result<const codec::CodecRow*> row = codec::find_codec(job.codec());
@@ -84,31 +84,31 @@ bool pushes_momentum(const TrainJob& job, const Hyperparameters& recipe) {
   return (*row)->has_momentum || ((*row)->is_sparse && shared_momentum(recipe.optimizer) > 0);
 }
 
-codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank rank) {
+codec::Stream uplink_stream(const Graph& graph, const TrainJob& job, net::Rank rank) {
   return parameter_stream(graph, job.seed() + static_cast<std::uint64_t>(rank));
 }
 
-Result<PushSender> PushSender::create(const std::string& text, const TrainJob& job, const Hyperparameters& recipe,
-                                      const codec::Stream& stream) {
+Result<UplinkEncoder> UplinkEncoder::create(const std::string& text, const TrainJob& job, const Hyperparameters& recipe,
+                                            const codec::Stream& stream) {
   MG_TRY(const codec::CodecRow* row, codec::find_codec(text));
   MG_TRY(std::unique_ptr<codec::Codec> codec, codec::make_codec(text, stream));
   if (job.codec_warmup() > 0) {
     const double fraction = codec::parameter_of(text, "fraction").value();
     codec = std::make_unique<codec::WarmUp>(std::move(codec), fraction, job.codec_warmup());
   }
-  if (!pushes_momentum(job, recipe) || row->has_momentum)
-    return PushSender(with_feedback(std::move(codec), *row, stream));
+  if (!uplink_has_momentum(job, recipe) || row->has_momentum)
+    return UplinkEncoder(with_feedback(std::move(codec), *row, stream));
   const codec::MomentumOptions options{.momentum = shared_momentum(recipe.optimizer), .masks = row->is_sparse};
   const auto elements = static_cast<std::size_t>(stream.elements());
-  return PushSender(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
+  return UplinkEncoder(std::make_unique<codec::MomentumCorrection>(std::move(codec), options, elements));
 }
 
-PushReceiver::PushReceiver(const TrainJob& job, const Graph& graph)
+UplinkDecoder::UplinkDecoder(const TrainJob& job, const Graph& graph)
     : text_(job.codec()),
       stream_(parameter_stream(graph, job.seed())),
       update_(static_cast<std::size_t>(graph.parameter_elements())) {}
 
-Result<std::string> PushReceiver::decode(net::Rank from, const Answer& answer, std::string_view message) {
+Result<std::string> UplinkDecoder::decode(net::Rank from, const Answer& answer, std::string_view message) {
   const bool is_chosen = text_ == "auto";
   if (is_chosen && !CodecChooser::is_candidate(answer.codec()))
     return make_error(Code::data_loss, "codec '" + answer.codec() + "' is not one to choose");
@@ -128,8 +128,8 @@ Result<std::string> PushReceiver::decode(net::Rank from, const Answer& answer, s
 }
 
 Status check_codecs(const TrainJob& job) {
-  MG_RETURN_IF_ERROR(check_push(job));
-  return check_pull(job);
+  MG_RETURN_IF_ERROR(check_uplink(job));
+  return check_downlink(job);
 }
 
 }  // namespace mangrove::train

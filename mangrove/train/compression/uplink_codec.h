@@ -27,23 +27,23 @@ inline bool is_auto(const TrainJob& job) {
 /// The parameters of a network as codecs see them. seed: of the sender.
 codec::Stream parameter_stream(const Graph& graph, std::uint64_t seed);
 /// Those of this worker's updates.
-codec::Stream push_stream(const Graph& graph, const TrainJob& job, net::Rank rank);
+codec::Stream uplink_stream(const Graph& graph, const TrainJob& job, net::Rank rank);
 
 /// A sender's codec, with error feedback where it needs some. text: valid.
 std::unique_ptr<codec::Codec> with_feedback(const std::string& text, const codec::Stream& stream);
 
 /// Whether the job's workers apply the optimizer's momentum themselves, before they leave most elements for later (see
 /// codec::MomentumCorrection). Then the server's optimizer must have none.
-bool pushes_momentum(const TrainJob& job, const Hyperparameters& recipe);
+bool uplink_has_momentum(const TrainJob& job, const Hyperparameters& recipe);
 
 /// A worker's side of the job's `codec`: makes messages of its updates. An update is the mean gradient over the samples
 /// of a step, or what steps of its own have changed; what a message leaves out comes with later ones.
 /// threads: one at a time.
-class PushSender {
+class UplinkEncoder {
  public:
   /// text: the job's codec, or the one that was chosen. errors: those of codec::make_codec.
-  static Result<PushSender> create(const std::string& text, const TrainJob& job, const Hyperparameters& recipe,
-                                   const codec::Stream& stream);
+  static Result<UplinkEncoder> create(const std::string& text, const TrainJob& job, const Hyperparameters& recipe,
+                                      const codec::Stream& stream);
 
   /// update: as many elements as the network has parameters. loss: the mean over the same samples.
   std::string encode(std::span<const float> update, double loss) {
@@ -52,16 +52,16 @@ class PushSender {
   }
 
  private:
-  explicit PushSender(std::unique_ptr<codec::Codec> codec) : codec_(std::move(codec)) {}
+  explicit UplinkEncoder(std::unique_ptr<codec::Codec> codec) : codec_(std::move(codec)) {}
   std::unique_ptr<codec::Codec> codec_;
 };
 
 /// The server's side.
 /// threads: one at a time.
-class PushReceiver {
+class UplinkDecoder {
  public:
   /// The job's codec is one, see check_codecs().
-  PushReceiver(const TrainJob& job, const Graph& graph);
+  UplinkDecoder(const TrainJob& job, const Graph& graph);
 
   /// A worker's update times its samples, as flat bytes (see GlobalModel::Part). Never trusts the message. errors:
   /// data_loss.

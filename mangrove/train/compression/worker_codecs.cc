@@ -9,27 +9,27 @@ Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, 
                                                            const Graph& graph, job::RoleContext& context) {
   std::unique_ptr<WorkerCodecs> codecs(new WorkerCodecs);
   if (!strategy_of(job).has_server) return codecs;
-  const codec::Stream stream = push_stream(graph, job, context.endpoint.rank());
+  const codec::Stream stream = uplink_stream(graph, job, context.endpoint.rank());
   if (is_auto(job)) {
     codecs->stream_ = stream;
     codecs->chooser_.emplace(context.clock, stream, static_cast<std::size_t>(context.endpoint.size()) - 1);
     // without momentum this is error feedback
-    const float momentum = pushes_momentum(job, recipe) ? shared_momentum(recipe.optimizer) : 0.0f;
+    const float momentum = uplink_has_momentum(job, recipe) ? shared_momentum(recipe.optimizer) : 0.0f;
     codecs->chosen_.emplace(nullptr, codec::MomentumOptions{.momentum = momentum},
                             static_cast<std::size_t>(stream.elements()));
   } else if (!is_plain(job.codec())) {
-    MG_TRY(codecs->push_, PushSender::create(job.codec(), job, recipe, stream));
+    MG_TRY(codecs->uplink_, UplinkEncoder::create(job.codec(), job, recipe, stream));
   }
-  if (!is_plain(job.codec_pull()) || is_auto(job)) codecs->pull_.emplace(job, graph);
+  if (!is_plain(job.codec_pull()) || is_auto(job)) codecs->downlink_.emplace(job, graph);
   return codecs;
 }
 
 void WorkerCodecs::keep_states(std::span<const float> states) {
-  if (pull_) pull_->keep_states(states);
+  if (downlink_) downlink_->keep_states(states);
 }
 
 std::string WorkerCodecs::encode(std::span<const float> update, double loss, const OnWire& before, Answer& answer) {
-  if (!chooser_) return push_->encode(update, loss);
+  if (!chooser_) return uplink_->encode(update, loss);
   choose(update, before, answer);
   return chosen_->encode(update);
 }

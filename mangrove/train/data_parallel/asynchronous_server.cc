@@ -19,7 +19,7 @@ AsynchronousServer::AsynchronousServer(const TrainJob& job, job::RoleContext& co
                                        std::unique_ptr<GlobalModel> master, std::int64_t bound)
     : Leader(job, context, recipe, std::move(master)),
       bound_(bound),
-      momentum_(pushes_momentum(job, recipe) ? 0 : shared_momentum(recipe.optimizer),
+      momentum_(uplink_has_momentum(job, recipe) ? 0 : shared_momentum(recipe.optimizer),
                 static_cast<std::size_t>(Leader::master().graph().parameter_elements())) {}
 
 /// One update. Each worker has values, computes a gradient on its own batch, and sends it (n floats); the server makes

@@ -338,8 +338,8 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_
   result.test_loss = test.loss;
   result.exit_accuracy = accuracy_at_exits(test);
   if (advisor_) result.advice = advisor_->advice();
-  result.pushed = workers_.transfers().pushed();
-  result.pulled = workers_.transfers().pulled();
+  result.uplink = workers_.transfers().uplink();
+  result.downlink = workers_.transfers().downlink();
   result.among_peers = workers_.transfers().among_peers();
   reports_.result(result, test.confusion, model());
 }

@@ -22,7 +22,7 @@ Status run_server(const TrainJob& job, job::RoleContext& context) {
     return server->run();
   }
   Hyperparameters of_master = recipe;
-  if (pushes_momentum(job, recipe)) of_master.optimizer = without_momentum(recipe.optimizer);
+  if (uplink_has_momentum(job, recipe)) of_master.optimizer = without_momentum(recipe.optimizer);
   MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
   return SynchronousServer(job, context, recipe, std::move(master), static_cast<std::size_t>(consistency.bound)).run();
 }

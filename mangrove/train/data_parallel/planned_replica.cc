@@ -12,7 +12,7 @@ namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
 
-/// What a codec remembers and works with: see codec::MomentumCorrection and PullReceiver.
+/// What a codec remembers and works with: see codec::MomentumCorrection and DownlinkDecoder.
 int vectors_of_codecs(const TrainJob& job, int workers) {
   if (strategy_of(job).averages_with_neighbours && !is_plain(job.codec())) {
     const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";

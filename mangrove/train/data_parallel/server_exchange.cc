@@ -15,11 +15,11 @@ using Phase = StepTimer::Phase;
 
 bool ServerExchange::accept(const Work& work, std::string_view body) {
   if (work.has_reduction() || work.has_averaging()) return false;
-  return codecs_->pulls() ? codecs_->take(work, body) : body.size() == trainee_.pool().flat().size_bytes();
+  return codecs_->decodes() ? codecs_->take(work, body) : body.size() == trainee_.pool().flat().size_bytes();
 }
 
 void ServerExchange::read_values(std::string_view body, std::span<float> values) const {
-  if (codecs_->pulls()) return codecs_->read_values(values);
+  if (codecs_->decodes()) return codecs_->read_values(values);
   MG_CHECK(net::read_floats(body, values).ok());
 }
 
@@ -27,7 +27,7 @@ void ServerExchange::answer_update(const learn::BatchStats& stats, const Work& w
   ReplicaPool& pool = trainee_.pool();
   const std::span<const float> update = pool.flat_parameters(), states = pool.flat_states();
   codecs_->keep_states(states);
-  if (codecs_->pushes()) {
+  if (codecs_->encodes()) {
     Answer encoded = answer_with(stats);
     const WorkerCodecs::OnWire before{trainee_.timer().on_wire(), trainee_.exchanged_bytes()};
     const double loss = stats.loss / static_cast<double>(stats.count);
@@ -57,7 +57,7 @@ Status GradientsToServer::train(const Work& work, std::string_view body) {
   const std::span<float> gradient = trainee_.pool().flat_parameters();
   step->replica->read_gradients(gradient);
   step->replica->read_states(trainee_.pool().flat_states());
-  if (codecs().pushes()) {
+  if (codecs().encodes()) {
     for (float& value : gradient) value /= static_cast<float>(stats.count);
   }
   answer_update(stats, work);
@@ -85,7 +85,7 @@ Status ChangesToServer::train(const Work& work, std::string_view body) {
   MG_TRY(const std::optional<learn::BatchStats> stats, local_.run(work, pool, trainee_.timer()));
   if (!stats) return {};
   trainee_.timer().enter(Phase::encode);
-  const auto count = codecs().pushes() ? 1.0f : static_cast<float>(stats->count);
+  const auto count = codecs().encodes() ? 1.0f : static_cast<float>(stats->count);
   const std::span<const float> values = local_.values();
   const std::span<float> change = pool.flat_parameters(), states = pool.flat_states();
   read_values(body, pool.flat());

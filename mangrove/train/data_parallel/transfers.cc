@@ -10,7 +10,7 @@ constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;  // bytes that a wo
 }  // namespace
 
 void Transfers::received(net::Rank rank, const Answer& answer, std::size_t message, std::size_t floats) {
-  pushed_.add(message, floats);
+  uplink_.add(message, floats);
   const auto counted = [](std::int64_t count) { return std::clamp<std::int64_t>(count, 0, kMostCounted); };
   to_peers_[rank] = {counted(answer.peer_messages()), counted(answer.peer_bytes()), counted(answer.peer_float_bytes())};
 }

@@ -13,16 +13,16 @@ namespace mangrove::train {
 /// threads: one at a time.
 class Transfers {
  public:
-  void sent(std::size_t message, std::size_t floats) { pulled_.add(message, floats); }
+  void sent(std::size_t message, std::size_t floats) { downlink_.add(message, floats); }
   /// An answer of so many bytes, for so many of floats.
   void received(net::Rank rank, const Answer& answer, std::size_t message, std::size_t floats);
 
-  const TransferStats& pulled() const { return pulled_; }
-  const TransferStats& pushed() const { return pushed_; }
+  const TransferStats& downlink() const { return downlink_; }
+  const TransferStats& uplink() const { return uplink_; }
   TransferStats among_peers() const;
 
  private:
-  TransferStats pulled_, pushed_;
+  TransferStats downlink_, uplink_;
   std::map<net::Rank, TransferStats> to_peers_;
 };
 

@@ -133,18 +133,18 @@ TEST(PushPull, GarbageIsNoUpdate) {
   }
 }
 
-std::vector<float> values_of(const PullReceiver& receiver, std::size_t count) {
+std::vector<float> values_of(const DownlinkDecoder& receiver, std::size_t count) {
   std::vector<float> values(count);
   receiver.read_values(values);
   return values;
 }
 
-TEST(PullSender, WhoMissedAMessageGetsAllValues) {
+TEST(DownlinkEncoder, WhoMissedAMessageGetsAllValues) {
   TrainJob job = small_job(8);
   job.set_codec_pull("top_k(0.5)");
   const Graph graph = small_graph();
-  PullSender sender(job, graph);
-  PullReceiver first(job, graph), second(job, graph);
+  DownlinkEncoder sender(job, graph);
+  DownlinkDecoder first(job, graph), second(job, graph);
   std::vector<float> values = learn::flat_parameters(graph);
   const auto send = [&](net::Rank to, std::int64_t version) {
     Work work;
@@ -173,12 +173,12 @@ TEST(PullSender, WhoMissedAMessageGetsAllValues) {
   EXPECT_EQ(send(1, 3).second, last_body);
 }
 
-TEST(PullSender, NewcomersGetTheNewestCopy) {
+TEST(DownlinkEncoder, NewcomersGetTheNewestCopy) {
   TrainJob job = small_job(8);
   job.set_codec_pull("top_k(0.01)");
   const Graph graph = small_graph();
-  PullSender sender(job, graph);
-  PullReceiver newcomer(job, graph), second(job, graph);
+  DownlinkEncoder sender(job, graph);
+  DownlinkDecoder newcomer(job, graph), second(job, graph);
   std::vector<float> values = learn::flat_parameters(graph);
   for (std::int64_t version = 0; version < 200; ++version) {
     Work work;
@@ -195,12 +195,12 @@ TEST(PullSender, NewcomersGetTheNewestCopy) {
   EXPECT_EQ(values_of(newcomer, values.size()), values_of(second, values.size()));
 }
 
-TEST(PullSender, CopiesComeToTheValuesThatStandStill) {
+TEST(DownlinkEncoder, CopiesComeToTheValuesThatStandStill) {
   TrainJob job = small_job(8);
   job.set_codec_pull("two_step(0.05)");
   const Graph graph = small_graph();
-  PullSender sender(job, graph);
-  PullReceiver receiver(job, graph);
+  DownlinkEncoder sender(job, graph);
+  DownlinkDecoder receiver(job, graph);
   std::vector<float> values = learn::flat_parameters(graph);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += static_cast<float>(i % 11) - 5;
   for (std::int64_t version = 1; version <= 200; ++version) {
@@ -213,11 +213,11 @@ TEST(PullSender, CopiesComeToTheValuesThatStandStill) {
 }
 
 // Where training diverges, workers are to see it.
-TEST(PullSender, ValuesThatAreNoNumbersGoAsTheyAre) {
+TEST(DownlinkEncoder, ValuesThatAreNoNumbersGoAsTheyAre) {
   TrainJob job = small_job(8);
   job.set_codec_pull("int8");
-  PullSender sender(job, small_graph());
-  PullReceiver receiver(job, small_graph());
+  DownlinkEncoder sender(job, small_graph());
+  DownlinkDecoder receiver(job, small_graph());
   std::vector<float> values = learn::flat_parameters(small_graph());
   values[3] = std::numeric_limits<float>::quiet_NaN();
   Work work;
