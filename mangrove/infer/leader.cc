@@ -6,9 +6,9 @@
 namespace mangrove::infer {
 
 Status lead_nodes(const InferJob& job, job::RoleContext& context,
-                  const std::function<Status(Nodes& nodes, Reports& reports)>& lead) {
+                  const std::function<Status(NodeRoster& nodes, Reports& reports)>& lead) {
   Reports reports(context);
-  Nodes nodes(context, reports, NetworkServer(job), job.answer_timeout_s());
+  NodeRoster nodes(context, reports, NetworkServer(job), job.answer_timeout_s());
   const Status status = context.endpoint.size() < 2
                             ? make_error(Code::invalid_argument, "nodes: inference needs at least one node, got 0")
                             : lead(nodes, reports);

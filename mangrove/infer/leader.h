@@ -4,14 +4,14 @@
 
 #include "mangrove/graph/graph.h"
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 
 namespace mangrove::infer {
 
 /// Rank 0 of any strategy: has `lead` done by it while the others are there to take commands, and tells them when it is
 /// over. errors: those of `lead`; invalid_argument (there are no others).
 Status lead_nodes(const InferJob& job, job::RoleContext& context,
-                  const std::function<Status(Nodes& nodes, Reports& reports)>& lead);
+                  const std::function<Status(NodeRoster& nodes, Reports& reports)>& lead);
 
 /// Whether the data is what the network was built for. classes: that the network shall have.
 /// errors: invalid_argument, naming the data set.

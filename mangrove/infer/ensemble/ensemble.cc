@@ -22,7 +22,7 @@ constexpr int kMostAttempts = 10;  // of one network, on whichever nodes, before
 /// Runs every network over all samples, each on some node.
 class Runs {
  public:
-  Runs(const InferJob& job, const job::RoleContext& context, Nodes& nodes, Reports& reports, const Hello& data,
+  Runs(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes, Reports& reports, const Hello& data,
        const std::vector<Member>& members)
       : context_(context),
         nodes_(nodes),
@@ -51,7 +51,7 @@ class Runs {
       give_up_lost();
       for (const net::Rank rank : usable)
         if (!requests_.is_asked(rank) && !waiting_.empty()) MG_RETURN_IF_ERROR(begin(rank));
-      MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(context_.clock.after(timeout_)));
+      MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
       if (said && said->message.has_single()) take(said->rank, said->message.single());
     }
     return std::move(runs_);
@@ -128,7 +128,7 @@ class Runs {
   }
 
   const job::RoleContext& context_;
-  Nodes& nodes_;
+  NodeRoster& nodes_;
   Reports& reports_;
   const Hello& data_;
   const std::vector<Member>& members_;
@@ -179,7 +179,7 @@ Status check_members(const std::vector<Member>& members, const Hello& data, Vote
   return {};
 }
 
-Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, Votes::Rule rule) {
+Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, Votes::Rule rule) {
   MG_TRY(const Hello data, nodes.gather());
   const std::vector<std::string> classes(data.classes().begin(), data.classes().end());
   std::vector<Member> members;
@@ -209,7 +209,7 @@ Status run(const InferJob& job, job::RoleContext& context, Votes::Rule rule) {
   if (job.members().empty())
     return make_error(Code::invalid_argument, "models: strategy '" + job.strategy() + "' needs at least one network");
   return lead_nodes(job, context,
-                    [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports, rule); });
+                    [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports, rule); });
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ net::RankSet in_order_of(const net::RankSet& usable, const net::RankSet& first) 
 /// message of the node: (message, request) -> Taken; each one that it accepts extends the time limit. Returns who has
 /// done it.
 template <class Take>
-Result<net::Rank> ask_one_node(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+Result<net::Rank> ask_one_node(const job::RoleContext& context, NodeRoster& nodes, Reports& reports, Seconds timeout,
                                const net::RankSet& first, Take take) {
   job::Requests requests(timeout);
   for (std::size_t attempt = 0; attempt < static_cast<std::size_t>(kAttempts * context.endpoint.size()); ++attempt) {
@@ -37,7 +37,7 @@ Result<net::Rank> ask_one_node(const job::RoleContext& context, Nodes& nodes, Re
     command.set_request(request);
     nodes.send(rank, command);
     while (nodes.is_usable(rank) && !requests.is_silent(rank, context.clock.now())) {
-      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(requests.silent_from(rank)));
+      MG_TRY(const std::optional<NodeRoster::Said> said, nodes.next(requests.silent_from(rank)));
       const Taken taken = said && said->rank == rank ? take(said->message, request) : Taken::ignored;
       if (taken == Taken::complete) return rank;
       if (taken == Taken::accepted) requests.answer_in_part(rank, request, context.clock.now());
@@ -103,7 +103,7 @@ class Collector {
 
 }  // namespace
 
-Result<Baseline> run_baseline(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout,
+Result<Baseline> run_baseline(const job::RoleContext& context, NodeRoster& nodes, Reports& reports, Seconds timeout,
                               const Hello& data, const net::RankSet& first) {
   Collector collector(context, reports, data);
   MG_TRY(const net::Rank rank,

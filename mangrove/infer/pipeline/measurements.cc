@@ -17,7 +17,7 @@ using Take = std::function<bool(net::Rank, const FromNode&)>;
 
 /// Gives nodes their commands, again after each timeout, until `take` has accepted an answer of each, or it is lost, or
 /// the peer that its command names is.
-Status ask_all(const job::RoleContext& context, Nodes& nodes, Seconds timeout, int rounds,
+Status ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeout, int rounds,
                std::map<net::Rank, Command> commands, const Take& take) {
   const auto is_pointless = [&](const auto& entry) {
     const net::Rank peer = entry.second.peer();
@@ -27,7 +27,7 @@ Status ask_all(const job::RoleContext& context, Nodes& nodes, Seconds timeout, i
     for (const auto& [rank, command] : commands) nodes.send(rank, command);
     const Deadline deadline = context.clock.after(timeout);
     while (!commands.empty() && context.clock.now() < deadline) {
-      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
+      MG_TRY(const std::optional<NodeRoster::Said> said, nodes.next(deadline));
       if (said && commands.contains(said->rank) && take(said->rank, said->message)) commands.erase(said->rank);
       std::erase_if(commands, is_pointless);
     }
@@ -50,7 +50,7 @@ bool has_memory(const Profile& profile) {
 
 class Measuring {
  public:
-  Measuring(const job::RoleContext& context, Nodes& nodes, Reports& reports, Seconds timeout)
+  Measuring(const job::RoleContext& context, NodeRoster& nodes, Reports& reports, Seconds timeout)
       : context_(context), nodes_(nodes), reports_(reports), timeout_(timeout) {}
 
   Result<std::vector<DeviceProfile>> run() {
@@ -151,7 +151,7 @@ class Measuring {
   }
 
   const job::RoleContext& context_;
-  Nodes& nodes_;
+  NodeRoster& nodes_;
   Reports& reports_;
   const Seconds timeout_;
   std::map<net::Rank, DeviceProfile> profiles_;  // without operators: only its links are measured
@@ -160,7 +160,7 @@ class Measuring {
 
 }  // namespace
 
-Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                                    Seconds timeout) {
   return Measuring(context, nodes, reports, timeout).run();
 }

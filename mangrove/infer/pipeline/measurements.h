@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/pipeline/device_profile.h"
 
 namespace mangrove::infer {
@@ -11,8 +11,8 @@ namespace mangrove::infer {
 /// them; then the links, all at once, each node that to the next one (by rank, the last one that to the first). Of a
 /// device's two links the faster one counts: the slower one's rate is the neighbour's. A node that is lost or silent
 /// meanwhile is not among the results. They are by rank, at least one.
-/// errors: those of Nodes::next; unavailable (no node does it in ten times `timeout`).
-Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, Nodes& nodes, Reports& reports,
+/// errors: those of NodeRoster::next; unavailable (no node does it in ten times `timeout`).
+Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                                    Seconds timeout);
 
 }  // namespace mangrove::infer

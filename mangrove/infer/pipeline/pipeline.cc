@@ -23,7 +23,7 @@ struct Measured {
   std::vector<DeviceProfile> devices;
 };
 
-Result<Measured> measure(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_RETURN_IF_ERROR(check_cut(graph, job));
   MG_TRY(Hello data, nodes.gather());
@@ -32,20 +32,20 @@ Result<Measured> measure(const InferJob& job, job::RoleContext& context, Nodes& 
   return Measured{std::move(graph), std::move(data), std::move(devices)};
 }
 
-Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                             const Measured& measured, const StagePlan& plan, StreamWork& work) {
   Replanner revision(measured.graph, measured.devices, job);
   return stream_through(job, context, nodes, reports, work, plan, revision);
 }
 
-void report_result(const InferJob& job, const Nodes& nodes, Reports& reports, const Measured& measured,
+void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const Measured& measured,
                    const StreamResult& streamed, Json result) {
   result["model_bytes"] = nodes.model_bytes();
   result["devices"] = devices_json(job, measured.devices, streamed.plan);
   reports.result(result);
 }
 
-Status lead_dataset(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const Baseline baseline,
          run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
@@ -74,7 +74,7 @@ class Listening {
 };
 
 /// There is nothing to compare frames with: no truth, and no second pass over them.
-Status lead_frames(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead_frames(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(const Measured measured, measure(job, context, nodes, reports));
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
   job::FrameQueue& frames = *context.frames;
@@ -92,7 +92,7 @@ Status run_pipeline(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
   if (job.frames() && context.frames == nullptr)
     return make_error(Code::invalid_argument, "input: nobody pushes frames to this job");
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) {
+  return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) {
     return job.frames() ? lead_frames(job, context, nodes, reports) : lead_dataset(job, context, nodes, reports);
   });
 }

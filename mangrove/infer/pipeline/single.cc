@@ -10,7 +10,7 @@
 namespace mangrove::infer {
 namespace {
 
-Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hello data, nodes.gather());
@@ -29,7 +29,8 @@ Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Report
 
 Status run_single(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_node(job, context);
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+  return lead_nodes(job, context,
+                    [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }
 
 }  // namespace mangrove::infer

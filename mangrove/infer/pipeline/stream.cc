@@ -17,7 +17,7 @@ constexpr double kPatience = 10;  // timeouts without any sign of life before th
 
 class Stream {
  public:
-  Stream(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, StreamWork& work,
+  Stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, StreamWork& work,
          StagePlan plan, Replanner& revision)
       : job_(job),
         context_(context),
@@ -50,7 +50,7 @@ class Stream {
 
   const InferJob& job_;
   job::RoleContext& context_;
-  Nodes& nodes_;
+  NodeRoster& nodes_;
   Reports& reports_;
   StreamWork& work_;
   Replanner& revision_;
@@ -86,7 +86,7 @@ Result<StreamResult> Stream::run() {
     feed();
     if (work_.is_done()) break;  // the rest had missed its deadline
     if (!work_.is_waiting()) last_answer_ = context_.clock.now();
-    MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(context_.clock.after(timeout_)));
+    MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
     if (said && said->message.has_predictions()) take(said->message.predictions());
     MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", last_answer_));
   }
@@ -186,7 +186,7 @@ Result<bool> Stream::wait_until_ready() {
   const Instant start = context_.clock.now();
   Instant sent = start;
   while (!missing.empty()) {
-    MG_TRY(const std::optional<Nodes::Said> said, nodes_.next(sent + timeout_));
+    MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(sent + timeout_));
     if (!all_stages_held()) return false;
     if (said && said->message.has_ready() && said->message.ready().generation() == generation_)
       missing.erase(said->rank);
@@ -256,7 +256,7 @@ void Stream::record(const Trace& trace) {
 
 }  // namespace
 
-Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
+Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& revision) {
   return Stream(job, context, nodes, reports, work, std::move(plan), revision).run();
 }

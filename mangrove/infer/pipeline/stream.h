@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/pipeline/replanner.h"
 #include "mangrove/infer/pipeline/stage_plan.h"
 #include "mangrove/infer/pipeline/stream_work.h"
@@ -35,8 +35,8 @@ struct StreamResult {
 /// Places the stages and streams all of the work through them. When a node is lost, a spare one gets its stages; if
 /// there is none, a new plan is made for those that are left; and so it is where that is worth it because boards or
 /// links have become slower or faster. Every micro-batch without an answer is sent again then. errors: those of
-/// Nodes::next and Replanner::plan; unavailable (nothing has come out for ten timeouts).
-Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports,
+/// NodeRoster::next and Replanner::plan; unavailable (nothing has come out for ten timeouts).
+Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& revision);
 
 }  // namespace mangrove::infer

@@ -100,8 +100,9 @@ Result<Command> task_command(const InferJob& job, BottomModels& heads, const Hel
   return command;
 }
 
-Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context, Nodes& nodes,
-                                                        BottomModels& heads, const TierExits& exits, const Hello& data,
+Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context,
+                                                        NodeRoster& nodes, BottomModels& heads, const TierExits& exits,
+                                                        const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers,
                                                         Seconds timeout) {
   std::map<net::Rank, Times> all;
@@ -119,7 +120,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job
     for (const net::Rank rank : missing) ask(rank);
     const Deadline deadline = context.clock.after(timeout);
     while (!missing.empty() && context.clock.now() < deadline) {
-      MG_TRY(const std::optional<Nodes::Said> said, nodes.next(deadline));
+      MG_TRY(const std::optional<NodeRoster::Said> said, nodes.next(deadline));
       std::erase_if(missing, [&](net::Rank rank) { return !nodes.is_usable(rank); });
       if (!said || !said->message.has_tier_answer() || !missing.contains(said->rank)) continue;
       const TierAnswer& answer = said->message.tier_answer();

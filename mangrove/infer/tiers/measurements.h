@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mangrove/infer/infer.pb.h"
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/tiers/dispatch.h"
 #include "mangrove/infer/tiers/exits.h"
@@ -21,9 +21,10 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
 /// Has each rank do a few tasks of its tier, all ranks at the same time, and takes their times. One that is lost or
 /// silent is not among the results. data: what all have. Heads are computed before, and are not among the times. Tasks
 /// for samples that stay at an exit are about a full batch of zeros.
-/// errors: those of Nodes::next and BottomModels::run; unavailable (none has done it in ten timeouts).
-Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context, Nodes& nodes,
-                                                        BottomModels& heads, const TierExits& exits, const Hello& data,
+/// errors: those of NodeRoster::next and BottomModels::run; unavailable (none has done it in ten timeouts).
+Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context,
+                                                        NodeRoster& nodes, BottomModels& heads, const TierExits& exits,
+                                                        const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers, Seconds timeout);
 
 /// The command for a task, with what takes the place of its samples where the tier is not trusted.

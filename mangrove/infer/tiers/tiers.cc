@@ -25,7 +25,7 @@ constexpr double kPatience = 10;  // timeouts without an answer before the job f
 /// From the first task to the last answer.
 class TierRun {
  public:
-  TierRun(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports, BottomModels& heads,
+  TierRun(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, BottomModels& heads,
           const TierExits& exits, const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
           const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
       : job_(job),
@@ -54,8 +54,8 @@ class TierRun {
       const Instant listened = context_.clock.now();
       MG_RETURN_IF_ERROR(send_private());
       unheard_ = context_.clock.now() - listened;
-      MG_TRY(std::vector<Nodes::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
-      for (Nodes::Said& said : all)
+      MG_TRY(std::vector<NodeRoster::Said> all, nodes_.all(private_.empty() ? Instant::never() : Instant()));
+      for (NodeRoster::Said& said : all)
         if (said.message.has_tier_answer()) take(said.rank, std::move(*said.message.mutable_tier_answer()));
       const Seconds silent = context_.clock.now() - last_answer_;
       if (silent > kPatience * timeout_ + slowest_)
@@ -175,7 +175,7 @@ class TierRun {
 
   const InferJob& job_;
   job::RoleContext& context_;
-  Nodes& nodes_;
+  NodeRoster& nodes_;
   Reports& reports_;
   BottomModels& heads_;
   const TierExits exits_;
@@ -275,7 +275,7 @@ std::string no_room(const InferJob& job) {
 }
 
 /// By rank, the tier of the job that it gets tasks, and the network, of.
-std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Reports& reports) {
+std::map<net::Rank, std::size_t> place(const InferJob& job, NodeRoster& nodes, Reports& reports) {
   std::map<net::Rank, std::string> names;
   net::RankSet without_data;
   for (const net::Rank rank : nodes.usable()) {
@@ -289,7 +289,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, Nodes& nodes, Report
   return tiers;
 }
 
-Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
@@ -321,7 +321,8 @@ Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Report
 Status run_tiers(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_tier_node(job, context);
   MG_RETURN_IF_ERROR(check_tiers(job));
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+  return lead_nodes(job, context,
+                    [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }
 
 }  // namespace mangrove::infer

@@ -31,7 +31,7 @@ using ByView = std::vector<std::optional<std::vector<float>>>;
 /// From the first micro-batch to the last answer.
 class ViewRun {
  public:
-  ViewRun(const InferJob& job, const job::RoleContext& context, Nodes& nodes, Reports& reports, ViewFusion& fusion,
+  ViewRun(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes, Reports& reports, ViewFusion& fusion,
           const Hello& data)
       : job_(job),
         context_(context),
@@ -77,7 +77,7 @@ class ViewRun {
   bool agree_on_truths(Batch& batch);
   Status decide(std::uint64_t id);
   void ask_features(std::uint64_t id);
-  Status take(const Nodes::Said& said);
+  Status take(const NodeRoster::Said& said);
   Status take_values(std::size_t view, std::uint64_t id, const ViewValues& said);
   void take_rest(net::Rank rank, std::uint64_t id, const RestAnswer& said);
   void answer(const Batch& batch, std::span<const std::uint32_t> rows,
@@ -87,7 +87,7 @@ class ViewRun {
 
   const InferJob& job_;
   const job::RoleContext& context_;
-  Nodes& nodes_;
+  NodeRoster& nodes_;
   Reports& reports_;
   ViewFusion& fusion_;
   const Hello& data_;
@@ -112,8 +112,8 @@ Status ViewRun::run() {
     MG_RETURN_IF_ERROR(send_rest());
     const bool computes_itself = !waiting_.empty() && !has_upper();
     if (answers_.done() || (computes_itself && lost_.size() == views())) continue;  // nobody has anything to say
-    MG_TRY(const std::vector<Nodes::Said> all, nodes_.all(computes_itself ? Instant() : Instant::never()));
-    for (const Nodes::Said& said : all) MG_RETURN_IF_ERROR(take(said));
+    MG_TRY(const std::vector<NodeRoster::Said> all, nodes_.all(computes_itself ? Instant() : Instant::never()));
+    for (const NodeRoster::Said& said : all) MG_RETURN_IF_ERROR(take(said));
   }
   return {};
 }
@@ -305,7 +305,7 @@ void ViewRun::ask_features(std::uint64_t id) {
 }
 
 /// An answer to nothing that was asked, or of another size, is left out: who says nothing else is silent.
-Status ViewRun::take(const Nodes::Said& said) {
+Status ViewRun::take(const NodeRoster::Said& said) {
   const FromNode& message = said.message;
   const std::uint64_t request = message.has_view_values()   ? message.view_values().request()
                                 : message.has_rest_answer() ? message.rest_answer().request()
@@ -382,7 +382,7 @@ void ViewRun::close(std::uint64_t id) {
   open_.erase(id);
 }
 
-Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Reports& reports) {
+Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(const Graph network, parse_onnx(job.model()).context("model"));
   MG_TRY(const auto fusion, ViewFusion::create(network, job, context.threads).context("views"));
   const auto views = static_cast<int>(fusion->views());
@@ -408,7 +408,8 @@ Status lead(const InferJob& job, job::RoleContext& context, Nodes& nodes, Report
 
 Status run_views(const InferJob& job, job::RoleContext& context) {
   if (context.endpoint.rank() != 0) return run_view_node(job, context);
-  return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
+  return lead_nodes(job, context,
+                    [&](NodeRoster& nodes, Reports& reports) { return lead(job, context, nodes, reports); });
 }
 
 }  // namespace mangrove::infer

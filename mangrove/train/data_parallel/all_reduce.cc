@@ -38,13 +38,13 @@ class AllReduceLeader final : public Leader {
   Result<std::string> sums();
   Status finish_step();
 
-  net::RankSet group_;                              // of the step
-  std::map<net::Rank, Workers::Answered> answers_;  // of the step
-  std::optional<ReducedShards> shares_;             // where the job has a codec
-  std::uint64_t reduction_ = 0;                     // its id
-  Update update_;                                   // the last one
-  std::set<net::Rank> up_to_date_;                  // took part in it
-  int stuck_ = 0;                                   // steps in a row that came to a stand
+  net::RankSet group_;                                   // of the step
+  std::map<net::Rank, WorkerRoster::Answered> answers_;  // of the step
+  std::optional<ReducedShards> shares_;                  // where the job has a codec
+  std::uint64_t reduction_ = 0;                          // its id
+  Update update_;                                        // the last one
+  std::set<net::Rank> up_to_date_;                       // took part in it
+  int stuck_ = 0;                                        // steps in a row that came to a stand
 };
 
 /// A step: everyone's gradients are summed, and then everyone makes the update; or nobody.
@@ -97,7 +97,7 @@ Status AllReduceLeader::collect() {
       unblock(*rank);
       return {};
     }
-    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
     if (answered) answers_.emplace(answered->rank, std::move(*answered));
   }
   return {};
@@ -139,7 +139,7 @@ Status AllReduceLeader::finish_step() {
     leave_step();
     return {};
   }
-  std::vector<Workers::Answered> answers;
+  std::vector<WorkerRoster::Answered> answers;
   std::int64_t samples = 0;
   for (auto& [rank, answered] : answers_) {
     samples += answered.answer.count();

@@ -40,7 +40,7 @@ Status AsynchronousServer::advance() {
   for (const net::Rank rank : workers().ready()) {
     if (may_go_on(rank)) start(rank);
   }
-  MG_TRY(const std::optional<Workers::Answered> answered, next_answer());
+  MG_TRY(const std::optional<WorkerRoster::Answered> answered, next_answer());
   if (!answered) return {};
   const net::Rank rank = answered->rank;
   const std::int64_t staleness = step() - answered->version, samples = answered->answer.count();

@@ -14,7 +14,7 @@ constexpr std::size_t kBatches = 4;  // given to a worker at once; more hides mo
 
 class EvaluationRun {
  public:
-  EvaluationRun(job::RoleContext& context, Workers& workers, Reports& reports, const EvaluationTask& task,
+  EvaluationRun(job::RoleContext& context, WorkerRoster& workers, Reports& reports, const EvaluationTask& task,
                 std::span<const float> values)
       : context_(context),
         workers_(workers),
@@ -33,12 +33,12 @@ class EvaluationRun {
     while (!work_.done()) {
       if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped during evaluation");
       give();
-      MG_TRY(const Workers::News news, workers_.next());
-      if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
+      MG_TRY(const WorkerRoster::News news, workers_.next());
+      if (const auto* dropped = std::get_if<WorkerRoster::Dropped>(&news)) {
         up_to_date_.erase(dropped->rank);
         reports_.work_reassigned(dropped->rank, dropped->reason, work_.give_back(dropped->rank), task_.version);
       }
-      if (const auto* answered = std::get_if<Workers::Answered>(&news)) count(*answered);
+      if (const auto* answered = std::get_if<WorkerRoster::Answered>(&news)) count(*answered);
     }
     for (const auto& [first, loss] : losses_) evaluation_.loss += loss / static_cast<double>(task_.samples);
     return std::move(evaluation_);
@@ -67,7 +67,7 @@ class EvaluationRun {
     }
   }
 
-  void count(const Workers::Answered& answered) {
+  void count(const WorkerRoster::Answered& answered) {
     work_.finish(answered.rank);
     // not all in a row, where some are those of a worker that was lost
     const SampleLedger::Samples& samples = given_.at(answered.rank);
@@ -91,7 +91,7 @@ class EvaluationRun {
   }
 
   job::RoleContext& context_;
-  Workers& workers_;
+  WorkerRoster& workers_;
   Reports& reports_;
   const EvaluationTask task_;
   const std::span<const float> values_;
@@ -115,7 +115,7 @@ std::vector<double> accuracy_at_exits(const Evaluation& evaluation) {
   return accuracy;
 }
 
-Result<Evaluation> evaluate_on_workers(job::RoleContext& context, Workers& workers, Reports& reports,
+Result<Evaluation> evaluate_on_workers(job::RoleContext& context, WorkerRoster& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values) {
   return EvaluationRun(context, workers, reports, task, values).run();
 }

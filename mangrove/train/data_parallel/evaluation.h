@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "mangrove/learn/metrics.h"
-#include "mangrove/train/data_parallel/workers.h"
+#include "mangrove/train/data_parallel/worker_roster.h"
 
 namespace mangrove::train {
 
@@ -26,8 +26,8 @@ std::vector<double> accuracy_at_exits(const Evaluation& evaluation);
 
 /// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
 /// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
-/// job is asked to stop), those of Workers::next. values: see GlobalModel.
-Result<Evaluation> evaluate_on_workers(job::RoleContext& context, Workers& workers, Reports& reports,
+/// job is asked to stop), those of WorkerRoster::next. values: see GlobalModel.
+Result<Evaluation> evaluate_on_workers(job::RoleContext& context, WorkerRoster& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values);
 
 }  // namespace mangrove::train

@@ -54,7 +54,7 @@ class FederatedLeader final : public Leader {
   const Consistency consistency_;
   const std::size_t owners_at_start_;
   std::optional<SharedSamples> shared_;             // where the job has some
-  std::vector<Workers::Answered> buffer_;           // of the next update
+  std::vector<WorkerRoster::Answered> buffer_;      // of the next update
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
 };
 
@@ -92,10 +92,10 @@ Status FederatedLeader::advance() {
   while (workers().in_use().empty()) MG_RETURN_IF_ERROR(next_answer());
   start();
   while (workers().any_busy() && buffer_.size() < goal()) {
-    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
     if (answered) buffer_.push_back(std::move(*answered));
     // the samples of a worker that was lost are others' now, those of its answers too
-    std::erase_if(buffer_, [&](const Workers::Answered& a) { return !work().holds(a.rank); });
+    std::erase_if(buffer_, [&](const WorkerRoster::Answered& a) { return !work().holds(a.rank); });
     if (!is_synchronous() && buffer_.size() < goal()) start();
   }
   return buffer_.empty() ? Status() : update();
@@ -150,10 +150,10 @@ bool FederatedLeader::somebody_is_far_behind() {
 /// An outer step with the answers in the buffer, in the order of the ranks, so that it does not depend on who was
 /// first.
 Status FederatedLeader::update() {
-  std::vector<Workers::Answered> answers = std::exchange(buffer_, {});
+  std::vector<WorkerRoster::Answered> answers = std::exchange(buffer_, {});
   std::stable_sort(answers.begin(), answers.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   std::vector<GlobalModel::Part> parts;
-  for (const Workers::Answered& answered : answers) {
+  for (const WorkerRoster::Answered& answered : answers) {
     const std::int64_t staleness = step() - answered.version;
     if (!is_synchronous()) reports().staleness(staleness);
     const float weight = 1 / static_cast<float>(1 + staleness);

@@ -30,7 +30,7 @@ class GossipLeader final : public Leader {
   std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }
   Status welcome();
   void start();
-  Result<std::map<net::Rank, Workers::Answered>> answers();
+  Result<std::map<net::Rank, WorkerRoster::Answered>> answers();
 
   const Neighbours neighbours_;
   std::uint64_t averagings_ = 0;    // so far
@@ -44,7 +44,7 @@ Status GossipLeader::advance() {
   MG_RETURN_IF_ERROR(welcome());
   start();
   MG_TRY(const auto by_rank, answers());
-  std::vector<Workers::Answered> answered;
+  std::vector<WorkerRoster::Answered> answered;
   for (const net::Rank rank : group_) {
     const auto found = by_rank.find(rank);
     if (found == by_rank.end()) {
@@ -90,10 +90,10 @@ void GossipLeader::start() {
 
 /// Of all that are at work. When the job is asked to stop, that is after the round: until then nobody knows whose
 /// values have which samples in them.
-Result<std::map<net::Rank, Workers::Answered>> GossipLeader::answers() {
-  std::map<net::Rank, Workers::Answered> by_rank;
+Result<std::map<net::Rank, WorkerRoster::Answered>> GossipLeader::answers() {
+  std::map<net::Rank, WorkerRoster::Answered> by_rank;
   while (workers().any_busy()) {
-    MG_TRY(std::optional<Workers::Answered> answered, take_news());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, take_news());
     if (answered) by_rank.emplace(answered->rank, std::move(*answered));
   }
   return by_rank;

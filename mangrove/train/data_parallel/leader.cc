@@ -190,42 +190,43 @@ std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t 
   return works;
 }
 
-Result<std::optional<Workers::Answered>> Leader::next_answer() {
+Result<std::optional<WorkerRoster::Answered>> Leader::next_answer() {
   if (context_.stop.stop_requested()) return stopped().error();
   return take_news();
 }
 
-Result<std::optional<Workers::Answered>> Leader::take_news() {
-  MG_TRY(Workers::News news, workers_.next());
-  if (auto* answered = std::get_if<Workers::Answered>(&news)) return std::optional(std::move(*answered));
-  if (const auto* dropped = std::get_if<Workers::Dropped>(&news)) {
+Result<std::optional<WorkerRoster::Answered>> Leader::take_news() {
+  MG_TRY(WorkerRoster::News news, workers_.next());
+  if (auto* answered = std::get_if<WorkerRoster::Answered>(&news)) return std::optional(std::move(*answered));
+  if (const auto* dropped = std::get_if<WorkerRoster::Dropped>(&news)) {
     drop(*dropped);
     dealer_.disown_all_but(workers_.in_use());
   }
-  return std::optional<Workers::Answered>();
+  return std::optional<WorkerRoster::Answered>();
 }
 
-void Leader::drop(const Workers::Dropped& dropped) {
+void Leader::drop(const WorkerRoster::Dropped& dropped) {
   if (work().holds(dropped.rank))
     reports_.work_reassigned(dropped.rank, dropped.reason, work().give_back(dropped.rank), step());
 }
 
-Status Leader::apply(std::span<const Workers::Answered> answers, float rate) {
+Status Leader::apply(std::span<const WorkerRoster::Answered> answers, float rate) {
   std::vector<GlobalModel::Part> parts;
-  for (const Workers::Answered& answered : answers) parts.push_back({answered.body(), answered.answer.count()});
+  for (const WorkerRoster::Answered& answered : answers) parts.push_back({answered.body(), answered.answer.count()});
   return apply(answers, parts, rate);
 }
 
-Status Leader::apply(std::span<const Workers::Answered> answers, std::span<const GlobalModel::Part> parts, float rate) {
+Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts,
+                     float rate) {
   MG_RETURN_IF_ERROR(count_in(answers));
   last_rate_ *= rate;
   master_->step(parts, master_rate(last_rate_), step());
   return {};
 }
 
-Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t steps) {
+Status Leader::count_in(std::span<const WorkerRoster::Answered> answers, std::int64_t steps) {
   learn::BatchStats stats;
-  for (const Workers::Answered& answered : answers) {
+  for (const WorkerRoster::Answered& answered : answers) {
     const Answer& answer = answered.answer;
     if (!std::isfinite(answer.loss())) {
       return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step()) +
@@ -238,7 +239,7 @@ Status Leader::count_in(std::span<const Workers::Answered> answers, std::int64_t
     if (advisor_) advisor_->add(answered.rank, answer.count(), answer.compute_s());
   }
   const std::int64_t before = samples_done();
-  for (const Workers::Answered& answered : answers) work().finish(answered.rank);
+  for (const WorkerRoster::Answered& answered : answers) work().finish(answered.rank);
   last_rate_ = rate_at(position(before));
   progress_.add(stats, (samples_done() - before) * passes(), steps);
   if (!advisor_) return {};

@@ -13,7 +13,7 @@
 #include "mangrove/train/data_parallel/learning_rates.h"
 #include "mangrove/train/data_parallel/sample_dealer.h"
 #include "mangrove/train/data_parallel/training_progress.h"
-#include "mangrove/train/data_parallel/workers.h"
+#include "mangrove/train/data_parallel/worker_roster.h"
 #include "mangrove/train/speed_advisor.h"
 
 namespace mangrove::train {
@@ -40,12 +40,12 @@ class Leader {
   virtual std::int64_t samples_per_update(std::size_t workers) const { return samples_per_step(workers); }
   /// Epochs that the samples given out stand for: those that a worker goes through its part of them.
   virtual std::int64_t epochs_at_once() const { return 1; }
-  /// Brings the master's values up to date, where updates are not made by it. errors: those of Workers::next.
+  /// Brings the master's values up to date, where updates are not made by it. errors: those of WorkerRoster::next.
   virtual Status collect() { return {}; }
   /// Classifies the samples of the task with the master's values. errors: as next_answer().
   virtual Result<Evaluation> classify(const EvaluationTask& task);
   /// A worker with work will not answer it: its samples are for others.
-  virtual void drop(const Workers::Dropped& dropped);
+  virtual void drop(const WorkerRoster::Dropped& dropped);
   /// Whether what one worker computes says how fast it would be alone: where each has the whole network.
   virtual bool can_be_advised() const { return true; }
   /// Learning rate of the update where the schedule says so.
@@ -57,7 +57,7 @@ class Leader {
 
   const TrainJob& job() const { return job_; }
   job::RoleContext& context() { return context_; }
-  Workers& workers() { return workers_; }
+  WorkerRoster& workers() { return workers_; }
   Reports& reports() { return reports_; }
   SampleLedger& work() { return dealer_.ledger(); }
   std::size_t batch() const { return batch_; }
@@ -80,17 +80,17 @@ class Leader {
   /// Lets the worker make steps of its own on the samples of this work, at the learning rates that come next. count: as
   /// of assign(); those who have more do not go ahead in the schedule.
   void set_local_steps(Work& work, std::size_t count) const;
-  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of Workers::next.
-  Result<std::optional<Workers::Answered>> take_news();
+  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of WorkerRoster::next.
+  Result<std::optional<WorkerRoster::Answered>> take_news();
   /// The same. errors: besides, cancelled: the job is asked to stop, and a checkpoint was saved.
-  Result<std::optional<Workers::Answered>> next_answer();
+  Result<std::optional<WorkerRoster::Answered>> next_answer();
   /// Counts the samples of these answers, and so many steps. errors: out_of_range: the loss is no number any more;
   /// nothing is changed then.
-  Status count_in(std::span<const Workers::Answered> answers, std::int64_t steps = 1);
+  Status count_in(std::span<const WorkerRoster::Answered> answers, std::int64_t steps = 1);
   /// The same, and one update with these answers, by rank; rate: times the scheduled learning rate.
-  Status apply(std::span<const Workers::Answered> answers, float rate = 1);
+  Status apply(std::span<const WorkerRoster::Answered> answers, float rate = 1);
   /// The same, with the answers' gradients as they were put together elsewhere.
-  Status apply(std::span<const Workers::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
+  Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
 
  private:
   Status train();
@@ -118,7 +118,7 @@ class Leader {
   std::unique_ptr<GlobalModel> master_;
   Reports reports_;
   ServerCodecs codecs_;
-  Workers workers_;
+  WorkerRoster workers_;
   const std::size_t batch_;
 
   Hello data_;

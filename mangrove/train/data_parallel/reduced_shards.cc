@@ -18,7 +18,7 @@ ReducedShards::ReducedShards(const TrainJob& job, const Graph& graph)
       sums_(static_cast<std::size_t>(graph.parameter_elements())),
       state_bytes_(learn::flat_states(graph).size() * sizeof(float)) {}
 
-Status ReducedShards::read(const Workers::Answered& answered, std::string& states) {
+Status ReducedShards::read(const WorkerRoster::Answered& answered, std::string& states) {
   std::string_view body = answered.body();
   for (const Share& share : answered.answer.shares()) {
     if (share.bytes() > body.size()) return bad_share(answered.rank, "they end too early");
@@ -35,7 +35,7 @@ Status ReducedShards::read(const Workers::Answered& answered, std::string& state
   return {};
 }
 
-Result<std::string> ReducedShards::put_together(const std::map<net::Rank, Workers::Answered>& answers) {
+Result<std::string> ReducedShards::put_together(const std::map<net::Rank, WorkerRoster::Answered>& answers) {
   covered_.clear();
   std::string states;  // their parts follow each other as the ranks do
   for (const auto& [rank, answered] : answers) {

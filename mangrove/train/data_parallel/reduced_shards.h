@@ -4,7 +4,7 @@
 #include <string>
 
 #include "mangrove/train/compression/range_codecs.h"
-#include "mangrove/train/data_parallel/workers.h"
+#include "mangrove/train/data_parallel/worker_roster.h"
 
 namespace mangrove::train {
 
@@ -16,14 +16,14 @@ class ReducedShards {
 
   /// The same bits as every worker has, as flat bytes: the parameters' sums, then the states'. Never trusts the
   /// answers. errors: data_loss: a share that cannot be decoded (names its rank), or that is missing, or there twice.
-  Result<std::string> put_together(const std::map<net::Rank, Workers::Answered>& answers);
+  Result<std::string> put_together(const std::map<net::Rank, WorkerRoster::Answered>& answers);
   /// Whether the codec is: see ReducedRange.
   bool is_linear() const { return is_linear_; }
   /// Of the last error; 0: who it is cannot be told.
   net::Rank culprit() const { return culprit_; }
 
  private:
-  Status read(const Workers::Answered& answered, std::string& states);
+  Status read(const WorkerRoster::Answered& answered, std::string& states);
 
   RangeCodecs codecs_;
   const bool is_linear_;

@@ -25,12 +25,12 @@ Status SynchronousServer::advance() {
   const std::map<net::Rank, Work> works = assign(workers().ready(), batch());
   for (const auto& [rank, work] : works) workers().give_training(rank, work, master().values());
   const std::size_t wanted = quorum_ > 0 ? std::min(quorum_, works.size()) : works.size();
-  std::map<net::Rank, Workers::Answered> by_rank;  // so that the sum does not depend on who was first
+  std::map<net::Rank, WorkerRoster::Answered> by_rank;  // so that the sum does not depend on who was first
   while (workers().any_busy() && by_rank.size() < wanted) {
-    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
     if (answered) by_rank.emplace(answered->rank, std::move(*answered));
   }
-  std::vector<Workers::Answered> answers;
+  std::vector<WorkerRoster::Answered> answers;
   for (auto& [rank, answered] : by_rank) answers.push_back(std::move(answered));
   if (!answers.empty()) MG_RETURN_IF_ERROR(apply(answers));
   abandon_others();

@@ -37,7 +37,7 @@ class PipelineLeader final : public Leader {
  private:
   Status advance() override;
   Result<Evaluation> classify(const EvaluationTask& task) override;
-  void drop(const Workers::Dropped& dropped) override;
+  void drop(const WorkerRoster::Dropped& dropped) override;
   std::int64_t samples_per_step(std::size_t) const override { return static_cast<std::int64_t>(batch()); }
   std::size_t workers_in_step(std::size_t) const override { return 1; }
   bool can_be_advised() const override { return false; }
@@ -59,7 +59,7 @@ class PipelineLeader final : public Leader {
   void unblock(net::Rank rank);
   Status keep_states();
   Status finish(std::int64_t steps, Seconds seconds);
-  Workers::Answered last_answer() const;
+  WorkerRoster::Answered last_answer() const;
 
   const CutRule rule_;
   const std::size_t optimizer_slots_;
@@ -67,15 +67,15 @@ class PipelineLeader final : public Leader {
   std::int64_t micro_batch_ = 0;                // settled with the first stages
   std::map<net::Rank, StageProfile> profiles_;  // where the cut is by measured times
   PlacedStages stages_;
-  net::RankSet planned_for_;                        // ranks that could have had one of them
-  net::RankSet asked_;                              // of the last passage, or to measure
-  std::uint64_t passage_ = 0;                       // number of the last one
-  bool is_broken_ = false;                          // it: a stage will not come to its end
-  std::map<net::Rank, Workers::Answered> answers_;  // of it
-  int stuck_ = 0;                                   // passages in a row that came to a stand
-  std::optional<PipelineMeter> meter_;              // of these stages
-  std::optional<PipelineReplanner> revision_;       // of them, where the cut is by measured times
-  int revisions_ = 0;                               // so far
+  net::RankSet planned_for_;                             // ranks that could have had one of them
+  net::RankSet asked_;                                   // of the last passage, or to measure
+  std::uint64_t passage_ = 0;                            // number of the last one
+  bool is_broken_ = false;                               // it: a stage will not come to its end
+  std::map<net::Rank, WorkerRoster::Answered> answers_;  // of it
+  int stuck_ = 0;                                        // passages in a row that came to a stand
+  std::optional<PipelineMeter> meter_;                   // of these stages
+  std::optional<PipelineReplanner> revision_;            // of them, where the cut is by measured times
+  int revisions_ = 0;                                    // so far
 };
 
 /// A passage of some mini-batches: all stages come to its end, and have a version in common; or it did not happen.
@@ -215,7 +215,7 @@ Status PipelineLeader::measure(const net::RankSet& ranks) {
   asked_ = ranks;
   for (const net::Rank rank : ranks) workers().give(rank, work, std::string_view(), 0);
   while (!asked_.empty()) {
-    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
     if (!answered || std::erase(asked_, answered->rank) == 0) continue;
     StageProfile& profile = profiles_[answered->rank] = answered->answer.profile();
     if (is_profile_of(profile, graph)) continue;
@@ -252,7 +252,7 @@ Result<bool> PipelineLeader::pass(Work work) {
       is_broken_ = true;
       break;
     }
-    MG_TRY(std::optional<Workers::Answered> answered, next_answer());
+    MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
     if (answered) answers_.emplace(answered->rank, std::move(*answered));
   }
   if (!is_broken_) return true;
@@ -273,7 +273,7 @@ void PipelineLeader::unblock(net::Rank rank) {
   workers().leave_out(rank, make_error(Code::unavailable, "the other stages wait for its values in vain"));
 }
 
-void PipelineLeader::drop(const Workers::Dropped& dropped) {
+void PipelineLeader::drop(const WorkerRoster::Dropped& dropped) {
   if (std::erase(asked_, dropped.rank) == 0) return;
   std::size_t samples = 0;
   if (!stages_.all().empty() && work().holds(stages_.keeper())) samples = work().give_back(stages_.keeper());
@@ -294,8 +294,8 @@ Status PipelineLeader::keep_states() {
 }
 
 /// The answer of the last stage's replicas together.
-Workers::Answered PipelineLeader::last_answer() const {
-  Workers::Answered all = answers_.at(stages_.keeper());
+WorkerRoster::Answered PipelineLeader::last_answer() const {
+  WorkerRoster::Answered all = answers_.at(stages_.keeper());
   for (const StageHolder& holder : std::span(stages_.all().back().holders).subspan(1)) {
     const Answer& other = answers_.at(holder.rank).answer;
     all.answer.set_loss(all.answer.loss() + other.loss());
@@ -309,7 +309,7 @@ Workers::Answered PipelineLeader::last_answer() const {
 
 Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
   stuck_ = 0;
-  const Workers::Answered last = last_answer();
+  const WorkerRoster::Answered last = last_answer();
   MG_RETURN_IF_ERROR(count_in(std::span(&last, 1), steps));
   MG_RETURN_IF_ERROR(keep_states());
   std::vector<StageWork> done;

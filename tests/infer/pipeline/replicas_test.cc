@@ -94,7 +94,7 @@ struct Streamed {
 Streamed stream(RoleWorld& world, const InferJob& job) {
   Streamed streamed;
   const auto lead = [&](job::RoleContext& context) {
-    return lead_nodes(job, context, [&](Nodes& nodes, Reports& reports) -> Status {
+    return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) -> Status {
       const Graph graph = small_graph();
       MG_TRY(const Hello data, nodes.gather());
       const StagePlan plan = two_by_two(graph, job);

@@ -10,7 +10,7 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/infer/networks.h"
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
@@ -212,7 +212,7 @@ TEST(TierExitsFaults, GarbageFromTheLeaderHarmsNoDevice) {
   std::vector<int> classes;
   const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, NetworkServer(job), 1);
+    NodeRoster nodes(context, reports, NetworkServer(job), 1);
     nodes.grant_network(1, 0);
     MG_TRY(const Hello data, nodes.gather());
     Random random(3);

@@ -12,7 +12,7 @@
 #include "mangrove/base/random.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/infer/networks.h"
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/zoo/zoo.h"
@@ -355,7 +355,7 @@ TEST(ViewsFaults, ADeviceWhoseImagesDoNotFitTheNetworkComputesNothing) {
   world.replace(1, [&](job::RoleContext& context) { return run_inference(without_networks(job), context); });
   const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, NetworkServer(job), 1);
+    NodeRoster nodes(context, reports, NetworkServer(job), 1);
     MG_TRY(const Hello data, nodes.gather());
     EXPECT_EQ(data.sample_shape(1), 28) << "glyphs";
     Command command;
@@ -381,7 +381,7 @@ TEST(ViewsFaults, GarbageFromTheLeaderHarmsNoNode) {
     world.replace(rank, [&](job::RoleContext& context) { return run_inference(without_networks(job), context); });
   const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) -> Status {
     Reports reports(context);
-    Nodes nodes(context, reports, NetworkServer(job), 1);
+    NodeRoster nodes(context, reports, NetworkServer(job), 1);
     nodes.take_without_data();
     MG_TRY(const Hello data, nodes.gather());
     Random random(3);

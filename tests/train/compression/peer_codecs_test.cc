@@ -139,11 +139,11 @@ class Reductions {
   Status lead(job::RoleContext& context) {
     ReducedShards shares(job_, graph_);
     for (int round = 1; round <= kRounds; ++round) {
-      std::map<net::Rank, Workers::Answered> answers;
+      std::map<net::Rank, WorkerRoster::Answered> answers;
       for (net::Rank rank = 1; rank <= ranks_; ++rank) {
         MG_TRY(net::Message message, context.endpoint.recv({rank}, kAnswerTag, context.clock.after(60)));
         MG_TRY(const net::PayloadParts parts, net::split_payload(message.payload));
-        Workers::Answered answered{rank, {}, std::string(parts.body), 0, 0};
+        WorkerRoster::Answered answered{rank, {}, std::string(parts.body), 0, 0};
         EXPECT_TRUE(answered.answer.ParseFromArray(parts.header.data(), static_cast<int>(parts.header.size())));
         answers.emplace(rank, std::move(answered));
       }
@@ -259,9 +259,9 @@ TEST(GossipCodecs, FineOnesKeepTheMean) {
   EXPECT_LT(relative_difference(trained_parameters(train(peer_job("gossip", "fp16"), 4)), plain), 1e-2 * way);
 }
 
-Workers::Answered share(net::Rank rank, std::uint64_t first, std::uint64_t count, std::uint64_t bytes,
-                        const std::string& body) {
-  Workers::Answered answered{rank, {}, body, 0, 0};
+WorkerRoster::Answered share(net::Rank rank, std::uint64_t first, std::uint64_t count, std::uint64_t bytes,
+                             const std::string& body) {
+  WorkerRoster::Answered answered{rank, {}, body, 0, 0};
   Share& told = *answered.answer.add_shares();
   told.set_first(first);
   told.set_count(count);
@@ -286,13 +286,13 @@ TEST(ReducedShards, RefusesWhatIsNotAllOfThemOnce) {
   std::vector<float> sums(n);
   ASSERT_TRUE(net::read_floats(*result, sums).ok());
   EXPECT_EQ(sums, std::vector<float>(n, 2.5f));
-  for (const Workers::Answered& bad : {share(2, n / 2 + 1, n - n / 2 - 1, rest.size(), rest),  // a gap
-                                       share(2, n / 2, n, rest.size(), rest),                  // beyond the end
-                                       share(2, ~0ull, 2, rest.size(), rest),                  // the sum overflows
-                                       share(2, 0, n / 2, half.size(), half),                  // twice
-                                       share(2, n / 2, n - n / 2, rest.size() + 1, rest),      // longer than the body
-                                       share(2, n / 2, n - n / 2, 3, rest),                    // cut
-                                       share(2, n / 2, n - n / 2, rest.size(), rest + "more")}) {
+  for (const WorkerRoster::Answered& bad : {share(2, n / 2 + 1, n - n / 2 - 1, rest.size(), rest),  // a gap
+                                            share(2, n / 2, n, rest.size(), rest),                  // beyond the end
+                                            share(2, ~0ull, 2, rest.size(), rest),                  // the sum overflows
+                                            share(2, 0, n / 2, half.size(), half),                  // twice
+                                            share(2, n / 2, n - n / 2, rest.size() + 1, rest),  // longer than the body
+                                            share(2, n / 2, n - n / 2, 3, rest),                // cut
+                                            share(2, n / 2, n - n / 2, rest.size(), rest + "more")}) {
     const auto refused = shares.put_together({{1, first}, {2, bad}});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.code(), Code::data_loss);

@@ -1,4 +1,4 @@
-#include "mangrove/infer/nodes.h"
+#include "mangrove/infer/node_roster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,17 +32,17 @@ job::Introduction introduction(const Hello& hello) {
 
 }  // namespace
 
-Nodes::Nodes(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout)
+NodeRoster::NodeRoster(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout)
     : context_(context),
       reports_(reports),
       networks_(std::move(networks)),
       roster_(context, *this, {"node", "answer_timeout_s"}, timeout) {}
 
-void Nodes::set_data(const Hello& data) {
+void NodeRoster::set_data(const Hello& data) {
   roster_.set_data(introduction(data));
 }
 
-Result<Hello> Nodes::gather() {
+Result<Hello> NodeRoster::gather() {
   MG_TRY(const job::Introduction* const chosen, roster_.gather([this] { return next(Instant::never()); }));
   Hello data;
   if (chosen != nullptr) {
@@ -54,7 +54,7 @@ Result<Hello> Nodes::gather() {
   return make_error(Code::failed_precondition, "no node has the data set");
 }
 
-Result<net::RankSet> Nodes::wait_usable() {
+Result<net::RankSet> NodeRoster::wait_usable() {
   roster_.begin_waiting();
   while (usable().empty()) {
     MG_RETURN_IF_ERROR(roster_.check_patience());
@@ -63,11 +63,11 @@ Result<net::RankSet> Nodes::wait_usable() {
   return usable();
 }
 
-void Nodes::send(net::Rank rank, const Command& command) {
+void NodeRoster::send(net::Rank rank, const Command& command) {
   context_.endpoint.send(rank, kCommandTag, command.SerializeAsString());
 }
 
-Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
+Result<std::optional<NodeRoster::Said>> NodeRoster::next(Deadline deadline) {
   std::optional<Said> nothing;
   heard_ = false;
   if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped");
@@ -100,7 +100,7 @@ Result<std::optional<Nodes::Said>> Nodes::next(Deadline deadline) {
   return std::optional<Said>(std::move(said));
 }
 
-Result<std::vector<Nodes::Said>> Nodes::all(Deadline deadline) {
+Result<std::vector<NodeRoster::Said>> NodeRoster::all(Deadline deadline) {
   std::vector<Said> all;
   for (int i = 0; i < kMostAtOnce; ++i) {
     Result<std::optional<Said>> said = next(deadline);
@@ -114,7 +114,7 @@ Result<std::vector<Nodes::Said>> Nodes::all(Deadline deadline) {
 }
 
 /// Nodes that fetch a network, which can take long on a slow link, are alive.
-void Nodes::answer_need(net::Rank rank, const NeedNetwork& need) {
+void NodeRoster::answer_need(net::Rank rank, const NeedNetwork& need) {
   const Status answered = networks_.answer(context_.endpoint, rank, need);
   if (answered.ok()) {
     roster_.begin_waiting();
@@ -124,7 +124,7 @@ void Nodes::answer_need(net::Rank rank, const NeedNetwork& need) {
   }
 }
 
-void Nodes::take_hello(net::Rank rank, Hello hello) {
+void NodeRoster::take_hello(net::Rank rank, Hello hello) {
   if (hello.code() != 0) return roster_.leave_out(rank, job::failure_in_hello(hello.code(), hello.message()));
   hello.set_cores(std::max(1, hello.cores()));
   hello.set_threads(std::max(1, hello.threads()));
@@ -134,13 +134,13 @@ void Nodes::take_hello(net::Rank rank, Hello hello) {
   roster_.take_hello(rank, std::move(said));
 }
 
-void Nodes::ask_for_hello(net::Rank rank) {
+void NodeRoster::ask_for_hello(net::Rank rank) {
   Command command;
   command.set_kind(Command::PING);
   send(rank, command);
 }
 
-void Nodes::end() {
+void NodeRoster::end() {
   Command command;
   command.set_kind(Command::END);
   for (const net::Rank rank : roster_.all()) send(rank, command);

@@ -1,4 +1,4 @@
-#include "mangrove/train/data_parallel/workers.h"
+#include "mangrove/train/data_parallel/worker_roster.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,35 +30,35 @@ std::string without_body(Work::Kind kind) {
 
 }  // namespace
 
-Workers::Workers(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout)
+WorkerRoster::WorkerRoster(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout)
     : context_(context),
       reports_(reports),
       codecs_(codecs),
       timeout_(timeout),
       roster_(context, *this, {"worker", "step_timeout_s"}, timeout) {}
 
-net::RankSet Workers::with_state(State state) const {
+net::RankSet WorkerRoster::with_state(State state) const {
   net::RankSet ranks;
   for (const net::Rank rank : roster_.present())
     if (workers_.at(rank).state == state) ranks.push_back(rank);
   return ranks;
 }
 
-net::RankSet Workers::ready() const {
+net::RankSet WorkerRoster::ready() const {
   return with_state(State::idle);
 }
 
-net::RankSet Workers::in_use() const {
+net::RankSet WorkerRoster::in_use() const {
   net::RankSet ranks = roster_.present();
   std::erase_if(ranks, [&](net::Rank rank) { return workers_.at(rank).state == State::abandoned; });
   return ranks;
 }
 
-bool Workers::any_busy() const {
+bool WorkerRoster::any_busy() const {
   return !dropped_.empty() || !with_state(State::busy).empty();
 }
 
-std::vector<std::int64_t> Workers::micro_batches() const {
+std::vector<std::int64_t> WorkerRoster::micro_batches() const {
   std::vector<std::int64_t> sizes;
   for (const net::Rank rank : roster_.all()) {
     const auto worker = workers_.find(rank);
@@ -67,13 +67,13 @@ std::vector<std::int64_t> Workers::micro_batches() const {
   return sizes;
 }
 
-Balance::Speeds Workers::speeds(const net::RankSet& ranks) const {
+Balance::Speeds WorkerRoster::speeds(const net::RankSet& ranks) const {
   Balance::Speeds speeds;
   for (const net::Rank rank : ranks) speeds[rank] = workers_.at(rank).speed.speed();
   return speeds;
 }
 
-Result<Hello> Workers::gather() {
+Result<Hello> WorkerRoster::gather() {
   const auto next_message = [this]() -> Status {
     if (context_.stop.stop_requested()) return make_error(Code::cancelled, "stopped before training began");
     MG_RETURN_IF_ERROR(next());
@@ -85,8 +85,8 @@ Result<Hello> Workers::gather() {
 }
 
 /// The worker is busy with it from now on. float_bytes: what the body stands for.
-void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes, std::size_t answer_bytes,
-                   Encoding encoding) {
+void WorkerRoster::send(net::Rank rank, Work work, std::string_view body, std::size_t float_bytes,
+                        std::size_t answer_bytes, Encoding encoding) {
   Worker& worker = workers_.at(rank);
   MG_CHECK(roster_.is_present(rank) && worker.state == State::idle);
   worker.state = State::busy;
@@ -103,7 +103,7 @@ void Workers::send(net::Rank rank, Work work, std::string_view body, std::size_t
   context_.endpoint.send(rank, kWorkTag, std::move(payload));
 }
 
-void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
+void WorkerRoster::give(net::Rank rank, Work work, std::span<const float> values) {
   std::string body;
   body.reserve(values.size_bytes());
   net::append_floats(body, values);
@@ -111,34 +111,34 @@ void Workers::give(net::Rank rank, Work work, std::span<const float> values) {
   send(rank, std::move(work), body, body.size(), answer, Encoding::none);
 }
 
-void Workers::give_training(net::Rank rank, Work work, std::span<const float> values) {
+void WorkerRoster::give_training(net::Rank rank, Work work, std::span<const float> values) {
   const std::string body = codecs_.body(rank, work, values);
   const Encoding update = work.states() ? Encoding::update_and_states : Encoding::update;
   send(rank, std::move(work), body, values.size_bytes(), values.size_bytes(),
        codecs_.decodes() ? update : Encoding::none);
 }
 
-void Workers::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded) {
+void WorkerRoster::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded) {
   send(rank, std::move(work), state, state.size(), answer_floats * sizeof(float),
        is_encoded ? Encoding::left_to_caller : Encoding::none);
 }
 
-void Workers::recall(net::Rank rank) {
+void WorkerRoster::recall(net::Rank rank) {
   Worker& worker = workers_.at(rank);
   if (worker.state == State::busy) worker.state = State::idle;  // an answer to the old round is none to a new one
 }
 
-std::optional<net::Rank> Workers::stuck_on() const {
+std::optional<net::Rank> WorkerRoster::stuck_on() const {
   return waits_.stuck_on(with_state(State::busy), context_.clock.now(), timeout_);
 }
 
-void Workers::abandon(net::Rank rank) {
+void WorkerRoster::abandon(net::Rank rank) {
   Worker& worker = workers_.at(rank);
   MG_CHECK(worker.state == State::busy);
   worker.state = State::abandoned;
 }
 
-Result<Workers::News> Workers::next() {
+Result<WorkerRoster::News> WorkerRoster::next() {
   roster_.add_newcomers();
   drop_overdue();
   roster_.ask_the_silent();
@@ -161,7 +161,7 @@ Result<Workers::News> Workers::next() {
   return News();
 }
 
-void Workers::take_hello(net::Rank rank, const std::string& payload) {
+void WorkerRoster::take_hello(net::Rank rank, const std::string& payload) {
   Hello hello;
   if (!hello.ParseFromString(payload)) {
     log_warn("hello cannot be read", {{"rank", rank}, {"bytes", payload.size()}});
@@ -175,23 +175,23 @@ void Workers::take_hello(net::Rank rank, const std::string& payload) {
 }
 
 /// Nothing more is expected of it.
-void Workers::drop(net::Rank rank, const char* reason) {
+void WorkerRoster::drop(net::Rank rank, const char* reason) {
   Worker& worker = workers_[rank];
   if (worker.state == State::busy) dropped_.push_back({rank, reason});
   worker.state = State::idle;
   codecs_.forget(rank);
 }
 
-void Workers::left_out(const net::RankSet& ranks, const Error& why) {
+void WorkerRoster::left_out(const net::RankSet& ranks, const Error& why) {
   for (const net::Rank rank : ranks) drop(rank, "failed");
   reports_.worker_left_out(roster_.names(ranks), why.message);
 }
 
-void Workers::lost(net::Rank rank) {
+void WorkerRoster::lost(net::Rank rank) {
   drop(rank, "lost");
 }
 
-void Workers::drop_overdue() {
+void WorkerRoster::drop_overdue() {
   const Instant now = context_.clock.now();
   for (const net::Rank rank : roster_.present()) {
     const Worker& worker = workers_.at(rank);
@@ -202,7 +202,7 @@ void Workers::drop_overdue() {
 }
 
 /// A sign of life of a busy worker.
-void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
+void WorkerRoster::take_waiting(net::Rank rank, const Waiting& waiting) {
   const Instant now = context_.clock.now();
   if (waits_.take(rank, waiting, now)) {
     workers_.at(rank).deadline = now + timeout_;
@@ -212,7 +212,7 @@ void Workers::take_waiting(net::Rank rank, const Waiting& waiting) {
 }
 
 /// Decodes it where it must be.
-Status Workers::take_body(Answered& answered) {
+Status WorkerRoster::take_body(Answered& answered) {
   const Assignment& assignment = workers_.at(answered.rank).assignment;
   const std::string_view body = answered.body();
   const Answer& answer = answered.answer;
@@ -230,7 +230,7 @@ Status Workers::take_body(Answered& answered) {
   return {};
 }
 
-Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
+WorkerRoster::News WorkerRoster::take_answer(net::Rank rank, std::string payload) {
   Worker& worker = workers_[rank];
   Answered answered{rank, {}, std::move(payload), 0, worker.assignment.version};
   const Answer& answer = answered.answer;
@@ -271,11 +271,11 @@ Workers::News Workers::take_answer(net::Rank rank, std::string payload) {
   return answered;
 }
 
-void Workers::ask_for_hello(net::Rank rank) {
+void WorkerRoster::ask_for_hello(net::Rank rank) {
   context_.endpoint.send(rank, kWorkTag, without_body(Work::PING));
 }
 
-void Workers::end() {
+void WorkerRoster::end() {
   for (const net::Rank rank : roster_.all()) context_.endpoint.send(rank, kWorkTag, without_body(Work::END));
 }
 

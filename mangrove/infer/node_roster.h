@@ -15,10 +15,10 @@ namespace mangrove::infer {
 
 /// The nodes of a job as the leader sees them: their roster, what they say, and the networks that they ask for.
 /// threads: one at a time.
-class Nodes final : private job::Roster::Owner {
+class NodeRoster final : private job::Roster::Owner {
  public:
   /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
-  Nodes(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
+  NodeRoster(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
 
   /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
   void set_data(const Hello& data);

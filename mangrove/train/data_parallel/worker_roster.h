@@ -23,10 +23,10 @@ namespace mangrove::train {
 /// what they answer. Ranks that join the running job are taken in as those that come back are: when they have said that
 /// they have the same data.
 /// threads: one at a time.
-class Workers final : private job::Roster::Owner {
+class WorkerRoster final : private job::Roster::Owner {
  public:
   /// timeout: a worker with work that is silent for longer is dropped from it. codecs: of training.
-  Workers(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
+  WorkerRoster(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
 
   /// Waits until every worker has said what data it has, or until the timeout if at least one has (the others may still
   /// come in later). Workers whose data differs from that of the majority, or who cannot take part, are left out, with
