@@ -28,7 +28,7 @@ TEST(Admission, BeginsWithAsManyNodesAsTheJobAsksFor) {
   const auto late = admission.first(alive(1), {105});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.code(), Code::deadline_exceeded);
-  EXPECT_EQ(late.error().message, "2 nodes asked for, 1 joined within 5 s");
+  EXPECT_EQ(late.error().message, "2 nodes asked for, 1 joined within 5.0 s");
 }
 
 TEST(Admission, WithoutANumberTakesWhatThereIs) {
