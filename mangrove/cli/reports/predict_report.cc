@@ -89,9 +89,11 @@ std::string label_text(const json& entry) {
   return label == number ? "class " + number : fmt::format("{} (class {})", label, number);
 }
 
-/// "military uniform 71.8 %"
+/// "military uniform (71.8 %)", or "class 6 (71.8 %)"
 std::string class_text(const json& entry) {
-  return fmt::format("{} {}", entry["label"].get<std::string>(), format_percent(entry["probability"].get<double>(), 1));
+  const std::string label = entry["label"].get<std::string>();
+  return fmt::format("{} ({})", label == entry["class"].dump() ? "class " + label : label,
+                     format_percent(entry["probability"].get<double>(), 1));
 }
 
 std::string sample_text(const json& sample) {
