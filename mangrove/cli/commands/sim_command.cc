@@ -107,8 +107,10 @@ Status read_job(State& state) {
   MG_RETURN_IF_ERROR(check_flags(state));
   MG_RETURN_IF_ERROR(file.apply(*section, state.job_keys()));
   state.train.cluster = state.infer.cluster = {};
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.train.keys()));  // the seed too
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.infer.keys()));
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.job_keys()));
+  Overrides seed = state.overrides;  // which is the world's too
+  std::erase_if(seed, [](const auto& flag) { return flag.first != "seed"; });
+  MG_RETURN_IF_ERROR(apply_overrides(seed, state.train.keys()));
   MG_RETURN_IF_ERROR(check_all_read(state, file));
   return check_simulated(state);
 }
