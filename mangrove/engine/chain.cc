@@ -24,7 +24,7 @@ std::vector<Use> uses_of(const StepList& steps, int forward_steps) {
     if (step < forward_steps) use.last_forward = step;
   };
   int index = 0;
-  for (const StepList::DraftStep& step : steps.steps()) {
+  for (const DraftStep& step : steps.steps()) {
     for (const BufferId buffer : step.buffers) count(buffer, index);
     count(step.workspace, index++);
   }

@@ -19,7 +19,7 @@ class Measuring {
   void add_weights() {
     std::vector<bool> seen(steps_.buffers().size(), false);
     for (int i = 0; i < forward_steps_; ++i) {
-      const StepList::DraftStep& draft = steps_.steps()[static_cast<std::size_t>(i)];
+      const DraftStep& draft = steps_.steps()[static_cast<std::size_t>(i)];
       for (std::size_t k = 0; k < draft.step.operands.size(); ++k) {
         const BufferId buffer = draft.buffers[k];
         const bool is_weight = draft.step.operands[k].kind == Operand::Kind::value &&

@@ -309,7 +309,7 @@ void ProgramBuilder::place_steps(const BufferTable::Placement& placement, int fo
   const std::vector<SliceGroup>& groups = steps_.slice_groups();
   auto group = groups.begin();
   std::size_t index = 0;
-  for (StepList::DraftStep& draft : steps_.take_steps()) {
+  for (DraftStep& draft : steps_.take_steps()) {
     Program::PlacedStep step;
     step.step = std::move(draft.step);
     step.backend = std::move(draft.backend);

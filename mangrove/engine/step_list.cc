@@ -23,9 +23,9 @@ const LayoutPtr& layout_of(const StepList::Value& value) {
 }
 
 /// Of every buffer, how many steps write it.
-std::vector<int> count_writes(const std::vector<StepList::DraftStep>& steps, std::size_t buffers) {
+std::vector<int> count_writes(const std::vector<DraftStep>& steps, std::size_t buffers) {
   std::vector<int> writes(buffers, 0);
-  for (const StepList::DraftStep& draft : steps) {
+  for (const DraftStep& draft : steps) {
     for (std::size_t k = 0; k < draft.buffers.size(); ++k) {
       if (draft.step.operands[k].access != Access::read) ++writes[static_cast<std::size_t>(draft.buffers[k])];
     }
@@ -255,7 +255,6 @@ void StepList::push(Step step, std::vector<BufferId> buffers, const std::string&
 }
 
 BufferTable::Placement StepList::place() {
-  sliced_.resize(buffers_.size(), false);
   for (int index = 0; index < size(); ++index) {
     const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
     for (const BufferId buffer : draft.buffers) buffers_.use(buffer, index);
@@ -266,23 +265,24 @@ BufferTable::Placement StepList::place() {
     share_view(index, writes);
     share_in_place(index);
   }
-  for (const SliceGroup& group : groups_) keep_for_all_slices(group);
+  slices_.extend_lives();
   return buffers_.place(size());
 }
 
 void StepList::share_view(int index, const std::vector<int>& writes) {
   const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
   if (!draft.step.is_view) return;
-  const auto original = static_cast<std::size_t>(draft.buffers[0]), view = static_cast<std::size_t>(draft.buffers[1]);
-  if (sliced_[original] || sliced_[view] || writes[original] > 1 || writes[view] > 1) return;
-  buffers_.share_view(draft.buffers[0], draft.buffers[1]);
+  const BufferId original = draft.buffers[0], view = draft.buffers[1];
+  const auto is_rewritten = [&](BufferId buffer) { return writes[static_cast<std::size_t>(buffer)] > 1; };
+  if (slices_.is_sliced(original) || slices_.is_sliced(view) || is_rewritten(original) || is_rewritten(view)) return;
+  buffers_.share_view(original, view);
 }
 
 void StepList::share_in_place(int index) {
   const DraftStep& draft = steps_[static_cast<std::size_t>(index)];
   if (!draft.step.in_place) return;
   const BufferId input = draft.buffers[draft.step.in_place->first], output = draft.buffers[draft.step.in_place->second];
-  if (sliced_[static_cast<std::size_t>(input)] != sliced_[static_cast<std::size_t>(output)]) return;
+  if (slices_.is_sliced(input) != slices_.is_sliced(output)) return;
   int uses = 0;  // another operand in the same memory would see it change
   for (const BufferId buffer : draft.buffers) uses += buffers_.same_memory(buffer, input) ? 1 : 0;
   if (uses == 1) buffers_.share_in_place(index, input, output);

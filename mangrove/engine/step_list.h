@@ -9,7 +9,8 @@
 #include "mangrove/base/result.h"
 #include "mangrove/engine/backend.h"
 #include "mangrove/engine/buffer_table.h"
-#include "mangrove/engine/slice_groups.h"
+#include "mangrove/engine/draft_step.h"
+#include "mangrove/engine/step_slices.h"
 
 namespace mangrove {
 
@@ -19,15 +20,6 @@ class StepList {
  public:
   enum class Role { input, parameter, constant, activation };
 
-  struct DraftStep {
-    Step step;
-    std::vector<BufferId> buffers;  // parallel to step.operands
-    BufferId workspace = kNoBuffer;
-    std::string backend;
-    // of a step in a group that is run slice by slice
-    std::optional<SlicedStep> sliced = {};
-    std::vector<Bytes> strides = {};  // parallel to buffers; from one slice to the next
-  };
   /// One value (or gradient) in one layout.
   struct Copy {
     LayoutPtr layout;
@@ -46,7 +38,11 @@ class StepList {
   /// accumulate_gradients: backward adds to the gradients of parameters instead of overwriting them.
   /// threads: that will run the steps.
   StepList(const Backend& backend, bool accumulate_gradients, int threads)
-      : backend_(backend), accumulate_gradients_(accumulate_gradients), threads_(threads) {}
+      : backend_(backend),
+        accumulate_gradients_(accumulate_gradients),
+        threads_(threads),
+        slices_(steps_, buffers_, threads) {}
+  StepList(const StepList&) = delete;
 
   /// Announces a value before the step that makes it. Inputs get their buffer at once.
   void declare(const std::string& name, const ValueInfo& info, Role role, bool is_output);
@@ -73,8 +69,8 @@ class StepList {
 
   /// Groups steps that are run slice by slice; may change the order of steps. Once, after the last append.
   /// forward_steps: how many of the steps are the forward pass.
-  void slice(std::size_t forward_steps, std::int64_t batch);
-  const std::vector<SliceGroup>& slice_groups() const { return groups_; }
+  void slice(std::size_t forward_steps, std::int64_t batch) { slices_.make_groups(forward_steps, batch); }
+  const std::vector<SliceGroup>& slice_groups() const { return slices_.groups(); }
   /// Decides which buffers share memory and where all lie. Call once, at the end.
   BufferTable::Placement place();
   const std::vector<DraftStep>& steps() const { return steps_; }
@@ -104,13 +100,8 @@ class StepList {
   BufferId add_gradient(const Value& value);
   BufferId add_buffer(const Value& value, const LayoutPtr& layout);
   void push(Step step, std::vector<BufferId> buffers, const std::string& backend);
-  void slice_pass(std::size_t first, std::size_t last, std::int64_t batch);
-  bool make_sliced(const SliceGroup& group);
-  void set_strides(const SliceGroup& group, const std::vector<int>& uses);
-  void resize_workspace(DraftStep& draft);
   void share_view(int index, const std::vector<int>& writes);
   void share_in_place(int index);
-  void keep_for_all_slices(const SliceGroup& group);
 
   const Backend& backend_;
   bool accumulate_gradients_;
@@ -119,9 +110,8 @@ class StepList {
   std::map<std::string, BufferId> saved_;  // by "node/name"
   BufferId random_ = kNoBuffer;
   std::vector<DraftStep> steps_;
-  std::vector<SliceGroup> groups_;
-  std::vector<bool> sliced_;  // by BufferId: has room for one slice only
   BufferTable buffers_;
+  StepSlices slices_;
 };
 
 /// Bytes of a value in this layout.

@@ -1,24 +1,22 @@
-// How a StepList groups its steps to run them slice by slice.
+#include "mangrove/engine/step_slices.h"
+
 #include <cstddef>
 #include <utility>
-
-#include "mangrove/engine/step_list.h"
 
 namespace mangrove {
 namespace {
 
-std::vector<StepList::DraftStep> in_order(std::vector<StepList::DraftStep> steps,
-                                          const std::vector<std::size_t>& order) {
-  std::vector<StepList::DraftStep> sorted;
+std::vector<DraftStep> in_order(std::vector<DraftStep> steps, const std::vector<std::size_t>& order) {
+  std::vector<DraftStep> sorted;
   sorted.reserve(steps.size());
   for (const std::size_t index : order) sorted.push_back(std::move(steps[index]));
   return sorted;
 }
 
 /// Of every buffer, how many operands use it.
-std::vector<int> count_uses(const std::vector<StepList::DraftStep>& steps, std::size_t buffers) {
+std::vector<int> count_uses(const std::vector<DraftStep>& steps, std::size_t buffers) {
   std::vector<int> uses(buffers, 0);
-  for (const StepList::DraftStep& step : steps) {
+  for (const DraftStep& step : steps) {
     for (const BufferId buffer : step.buffers) ++uses[static_cast<std::size_t>(buffer)];
   }
   return uses;
@@ -26,16 +24,16 @@ std::vector<int> count_uses(const std::vector<StepList::DraftStep>& steps, std::
 
 }  // namespace
 
-void StepList::slice(std::size_t forward_steps, std::int64_t batch) {
-  slice_pass(0, forward_steps, batch);
-  slice_pass(forward_steps, steps_.size(), batch);
+void StepSlices::make_groups(std::size_t forward_steps, std::int64_t batch) {
+  group_pass(0, forward_steps, batch);
+  group_pass(forward_steps, steps_.size(), batch);
   std::erase_if(groups_, [&](const SliceGroup& group) { return !make_sliced(group); });
   sliced_.resize(buffers_.size(), false);
   const std::vector<int> uses = count_uses(steps_, buffers_.size());
   for (const SliceGroup& group : groups_) set_strides(group, uses);
 }
 
-void StepList::slice_pass(std::size_t first, std::size_t last, std::int64_t batch) {
+void StepSlices::group_pass(std::size_t first, std::size_t last, std::int64_t batch) {
   std::vector<SliceCandidate> candidates;
   for (std::size_t i = first; i < last; ++i) candidates.push_back({&steps_[i].step, &steps_[i].buffers});
   SlicePlan plan = plan_slices(candidates, batch, threads_, buffers_);
@@ -46,7 +44,7 @@ void StepList::slice_pass(std::size_t first, std::size_t last, std::int64_t batc
 }
 
 /// False where a step of the group has no kernel for a slice after all.
-bool StepList::make_sliced(const SliceGroup& group) {
+bool StepSlices::make_sliced(const SliceGroup& group) {
   for (std::size_t i = group.first; i < group.last; ++i) {
     auto made = steps_[i].step.slicing->make(group.slices);
     if (!made.ok()) return false;
@@ -56,7 +54,7 @@ bool StepList::make_sliced(const SliceGroup& group) {
 }
 
 /// A buffer that only the group uses, and only split, gets room for one slice.
-void StepList::set_strides(const SliceGroup& group, const std::vector<int>& uses) {
+void StepSlices::set_strides(const SliceGroup& group, const std::vector<int>& uses) {
   std::vector<int> split(buffers_.size(), 0);
   for (std::size_t i = group.first; i < group.last; ++i) {
     DraftStep& draft = steps_[i];
@@ -79,22 +77,22 @@ void StepList::set_strides(const SliceGroup& group, const std::vector<int>& uses
   }
 }
 
-void StepList::resize_workspace(DraftStep& draft) {
+void StepSlices::resize_workspace(DraftStep& draft) {
   if (draft.sliced->workspace > 0 && draft.workspace == kNoBuffer)
     draft.workspace = buffers_.add(0, BufferTable::Life::uses);
   if (draft.workspace != kNoBuffer) buffers_.resize(draft.workspace, draft.sliced->workspace);
 }
 
-/// A slice of a step runs before the next slice of an earlier one, so what a group uses must last as long as the group,
-/// but for what each slice makes anew.
-void StepList::keep_for_all_slices(const SliceGroup& group) {
-  const int first = static_cast<int>(group.first), last = static_cast<int>(group.last) - 1;
-  for (std::size_t i = group.first; i < group.last; ++i) {
-    const DraftStep& draft = steps_[i];
-    for (const BufferId buffer : draft.buffers) {
-      if (!sliced_[static_cast<std::size_t>(buffer)]) buffers_.extend(buffer, first, last);
+/// A slice of a step runs before the next slice of an earlier one.
+void StepSlices::extend_lives() {
+  for (const SliceGroup& group : groups_) {
+    const int first = static_cast<int>(group.first), last = static_cast<int>(group.last) - 1;
+    for (std::size_t i = group.first; i < group.last; ++i) {
+      const DraftStep& draft = steps_[i];
+      for (const BufferId buffer : draft.buffers)
+        if (!is_sliced(buffer)) buffers_.extend(buffer, first, last);
+      if (draft.workspace != kNoBuffer && draft.sliced->keeps_workspace) buffers_.extend(draft.workspace, first, last);
     }
-    if (draft.workspace != kNoBuffer && draft.sliced->keeps_workspace) buffers_.extend(draft.workspace, first, last);
   }
 }
 
