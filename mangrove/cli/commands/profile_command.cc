@@ -149,8 +149,8 @@ void add_profile_command(CLI::App& app, CommandContext& context) {
       "  mangrove profile FILE.onnx --batch 1 --threads 4 --output pi.yaml\n"
       "  mangrove profile resnet-110 --batch 32 --train --output training.yaml\n"
       "  mangrove profile FILE.onnx --batch 8 --fresh --output pc.yaml\n"
-      "`mangrove plan` reads the file, and you can edit it: see docs/planning.md. A copy\n"
-      "is kept, so that this command and `mangrove infer` do not measure the same\n"
+      "`mangrove plan` reads the file, and you can edit it: see docs/planning.md. A\n"
+      "copy is kept, so that this command and `mangrove infer` do not measure the same\n"
       "network on the same device again.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
 }
