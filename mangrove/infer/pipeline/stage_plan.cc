@@ -9,6 +9,7 @@
 #include "mangrove/graph/cut.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
 #include "mangrove/job/json.h"
+#include "mangrove/plan/alike.h"
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/pipeline_cost.h"
 #include "mangrove/plan/planner.h"
@@ -115,7 +116,7 @@ class Planning {
     plan::Problem problem{.network = layers_.network, .devices = {}, .most_replicas = stages_ > 0 ? 1u : 0u};
     const std::size_t places = std::max(range.least, devices_.size());  // more stages than devices share these
     for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(profile_of(i, places)));
-    if (places > (range.least > 1 ? kMostUnlikeExactly : kMostUnlike)) make_alike(problem.devices);
+    if (places > (range.least > 1 ? kMostUnlikeExactly : plan::kMostKinds)) plan::make_equal(problem.devices);
     MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
     return described(plan, problem.devices);
   }
@@ -135,25 +136,6 @@ class Planning {
     if (!beside) device.overhead = kMessages * profile.message_seconds;
     device.handling = 1 / (1 / kCutBytesPerSecond + (beside ? 0 : profile.byte_seconds));
     return device;
-  }
-
-  static void make_alike(std::vector<plan::Device>& devices) {
-    plan::Device mean = devices.front();
-    const auto count = static_cast<double>(devices.size());
-    for (std::size_t layer = 0; layer < mean.seconds.size(); ++layer) {
-      mean.seconds[layer] = 0;
-      for (const plan::Device& device : devices) mean.seconds[layer] += device.seconds[layer] / count;
-    }
-    for (const plan::Device& device : devices) {
-      if (device.rate > 0) mean.rate = mean.rate > 0 ? std::min(mean.rate, device.rate) : device.rate;
-      mean.delay = std::max(mean.delay, device.delay);
-      mean.handling = std::min(mean.handling, device.handling);
-      mean.overhead = std::max(mean.overhead, device.overhead);
-    }
-    for (plan::Device& device : devices) {
-      mean.name = device.name;
-      device = mean;
-    }
   }
 
   Result<StagePlan> described(const plan::Plan& plan, const std::vector<plan::Device>& devices) const {

@@ -56,9 +56,9 @@ Status check_cut(const Graph& graph, const InferJob& job);
 /// machine are predicted to do so. errors: those of check_cut; invalid_argument (profiles of another graph).
 Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job);
 
-/// More devices than this are planned for as if they were alike, with the means of their times: choices among others
-/// would be too many. With a number of stages that must be kept to, kMostUnlikeExactly.
-constexpr std::size_t kMostUnlike = 12, kMostUnlikeExactly = 8;
+/// More than plan::kMostKinds devices are planned for as if they were equal: choices among others would be too many.
+/// With a number of stages that must be kept to, these are too many already.
+constexpr std::size_t kMostUnlikeExactly = 8;
 
 /// Assumed rate at which a stage's thread packs what it sends, or unpacks what it receives: a few copies.
 constexpr double kCutBytesPerSecond = 4e9;

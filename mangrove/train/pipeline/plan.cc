@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "mangrove/graph/cut.h"
-#include "mangrove/plan/kinds.h"
+#include "mangrove/plan/alike.h"
 #include "mangrove/plan/stage_load.h"
 #include "mangrove/train/pipeline/schedule.h"
 #include "mangrove/train/strategy_row.h"
@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kPackedPerSecond = 1e9;  // bytes that a thread packs or unpacks while it has a processor
 constexpr Bytes kFloat = sizeof(float);
-constexpr std::size_t kMostUnlike = 12;  // kinds of devices; the choices among more are too many to look at
 
 template <class List>
 auto sum_of(const List& list) {
@@ -93,66 +92,6 @@ class Parts {
   std::vector<std::size_t> begins_;
   plan::Layers network_;
 };
-
-using Groups = std::vector<std::vector<std::size_t>>;
-
-/// Of a device that is not limited: more than any other has.
-Bytes room_of(const plan::Device& device) {
-  return device.memory > 0 ? device.memory : 2 * plan::kMostBytes;
-}
-
-/// Devices that are as good as another one, as positions among them: `tolerance` apart at most, in time of the slower
-/// one's.
-Groups groups(const std::vector<plan::Device>& devices, double tolerance) {
-  const auto seconds = [&](std::size_t i) { return sum_of(devices[i].seconds); };
-  std::vector<std::size_t> order(devices.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, seconds);
-  Groups made;
-  for (const std::size_t i : order) {
-    const auto fits = [&](const std::vector<std::size_t>& group) {
-      const plan::Device& first = devices[group.front()];
-      const auto most = static_cast<double>(std::max(room_of(first), room_of(devices[i])));
-      const auto least = static_cast<double>(std::min(room_of(first), room_of(devices[i])));
-      Seconds apart = 0;
-      for (std::size_t layer = 0; layer < first.seconds.size(); ++layer)
-        apart += std::abs(first.seconds[layer] - devices[i].seconds[layer]);
-      return apart <= tolerance * seconds(i) && most <= (1 + tolerance) * least;
-    };
-    const auto found = std::ranges::find_if(made, fits);
-    if (found != made.end()) {
-      found->push_back(i);
-    } else {
-      made.push_back({i});
-    }
-  }
-  return made;
-}
-
-bool are_too_many(const Groups& unlike) {
-  return unlike.size() > 1 && (unlike.size() > kMostUnlike || plan::Counts::exceeds(unlike, plan::kMostStates));
-}
-
-/// What is measured of like devices differs a little: that makes no different device of each. Where they are still too
-/// many to choose among, larger differences make none either, in the end no difference does.
-void make_alike(std::vector<plan::Device>& devices) {
-  Groups like = groups(devices, kAlike);
-  for (double tolerance = 2 * kAlike; are_too_many(like); tolerance *= 2) like = groups(devices, tolerance);
-  for (const auto& group : like) {
-    plan::Device mean = devices[group.front()];
-    for (std::size_t layer = 0; layer < mean.seconds.size(); ++layer) {
-      double sum = 0;
-      for (const std::size_t i : group) sum += devices[i].seconds[layer];
-      mean.seconds[layer] = sum / static_cast<double>(group.size());
-    }
-    for (const std::size_t i : group)
-      if (room_of(devices[i]) < room_of(mean)) mean.memory = devices[i].memory;
-    for (const std::size_t i : group) {
-      mean.name = devices[i].name;
-      devices[i] = mean;
-    }
-  }
-}
 
 /// Bytes that it packs or unpacks in a second.
 double packing_rate(const StageProfile& profile) {
@@ -268,7 +207,7 @@ Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<co
       problem.devices.push_back(planned_device(parts, device, recomputes));
       if (!is_limited) problem.devices.back().memory = 0;
     }
-    make_alike(problem.devices);
+    plan::make_alike(problem.devices, kAlike);
     return planned(std::move(problem), wish.devices);
   };
   using Recompute = Stage::Recompute;
