@@ -5,14 +5,6 @@
 #include <algorithm>
 
 namespace mangrove::plan {
-namespace {
-
-bool is_size(Bytes bytes) {
-  return bytes >= 0 && bytes <= kMostBytes;
-}
-
-}  // namespace
-
 Status check(const Layers& network) {
   const std::size_t n = network.layers.size();
   if (n == 0) return make_error(Code::invalid_argument, "network '" + network.name + "' has no layers");

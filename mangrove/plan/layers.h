@@ -39,6 +39,10 @@ struct Layers {
 
 /// Of a layer or a value: sums of many stay far below what Bytes holds.
 constexpr Bytes kMostBytes = 1'000'000'000'000;
+/// Whether it can be planned with.
+inline bool is_size(Bytes bytes) {
+  return bytes >= 0 && bytes <= kMostBytes;
+}
 
 /// errors: invalid_argument (no layers; a flow to a layer that is not there or not behind its maker; bytes that are
 /// negative or above kMostBytes).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,12 @@
 #include "mangrove/base/units.h"
 
 namespace mangrove::plan {
+
+/// Whether a device can have measured such a time. What it tells must be checked: sums and quotients of other numbers
+/// make no plan.
+inline bool is_measurement(Seconds seconds) {
+  return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6;
+}
 
 /// What one operator of a network takes on a device, for one micro-batch.
 struct OperatorProfile {

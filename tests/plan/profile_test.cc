@@ -2,12 +2,25 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/base/temporary_folder.h"
+
+#include "mangrove/plan/layers.h"
 
 namespace mangrove::plan {
 namespace {
 
 using mangrove::testing::TemporaryFolder;
+
+TEST(Measurement, IsATimeThatADeviceCanHaveTaken) {
+  using Limits = std::numeric_limits<double>;
+  for (const Seconds seconds : {0.0, 1e-9, 999'999.0}) EXPECT_TRUE(is_measurement(seconds)) << seconds;
+  for (const Seconds seconds : {-1e-9, 1e6, Limits::infinity(), Limits::quiet_NaN()})
+    EXPECT_FALSE(is_measurement(seconds)) << seconds;
+  EXPECT_TRUE(is_size(0) && is_size(kMostBytes));
+  EXPECT_FALSE(is_size(-1) || is_size(kMostBytes + 1));
+}
 
 TEST(ProfileFile, IsReadBackAsItWasWritten) {
   const TemporaryFolder folder;

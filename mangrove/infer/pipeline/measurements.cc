@@ -6,6 +6,7 @@
 #include <map>
 
 #include "mangrove/plan/layers.h"
+#include "mangrove/plan/profile.h"
 
 namespace mangrove::infer {
 namespace {
@@ -35,17 +36,12 @@ Status ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeo
   return {};
 }
 
-bool is_time(Seconds seconds) {
-  return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6;
-}
-
 /// Sizes that make sense, of each operator.
 bool has_memory(const Profile& profile) {
-  const auto is_size = [](Bytes bytes) { return bytes >= 0 && bytes <= plan::kMostBytes; };
   const int operators = profile.operator_seconds_size();
   return profile.operator_weights_size() == operators && profile.operator_memory_size() == operators &&
-         std::ranges::all_of(profile.operator_weights(), is_size) &&
-         std::ranges::all_of(profile.operator_memory(), is_size) && is_size(profile.process());
+         std::ranges::all_of(profile.operator_weights(), plan::is_size) &&
+         std::ranges::all_of(profile.operator_memory(), plan::is_size) && plan::is_size(profile.process());
 }
 
 class Measuring {
@@ -97,10 +93,10 @@ class Measuring {
   }
 
   bool take_profile(net::Rank rank, const FromNode& message) {
-    if (!message.has_profile() || !is_time(message.profile().read_seconds())) return false;
+    if (!message.has_profile() || !plan::is_measurement(message.profile().read_seconds())) return false;
     const Profile& profile = message.profile();
     const auto& seconds = profile.operator_seconds();
-    if (seconds.empty() || !std::ranges::all_of(seconds, is_time) || !has_memory(profile)) return false;
+    if (seconds.empty() || !std::ranges::all_of(seconds, plan::is_measurement) || !has_memory(profile)) return false;
     const Hello& hello = nodes_.hello(rank);
     DeviceProfile& measured = profiles_[rank];
     measured.rank = rank;
@@ -135,8 +131,8 @@ class Measuring {
   }
 
   bool take_link(net::Rank from, net::Rank to, const Link& link) {
-    if (!std::isfinite(link.rate()) || link.rate() < 0 || !is_time(link.round_trip()) ||
-        !is_time(link.byte_seconds()) || !is_time(link.message_seconds()))
+    if (!std::isfinite(link.rate()) || link.rate() < 0 || !plan::is_measurement(link.round_trip()) ||
+        !plan::is_measurement(link.byte_seconds()) || !plan::is_measurement(link.message_seconds()))
       return false;
     profiles_[from].byte_seconds = link.byte_seconds();
     profiles_[from].message_seconds = link.message_seconds();

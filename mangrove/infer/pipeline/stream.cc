@@ -9,6 +9,7 @@
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
 #include "mangrove/job/json.h"
+#include "mangrove/plan/profile.h"
 
 namespace mangrove::infer {
 namespace {
@@ -210,10 +211,9 @@ void Stream::feed() {
 
 bool Stream::valid(const Predictions& predictions) const {
   const auto is_number = [](double value) { return std::isfinite(value); };
-  const auto is_time = [](Seconds value) { return value >= 0 && value < 1e6; };
   const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
   const Trace& trace = predictions.trace();
-  if (!std::ranges::all_of(trace.seconds(), is_time) || !std::ranges::all_of(trace.transit(), is_number) ||
+  if (!std::ranges::all_of(trace.seconds(), plan::is_measurement) || !std::ranges::all_of(trace.transit(), is_number) ||
       !std::ranges::all_of(trace.sent_bytes(), is_size) || !std::ranges::all_of(trace.resident(), is_size))
     return false;
   const std::vector<StagePlan::Stage>& stages = result_.plan.stages;

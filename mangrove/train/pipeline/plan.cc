@@ -1,12 +1,12 @@
 #include "mangrove/train/pipeline/plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "mangrove/graph/cut.h"
 #include "mangrove/plan/alike.h"
+#include "mangrove/plan/profile.h"
 #include "mangrove/plan/stage_load.h"
 #include "mangrove/train/pipeline/schedule.h"
 #include "mangrove/train/strategy_row.h"
@@ -149,13 +149,12 @@ StageProfile computed_profile(const Graph& graph, std::int64_t samples) {
 
 bool is_profile_of(const StageProfile& profile, const Graph& graph) {
   const auto operators = static_cast<int>(graph.nodes().size());
-  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6; };
-  const auto is_size = [](Bytes bytes) { return bytes >= 0 && bytes <= plan::kMostBytes; };
   return profile.forward_s_size() == operators && profile.backward_s_size() == operators &&
-         profile.activations_size() == operators && std::ranges::all_of(profile.forward_s(), is_time) &&
-         std::ranges::all_of(profile.backward_s(), is_time) && std::ranges::all_of(profile.activations(), is_size) &&
-         is_time(10 * seconds_of(profile)) && is_size(sum_of(profile.activations())) && is_size(profile.room()) &&
-         is_size(profile.reading()) && is_time(profile.slowdown());
+         profile.activations_size() == operators && std::ranges::all_of(profile.forward_s(), plan::is_measurement) &&
+         std::ranges::all_of(profile.backward_s(), plan::is_measurement) &&
+         std::ranges::all_of(profile.activations(), plan::is_size) && plan::is_measurement(10 * seconds_of(profile)) &&
+         plan::is_size(sum_of(profile.activations())) && plan::is_size(profile.room()) &&
+         plan::is_size(profile.reading()) && plan::is_measurement(profile.slowdown());
 }
 
 StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
