@@ -12,13 +12,9 @@ constexpr int kLongestBackoff = 64;  // rounds
 constexpr std::size_t kFewest = 3;   // times that a median is taken of
 constexpr double kTrifle = 0.05;     // of the plan's period: how fast a board is cannot be seen from less work
 
-bool is_drift(double factor) {
-  return factor > Replanner::kDrift || factor < 1 / Replanner::kDrift;
-}
-
 /// Both say the same.
 bool persists(double before, double now) {
-  return is_drift(before) && is_drift(now) && (before > 1) == (now > 1);
+  return plan::is_drift(before) && plan::is_drift(now) && (before > 1) == (now > 1);
 }
 
 /// So many times more micro-batches make a round: each board of a stage has but a part of them.
@@ -128,7 +124,7 @@ Replanner::Factors Replanner::compute_factors(const StagePlan& plan) const {
 /// time between answers.
 std::optional<std::size_t> Replanner::drifted_link(const StagePlan& plan, Seconds compute) const {
   const Seconds between = answer_period();
-  if (between < kDrift * std::max(plan.period, compute)) return std::nullopt;
+  if (between < plan::kDrift * std::max(plan.period, compute)) return std::nullopt;
   std::optional<std::size_t> slowest;
   Seconds longest = 2 * between;  // that many wait for the link: not just one that is a little late
   for (std::size_t s = 1; s < plan.stages.size(); ++s) {
@@ -197,9 +193,7 @@ std::optional<StagePlan> Replanner::revise(const StagePlan& plan, const net::Ran
   if (!has_drifted || rounds_to_wait_-- > 0 || period <= 0) return std::nullopt;
   Result<StagePlan> better = plan_for(now, ranks);
   const double left = outlook.left.value_or(kHorizon / period);
-  const bool pays =
-      better.ok() && better->period * kFaster <= period && left * (period - better->period) >= kPays * outlook.pause;
-  if (!pays) {
+  if (!better.ok() || !kRule.is_met(period / better->period, left * period, outlook.pause)) {
     backoff_ = std::min(2 * backoff_, kLongestBackoff);
     rounds_to_wait_ = backoff_;
     return std::nullopt;

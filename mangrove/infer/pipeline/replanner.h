@@ -12,23 +12,23 @@
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/pipeline/device_profile.h"
 #include "mangrove/infer/pipeline/stage_plan.h"
+#include "mangrove/plan/revision.h"
 
 namespace mangrove::infer {
 
 /// Makes the plans of a run, and revises them: compares what micro-batches cost with what was predicted, takes a board
 /// that is slower or faster than it was, or a link, for what it is now, and plans anew.
 ///
-/// hysteresis  A board has drifted when the median of a round of kRound micro-batches (times the most boards of a
-/// stage) is kDrift times what was predicted,
-///             or less than its inverse, in two rounds one after the other; a link when the time between answers is;
-///             links of a stage with several boards are not looked at. A plan is changed where the new one is predicted
-///             to be kFaster times as fast, and what it gains over the micro-batches that are left is at least kPays
-///             times the pause that the change makes. After a refusal the next look comes twice as late.
+/// hysteresis  A board has drifted (plan::is_drift) when the median of a round of kRound micro-batches (times the most
+///             boards of a stage) has, beside what was predicted, in two rounds one after the other; a link when the
+///             time between answers has; links of a stage with several boards are not looked at. A plan is changed
+///             where kRule is met: what is left are the micro-batches to come, and a change costs its pause. After a
+///             refusal the next look comes twice as late.
 /// No input or output; threads: one at a time.
 class Replanner {
  public:
   static constexpr int kRound = 12;
-  static constexpr double kDrift = 1.3, kFaster = 1.15, kPays = 2;
+  static constexpr plan::ChangeRule kRule{.speedup = 1.15, .gain = 2};
   static constexpr Seconds kHorizon = 60;  // for which a change has to pay where nobody knows how many are to come
 
   /// measured: at least one. graph must outlive this.

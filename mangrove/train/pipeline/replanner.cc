@@ -102,7 +102,7 @@ PipelineReplanner::Profiles PipelineReplanner::corrected(const Profiles& profile
   const double usual = median(all), usual_change = median(changes);
   const auto drift = [&](std::size_t i) {
     const double change = *now[i] / *devices_[i].first / usual_change;
-    return change > kDrift || change * kDrift < 1 ? change : 1;
+    return plan::is_drift(change) ? change : 1;
   };
   Profiles made = profiles;
   for (std::size_t begin = 0, end = 0; begin < stages_.size(); begin = end) {
@@ -141,8 +141,7 @@ double PipelineReplanner::speedup(const Profiles& profiles, std::span<const Held
 }
 
 bool PipelineReplanner::pays(double speedup, std::int64_t samples_left) const {
-  if (speedup < kFaster) return false;
-  return sample_ * static_cast<double>(samples_left) * (1 - 1 / speedup) > price_;
+  return kRule.is_met(speedup, sample_ * static_cast<double>(samples_left), price_);
 }
 
 }  // namespace mangrove::train

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "mangrove/plan/revision.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/placed_stages.h"
 #include "mangrove/train/pipeline/plan.h"
@@ -25,19 +26,18 @@ std::vector<HeldStage> held(std::span<const PlannedStage> planned);
 /// alone take something else together, and devices get slower or faster.
 ///
 /// At the first look what a stage takes beside the others, more than was expected or less, is put down to its
-/// operators: they do on every device. A device that takes kDrift times as long as then, or less than its inverse,
-/// beside the others, is slower or faster with all operators. Only ratios count, as there may be devices that have no
-/// stage.
+/// operators: they do on every device. A device that has drifted since then (plan::is_drift), beside the others, is
+/// slower or faster with all operators. Only ratios count, as there may be devices that have no stage.
 ///
-/// Other stages are worth it where they are kFaster times as fast, and gain over the samples that are left the price:
-/// what the first passage of these ones took besides their work. It looks after some passages, then after twice as
+/// Other stages are worth it where kRule is met: what is left are the samples to come, and a change costs what the
+/// first passage of these stages took besides their work. It looks after some passages, then after twice as
 /// many, and so on; at the latest after kLongest more. Whether a plan kept its promise is not looked at. No input or
 /// output; threads: one at a time.
 class PipelineReplanner {
  public:
   static constexpr int kLongest = 16;
   static constexpr std::int64_t kLeastPasses = 16;  // backward, of a device, to say something of it
-  static constexpr double kDrift = 1.3, kFaster = 1.05;
+  static constexpr plan::ChangeRule kRule{.speedup = 1.05};
   using Profiles = std::map<net::Rank, StageProfile>;
 
   /// graph: outlives it. stages: of all devices that have one. revisions: that there were before; the first look is

@@ -134,7 +134,7 @@ TEST_F(TwoStages, AnotherCutIsWorthWhatItGainsLessItsPrice) {
   (void)revision_.corrected(profiles_);
   EXPECT_FALSE(revision_.pays(1.25, 16)) << "96 s";
   EXPECT_TRUE(revision_.pays(1.25, 17)) << "102 s";
-  EXPECT_FALSE(revision_.pays(PipelineReplanner::kFaster - 0.01, 1'000'000)) << "may be noise";
+  EXPECT_FALSE(revision_.pays(PipelineReplanner::kRule.speedup - 0.01, 1'000'000)) << "may be noise";
   EXPECT_FALSE(revision_.pays(1, 1'000'000));
   pass(revision_, {200, 300});
   (void)revision_.corrected(profiles_);
