@@ -9,22 +9,36 @@
 namespace mangrove::plan {
 namespace {
 
+using Readers = std::map<std::string, std::vector<std::size_t>>;  // nodes, of each value
+
+Readers readers_of(const Graph& graph) {
+  Readers readers;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i)
+    for (const std::string& input : graph.nodes()[i].inputs) readers[input].push_back(i);
+  return readers;
+}
+
+bool is_result(const Graph& graph, const std::string& value) {
+  return std::ranges::count(graph.outputs(), value) > 0;
+}
+
 Bytes bytes_of(const ValueInfo& info, std::int64_t batch) {
   return info.shape.with_batch(batch).elements() * static_cast<Bytes>(size_of(info.dtype));
 }
 
 class Conversion {
  public:
-  Conversion(const Graph& graph, std::int64_t batch, bool training)
-      : graph_(graph), batch_(batch), training_(training) {
+  Conversion(const Graph& graph, std::span<const std::size_t> layer, std::int64_t batch, bool training)
+      : graph_(graph), layer_(layer), batch_(batch), training_(training), readers_(readers_of(graph)) {
+    for (const std::string& name : graph.parameters()) trained_.insert(name);
     made_.network.name = graph.name();
     made_.network.batch = batch;
-    for (std::size_t i = 0; i < graph.nodes().size(); ++i)
-      for (const std::string& input : graph.nodes()[i].inputs) readers_[input].push_back(i);
+    made_.nodes.resize(layer.empty() ? 0 : std::ranges::max(layer) + 1);
+    for (std::size_t i = 0; i < layer.size(); ++i) made_.nodes[layer[i]].push_back(i);
   }
 
   GraphLayers run() {
-    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) add_node(i);
+    for (const auto& nodes : made_.nodes) add_layer(nodes);
     for (const auto& [name, info] : graph_.inputs())
       if (!graph_.initializers().contains(name)) add_flow(name, std::nullopt);
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i)
@@ -35,59 +49,67 @@ class Conversion {
   }
 
  private:
-  bool is_result(const std::string& value) const { return std::ranges::count(graph_.outputs(), value) > 0; }
-
-  /// The layer that the node belongs to.
-  std::size_t layer_for(std::size_t i) {
-    const Node& node = graph_.nodes()[i];
-    const Operator* row = find_operator(node.op);
-    if (row != nullptr && row->activation && !node.inputs.empty()) {
-      const auto maker = maker_.find(node.inputs.front());
-      const bool is_sole = readers_[node.inputs.front()].size() == 1 && !is_result(node.inputs.front());
-      if (maker != maker_.end() && is_sole) return layer_[maker->second];
+  void add_layer(const std::vector<std::size_t>& nodes) {
+    Layer layer{graph_.nodes()[nodes.front()].name};
+    std::set<std::string> inputs;
+    for (const std::size_t i : nodes) {
+      const Node& node = graph_.nodes()[i];
+      inputs.insert(node.inputs.begin(), node.inputs.end());
+      for (const std::string& output : node.outputs)
+        if (training_ && !output.empty()) layer.activations += bytes_of(graph_.value(output), batch_);
     }
-    made_.network.layers.push_back({node.name});
-    made_.nodes.emplace_back();
-    return made_.nodes.size() - 1;
+    for (const std::string& input : inputs)
+      if (is_parameter(input)) layer.parameters += bytes_of(graph_.value(input), batch_);
+    made_.network.layers.push_back(std::move(layer));
   }
 
-  void add_node(std::size_t i) {
-    const Node& node = graph_.nodes()[i];
-    layer_.push_back(layer_for(i));
-    Layer& layer = made_.network.layers[layer_[i]];
-    made_.nodes[layer_[i]].push_back(i);
-    for (const std::string& input : std::set<std::string>(node.inputs.begin(), node.inputs.end()))
-      if (const auto found = graph_.initializers().find(input); found != graph_.initializers().end())
-        layer.parameters += bytes_of(graph_.value(input), batch_);
-    for (const std::string& output : node.outputs) {
-      if (output.empty()) continue;
-      maker_[output] = i;
-      if (training_) layer.activations += bytes_of(graph_.value(output), batch_);
-    }
+  bool is_parameter(const std::string& value) const {
+    return training_ ? trained_.contains(value) : graph_.initializers().contains(value);
   }
 
   void add_flow(const std::string& value, std::optional<std::size_t> from) {
     std::set<std::size_t> to;
     for (const std::size_t reader : readers_[value])
       if (layer_[reader] != from) to.insert(layer_[reader]);
-    if (to.empty() && !is_result(value)) return;  // within a layer
-    made_.network.flows.push_back(
-        {from, {to.begin(), to.end()}, is_result(value), bytes_of(graph_.value(value), batch_)});
+    const bool is_wanted = is_result(graph_, value);
+    if (to.empty() && !is_wanted) return;  // within a layer
+    made_.network.flows.push_back({from, {to.begin(), to.end()}, is_wanted, bytes_of(graph_.value(value), batch_)});
   }
 
   const Graph& graph_;
+  const std::span<const std::size_t> layer_;  // of each node
   const std::int64_t batch_;
   const bool training_;
-  std::map<std::string, std::vector<std::size_t>> readers_;  // nodes, of each value
-  std::map<std::string, std::size_t> maker_;
-  std::vector<std::size_t> layer_;  // of each node
+  std::set<std::string> trained_;
+  Readers readers_;
   GraphLayers made_;
 };
 
 }  // namespace
 
+std::vector<std::size_t> fused_layers(const Graph& graph) {
+  Readers readers = readers_of(graph);
+  std::map<std::string, std::size_t> makers;  // layer that makes each value
+  std::vector<std::size_t> layers;
+  std::size_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    const Operator* row = find_operator(node.op);
+    const bool is_activation = row != nullptr && row->activation && !node.inputs.empty();
+    const auto maker = is_activation ? makers.find(node.inputs.front()) : makers.end();
+    const bool is_sole = maker != makers.end() && readers[maker->first].size() == 1 && !is_result(graph, maker->first);
+    layers.push_back(is_sole ? maker->second : count++);
+    for (const std::string& output : node.outputs)
+      if (!output.empty()) makers[output] = layers.back();
+  }
+  return layers;
+}
+
+GraphLayers layers_of(const Graph& graph, std::span<const std::size_t> layer, std::int64_t batch, bool training) {
+  return Conversion(graph, layer, batch, training).run();
+}
+
 GraphLayers layers_of(const Graph& graph, std::int64_t batch, bool training) {
-  return Conversion(graph, batch, training).run();
+  return layers_of(graph, fused_layers(graph), batch, training);
 }
 
 }  // namespace mangrove::plan

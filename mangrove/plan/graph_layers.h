@@ -1,5 +1,7 @@
 #pragma once
 
+#include <iterator>
+#include <span>
 #include <vector>
 
 #include "mangrove/graph/graph.h"
@@ -7,13 +9,32 @@
 
 namespace mangrove::plan {
 
-/// A graph as the planner sees it. An activation function is one layer with the operator whose result it alone reads:
-/// kernels compute both in one.
+/// A graph as the planner sees it: its nodes in layers, which are never parted.
 struct GraphLayers {
   Layers network;
-  std::vector<std::vector<std::size_t>> nodes;  // of each layer, in order
+  std::vector<std::vector<std::size_t>> nodes;  // of each layer, ascending
+
+  /// Of each layer the sum over its nodes. of_nodes: a number for each node of the graph.
+  template <class List>
+  std::vector<typename List::value_type> sums(const List& of_nodes) const {
+    std::vector<typename List::value_type> of_layers(nodes.size(), 0);
+    for (std::size_t layer = 0; layer < nodes.size(); ++layer)
+      for (const std::size_t node : nodes[layer])
+        of_layers[layer] += *std::next(of_nodes.begin(), static_cast<std::ptrdiff_t>(node));
+    return of_layers;
+  }
 };
 
+/// The layer of each node where as little as possible is kept together: an activation function is in one layer with the
+/// operator whose result it alone reads, as kernels compute both in one. Layers are numbered from 0 in the order of
+/// their first nodes.
+std::vector<std::size_t> fused_layers(const Graph& graph);
+
+/// layer: of each node; no number up to the highest is left out, and no node reads from a layer with a higher number.
+/// training: activations are what is kept for the backward pass, and parameters those that are trained; each counts
+/// once in a layer.
+GraphLayers layers_of(const Graph& graph, std::span<const std::size_t> layer, std::int64_t batch, bool training);
+/// The same of fused_layers(graph).
 GraphLayers layers_of(const Graph& graph, std::int64_t batch, bool training);
 
 }  // namespace mangrove::plan

@@ -45,11 +45,9 @@ Result<LayerTimes> layer_times(const Graph& graph, const GraphLayers& layers, co
       one.backward = rescaled(measured->backward, then.backward, modelled.backward, ratio);
     }
   }
-  for (const auto& nodes : layers.nodes) {
-    times.seconds.push_back(0);
-    for (const std::size_t node : nodes)
-      times.seconds.back() += operators[node].forward + (training ? operators[node].backward : 0);
-  }
+  std::vector<Seconds> of_nodes;
+  for (const OperatorProfile& one : operators) of_nodes.push_back(one.forward + (training ? one.backward : 0));
+  times.seconds = layers.sums(of_nodes);
   return times;
 }
 

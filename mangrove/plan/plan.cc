@@ -104,6 +104,7 @@ class Pricing {
                           fmt::format("stage {} needs {} on '{}', which has {}", s + 1, format_bytes(memory),
                                       device.name, format_bytes(device.memory)));
       const Seconds busy = busy_seconds(todo, device, problem_.training);
+      stage.busy_each.push_back(busy);
       stage.busy = std::max(stage.busy, busy);
       speeds.push_back(1 / occupied_seconds(todo, device, problem_));  // infinite: free
       rate += speeds.back();
@@ -146,10 +147,8 @@ class Pricing {
   void set_utilisation(std::size_t s) {
     if (plan_.period == 0) return;
     double busy = 0;
-    for (std::size_t i = 0; i < parts_[s].devices.size(); ++i) {
-      const Device& device = problem_.devices[parts_[s].devices[i]];
-      busy += shares_[s][i] * busy_seconds(load(s, device), device, problem_.training) / plan_.period;
-    }
+    for (std::size_t i = 0; i < parts_[s].devices.size(); ++i)
+      busy += shares_[s][i] * plan_.stages[s].busy_each[i] / plan_.period;
     plan_.stages[s].utilisation = busy / static_cast<double>(parts_[s].devices.size());
   }
 
@@ -161,6 +160,12 @@ class Pricing {
 };
 
 }  // namespace
+
+Seconds shared_period(std::span<const Seconds> of_devices) {
+  double speed = 0;
+  for (const Seconds seconds : of_devices) speed += 1 / seconds;  // infinite: free
+  return 1 / speed;
+}
 
 Seconds transfer_seconds(const Problem& problem, std::size_t from, std::size_t to, Bytes bytes) {
   const Device& a = problem.devices[from];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct Part {
 
 /// A stage of a plan, and what it is predicted to take for one micro-batch.
 struct Stage : Part {
-  Seconds busy = 0;    // computing and packing, of its slowest device
-  Seconds period = 0;  // between two micro-batches that leave it when it never waits
+  std::vector<Seconds> busy_each = {};  // computing and packing, of each of its devices
+  Seconds busy = 0;                     // the same, of the slowest of them
+  Seconds period = 0;                   // between two micro-batches that leave it when it never waits
   Bytes received = 0, sent = 0;
   Seconds transfer = 0;    // of what it sends, to the next stage, on the slowest way
   Bytes memory = 0;        // of the process on the device that needs the most
@@ -42,6 +44,10 @@ struct Plan {
 /// errors: those of check(Problem); invalid_argument (parts that are not a plan); resource_exhausted (a device's memory
 /// is too small; says how much it needs).
 Result<Plan> price(const Problem& problem, const std::vector<Part>& parts);
+
+/// Between two micro-batches that leave a stage whose devices take each so long for one, and take them in turn, in
+/// proportion to their speed. 0 where one of them takes no time.
+Seconds shared_period(std::span<const Seconds> of_devices);
 
 /// One micro-batch's values from one device to another (in training also the gradients back): the slowest of both links
 /// and the way between them, and their delays.

@@ -48,6 +48,42 @@ TEST(GraphLayers, HoldAnActivationWithItsMaker) {
   EXPECT_EQ(layers_of(fork(), 2, true).network.layers[0].activations, 2 * 4 * 2 * 8);  // h and a are kept
 }
 
+TEST(GraphLayers, AreWhatTheCallerKeepsTogether) {
+  const std::vector<std::size_t> two = {0, 0, 0, 1, 1};
+  const GraphLayers made = layers_of(fork(), two, 2, false);
+  EXPECT_EQ(made.nodes, (std::vector<std::vector<std::size_t>>{{0, 1, 2}, {3, 4}}));
+  EXPECT_EQ(made.sums(std::vector<Bytes>{1, 10, 100, 1000, 10000}), (std::vector<Bytes>{111, 11000}));
+  ASSERT_EQ(made.network.layers.size(), 2u);
+  EXPECT_EQ(made.network.layers[0].name, "fc");
+  EXPECT_EQ(made.network.layers[1].name, "right");
+  EXPECT_EQ(made.network.layers[0].parameters, 4 * (4 * 8 + 8 * 8));
+  ASSERT_TRUE(check(made.network).ok());
+  const auto& flows = made.network.flows;
+  ASSERT_EQ(flows.size(), 4u);  // x, a, l, sum; h and r never leave their layers
+  EXPECT_EQ(flows[1].to, std::vector<std::size_t>{1}) << "left is in its maker's layer";
+  EXPECT_TRUE(flows[3].is_result);
+}
+
+TEST(GraphLayers, CountAParameterOnceWhereItIsTrained) {
+  GraphParts parts;
+  parts.name = "tied";
+  parts.inputs = {{"x", {DType::f32, Shape({kBatch, 4})}}};
+  parts.outputs = {"y"};
+  parts.initializers = {{"w", zeros({4, 4})}, {"half", zeros({})}};
+  parts.nodes = {{"a", "MatMul", {}, {"x", "w"}, {"h"}},
+                 {"b", "MatMul", {}, {"h", "w"}, {"i"}},
+                 {"c", "Mul", {}, {"i", "half"}, {"y"}}};
+  const Graph tied = Graph::create(std::move(parts)).value();
+  const auto parameters = [&](std::vector<std::size_t> layer, bool training) {
+    std::vector<Bytes> bytes;
+    for (const Layer& one : layers_of(tied, layer, 1, training).network.layers) bytes.push_back(one.parameters);
+    return bytes;
+  };
+  EXPECT_EQ(parameters({0, 0, 0}, true), std::vector<Bytes>{4 * 16}) << "half is no parameter";
+  EXPECT_EQ(parameters({0, 1, 1}, true), (std::vector<Bytes>{4 * 16, 4 * 16})) << "each has its own";
+  EXPECT_EQ(parameters({0, 1, 1}, false), (std::vector<Bytes>{4 * 16, 4 * 16 + 4}));
+}
+
 TEST(LayerTimes, AreMeasuredElsePredicted) {
   const Graph graph = fork();
   Profile profile{"fork", {}, {}, 2, 1, false, 0, operators_of(graph, 2)};

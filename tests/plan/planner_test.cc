@@ -222,7 +222,12 @@ TEST(Planner, TriesTheWholeNetworkOnManyDifferentDevices) {
   double speed = 0;
   for (std::size_t d = 0; d < 12; ++d) speed += 1.0 / (10 * static_cast<double>(1 + d));
   EXPECT_NEAR(plan.period, 1 / speed, 1e-9);
-  EXPECT_EQ(plan.stages.size(), 1u);
+  ASSERT_EQ(plan.stages.size(), 1u);
+  ASSERT_EQ(plan.stages[0].busy_each.size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i)
+    EXPECT_DOUBLE_EQ(plan.stages[0].busy_each[i], 10 * static_cast<double>(1 + plan.stages[0].devices[i]));
+  EXPECT_DOUBLE_EQ(shared_period(plan.stages[0].busy_each), plan.period);
+  EXPECT_EQ(shared_period(std::vector<Seconds>{3, 0}), 0) << "one takes no time";
 }
 
 TEST(Planner, RefusesMoreDifferentDevicesThanItCanTellApart) {

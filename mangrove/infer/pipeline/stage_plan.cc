@@ -21,42 +21,21 @@ namespace {
 constexpr Bytes kBatchesRead = 3;  // micro-batches of samples in memory: two are prepared while one is computed
 constexpr double kMessages = 2;    // of a stage for each micro-batch: what it gets and what it sends
 
-/// With every stage of a cut that is given as one layer.
-plan::GraphLayers merged(const plan::GraphLayers& fine, const std::vector<std::size_t>& group, std::size_t groups) {
-  plan::GraphLayers coarse;
-  coarse.network = {fine.network.name, fine.network.batch, std::vector<plan::Layer>(groups), {}};
-  coarse.nodes.resize(groups);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    plan::Layer& layer = coarse.network.layers[group[i]];
-    if (layer.name.empty()) layer.name = fine.network.layers[i].name;
-    layer.parameters += fine.network.layers[i].parameters;
-    coarse.nodes[group[i]].insert(coarse.nodes[group[i]].end(), fine.nodes[i].begin(), fine.nodes[i].end());
-  }
-  for (auto& nodes : coarse.nodes) std::ranges::sort(nodes);
-  for (plan::Flow flow : fine.network.flows) {
-    if (flow.from) flow.from = group[*flow.from];
-    for (std::size_t& to : flow.to) to = group[to];
-    std::erase_if(flow.to, [&](std::size_t to) { return flow.from == to; });
-    if (!flow.to.empty() || flow.is_result) coarse.network.flows.push_back(std::move(flow));
-  }
-  measure_living(coarse.network);
-  return coarse;
-}
-
 class Planning {
  public:
   Planning(const Graph& graph, std::span<const DeviceProfile> devices, const InferJob& job)
-      : graph_(graph), devices_(devices), job_(job), layers_(plan::layers_of(graph, job.micro_batch(), false)) {
-    for (plan::Flow& flow : layers_.network.flows) flow.bytes = encoded_bytes(job.activations(), flow.bytes / 4);
-  }
+      : graph_(graph), devices_(devices), job_(job) {}
 
   /// What does not depend on the devices.
   Status prepare() {
     stages_ = static_cast<std::size_t>(job_.stages());
+    std::vector<std::size_t> layer = plan::fused_layers(graph_);
     if (job_.cuts_size() > 0) {
-      MG_RETURN_IF_ERROR(cut_as_told());
-      stages_ = layers_.nodes.size();
+      MG_TRY(layer, stages_as_told(layer));
+      stages_ = static_cast<std::size_t>(job_.cuts_size()) + 1;
     }
+    layers_ = plan::layers_of(graph_, layer, job_.micro_batch(), false);
+    for (plan::Flow& flow : layers_.network.flows) flow.bytes = encoded_bytes(job_.activations(), flow.bytes / 4);
     if (stages_ <= layers_.nodes.size()) return {};
     return make_error(Code::invalid_argument,
                       fmt::format("stages: {} stages cannot be cut from the {} layers of model '{}', which has {} "
@@ -75,32 +54,32 @@ class Planning {
   }
 
  private:
-  /// Layers become the stages that the job's cuts make.
-  Status cut_as_told() {
+  /// The stage of each operator that the job's cuts make. layer: of each operator.
+  Result<std::vector<std::size_t>> stages_as_told(const std::vector<std::size_t>& layer) const {
+    const std::vector<Node>& nodes = graph_.nodes();
     std::map<std::string, std::size_t> layer_of;
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < layers_.nodes.size(); ++i) {
-      for (const std::size_t node : layers_.nodes[i]) {
-        layer_of[graph_.nodes()[node].name] = i;
-        names.push_back(graph_.nodes()[node].name);
-        for (const std::string& output : graph_.nodes()[node].outputs) layer_of.try_emplace(output, i);
-      }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      layer_of[nodes[i].name] = layer[i];
+      names.push_back(nodes[i].name);
+      for (const std::string& output : nodes[i].outputs) layer_of.try_emplace(output, layer[i]);
     }
-    std::vector<std::size_t> group(layers_.nodes.size(), 0);
+    std::vector<std::size_t> stage(layer.size(), 0);
     std::size_t last = 0;
     for (const std::string& cut : job_.cuts()) {
       const auto found = layer_of.find(cut);
       if (found == layer_of.end())
         return make_error(Code::invalid_argument,
                           "cuts: the network has no operator '" + cut + "'" + suggestion(cut, names));
-      if (found->second <= last)
-        return make_error(Code::invalid_argument, "cuts: '" + cut + "' begins no stage: it does not lie behind '" +
-                                                      layers_.network.layers[last].name + "'");
+      if (found->second <= last) {
+        const std::string& before = names[static_cast<std::size_t>(std::ranges::find(layer, last) - layer.begin())];
+        return make_error(Code::invalid_argument,
+                          "cuts: '" + cut + "' begins no stage: it does not lie behind '" + before + "'");
+      }
       last = found->second;
-      for (std::size_t i = last; i < group.size(); ++i) ++group[i];
+      for (std::size_t i = 0; i < layer.size(); ++i) stage[i] += layer[i] >= last ? 1 : 0;
     }
-    layers_ = merged(layers_, group, static_cast<std::size_t>(job_.cuts_size()) + 1);
-    return {};
+    return stage;
   }
 
   /// However many stages are worth it, and replicas of them. What the planner does not know of is that devices may
@@ -118,7 +97,7 @@ class Planning {
     for (std::size_t i = 0; i < places; ++i) problem.devices.push_back(device(profile_of(i, places)));
     if (places > (range.least > 1 ? kMostUnlikeExactly : plan::kMostKinds)) plan::make_equal(problem.devices);
     MG_TRY(const plan::Plan plan, plan::make_plan(problem, range));
-    return described(plan, problem.devices);
+    return described(plan, places);
   }
 
   const DeviceProfile& profile_of(std::size_t place, std::size_t places) const {
@@ -126,11 +105,10 @@ class Planning {
   }
 
   plan::Device device(const DeviceProfile& profile) const {
-    plan::Device device{.name = profile.name, .rate = profile.rate, .delay = profile.round_trip / 4};
-    for (const auto& nodes : layers_.nodes) {
-      device.seconds.push_back(0);
-      for (const std::size_t node : nodes) device.seconds.back() += profile.operator_seconds[node];
-    }
+    plan::Device device{.name = profile.name,
+                        .seconds = layers_.sums(profile.operator_seconds),
+                        .rate = profile.rate,
+                        .delay = profile.round_trip / 4};
     const bool beside = profile.reads_beside();
     if (!beside) device.seconds.front() += profile.read_seconds;
     if (!beside) device.overhead = kMessages * profile.message_seconds;
@@ -138,32 +116,26 @@ class Planning {
     return device;
   }
 
-  Result<StagePlan> described(const plan::Plan& plan, const std::vector<plan::Device>& devices) const {
+  StagePlan described(const plan::Plan& plan, std::size_t places) const {
     StagePlan made{{}, plan.period, plan.latency, 1, plan.limiting};
     for (const plan::Stage& part : plan.stages) {
       StagePlan::Stage stage{{}, {}, {}, part.sent / layers_.network.batch};
-      for (const std::size_t device : part.devices)
-        stage.replicas.push_back({profile_of(device, devices.size()).rank, busy_seconds(part, devices[device])});
+      for (std::size_t i = 0; i < part.devices.size(); ++i)
+        stage.replicas.push_back({profile_of(part.devices[i], places).rank, part.busy_each[i]});
       for (const std::size_t layer : part.layers)
         stage.nodes.insert(stage.nodes.end(), layers_.nodes[layer].begin(), layers_.nodes[layer].end());
       std::ranges::sort(stage.nodes);
       for (const std::uint32_t node : stage.nodes) stage.operators.push_back(graph_.nodes()[node].name);
       made.stages.push_back(std::move(stage));
     }
-    if (const Seconds shared = period_of_hosts(plan, made, devices.size()); shared > made.period) {
+    if (const Seconds shared = period_of_hosts(plan, made, places); shared > made.period) {
       made.period = shared;
       made.limited_by = "the cores that devices share";
     }
-    set_memory(plan, devices.size(), made);
+    set_memory(plan, places, made);
     const std::size_t holders = made.ranks().size();
     made.window = std::max(2 * holders + 2, plan.in_flight + holders);
     return made;
-  }
-
-  Seconds busy_seconds(const plan::Stage& stage, const plan::Device& device) const {
-    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
-    for (const std::size_t layer : stage.layers) load.seconds += device.seconds[layer];
-    return plan::busy_seconds(load, device, /*training=*/false);
   }
 
   /// Of each process: what it is without a stage, and all stages that it holds.
@@ -235,11 +207,9 @@ class Planning {
 }  // namespace
 
 Seconds StagePlan::Stage::period() const {
-  // a stage may take no time
-  if (std::ranges::any_of(replicas, [](const Replica& replica) { return replica.busy <= 0; })) return 0;
-  double speed = 0;
-  for (const Replica& replica : replicas) speed += 1 / replica.busy;
-  return 1 / speed;
+  std::vector<Seconds> of_replicas;
+  for (const Replica& replica : replicas) of_replicas.push_back(replica.busy);
+  return plan::shared_period(of_replicas);
 }
 
 std::vector<net::Rank> StagePlan::ranks() const {

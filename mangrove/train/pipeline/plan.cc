@@ -1,11 +1,11 @@
 #include "mangrove/train/pipeline/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "mangrove/graph/cut.h"
 #include "mangrove/plan/alike.h"
+#include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/profile.h"
 #include "mangrove/plan/stage_load.h"
 #include "mangrove/train/pipeline/schedule.h"
@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kPackedPerSecond = 1e9;  // bytes that a thread packs or unpacks while it has a processor
 constexpr Bytes kFloat = sizeof(float);
+constexpr Seconds kLeast = 1e-9;  // of a replica for a micro-batch: some operators cost nothing
 
 template <class List>
 auto sum_of(const List& list) {
@@ -27,107 +28,53 @@ double seconds_of(const StageProfile& profile) {
 }
 
 /// The network as the planner sees it: a chain of parts, between the positions where it can be cut.
-class Parts {
- public:
-  Parts(const Graph& graph, std::span<const StageDevice> devices, std::int64_t samples) : graph_(graph) {
-    begins_ = cut_positions(graph);
-    begins_.insert(begins_.begin(), 0);
-    network_.name = graph.name();
-    network_.batch = samples;
-    for (std::size_t i = 0; i < begins_.size(); ++i) add_layer(i, devices);
-    add_parameters();
-    add_flows(samples);
-  }
+plan::GraphLayers parts_of(const Graph& graph, std::int64_t samples) {
+  std::vector<std::size_t> part(graph.nodes().size(), 0);
+  for (const std::size_t position : cut_positions(graph))
+    for (std::size_t i = position; i < part.size(); ++i) ++part[i];
+  plan::GraphLayers parts = plan::layers_of(graph, part, samples, true);
+  for (std::size_t i = 1; i < parts.nodes.size(); ++i)
+    parts.network.flows.push_back({i - 1, {i}});  // each behind the one before: it is cut at these positions only
+  return parts;
+}
 
-  const plan::Layers& network() const { return network_; }
-  std::size_t end(std::size_t part) const {
-    return part + 1 < begins_.size() ? begins_[part + 1] : graph_.nodes().size();
+/// What a stage with a part holds for it on the node where that is most.
+void set_memory(std::span<const StageDevice> devices, plan::GraphLayers& parts) {
+  std::vector<plan::Layer>& layers = parts.network.layers;
+  for (plan::Layer& layer : layers) layer.activations = 0;
+  for (const StageDevice& device : devices) {
+    const std::vector<Bytes> activations = parts.sums(device.profile.activations());
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      layers[i].activations = std::max(layers[i].activations, activations[i]);
+    layers.front().buffers = std::max<Bytes>(layers.front().buffers, device.profile.reading());
   }
-  StageRange range(const std::vector<std::size_t>& parts) const { return {begins_[parts.front()], end(parts.back())}; }
-  template <class List>
-  auto sum(std::size_t part, const List& of_operators) const {
-    const auto begin = of_operators.begin();
-    return std::accumulate(begin + static_cast<std::ptrdiff_t>(begins_[part]),
-                           begin + static_cast<std::ptrdiff_t>(end(part)), typename List::value_type{});
-  }
+}
 
- private:
-  /// With what it takes on the node where that is most.
-  void add_layer(std::size_t part, std::span<const StageDevice> devices) {
-    plan::Layer layer{graph_.nodes()[begins_[part]].name};
-    for (const StageDevice& device : devices) {
-      layer.activations = std::max<Bytes>(layer.activations, sum(part, device.profile.activations()));
-      if (part == 0) layer.buffers = std::max<Bytes>(layer.buffers, device.profile.reading());
-    }
-    network_.layers.push_back(std::move(layer));
-  }
-
-  /// No part shares one with another.
-  void add_parameters() {
-    std::map<std::string, Bytes> left;
-    for (const std::string& name : graph_.parameters()) left[name] = graph_.value(name).shape.elements() * kFloat;
-    for (std::size_t part = 0; part < begins_.size(); ++part)
-      for (std::size_t i = begins_[part]; i < end(part); ++i)
-        for (const std::string& input : graph_.nodes()[i].inputs)
-          if (const auto found = left.find(input); found != left.end())
-            network_.layers[part].parameters += left.extract(found).mapped();
-  }
-
-  /// From part to part; besides, each behind the one before, so that it is cut at these positions only.
-  void add_flows(std::int64_t samples) {
-    struct Crossing {
-      std::size_t from, to;
-    };
-    std::map<std::string, Crossing> crossings;
-    for (std::size_t part = 1; part < begins_.size(); ++part)
-      for (const std::string& name : values_at_cut(graph_, begins_[part]))
-        crossings.try_emplace(name, Crossing{part - 1, part}).first->second.to = part;
-    for (const auto& [name, crossing] : crossings)
-      network_.flows.push_back(
-          {crossing.from, {crossing.to}, false, elements_of(graph_.value(name), samples) * kFloat});
-    for (std::size_t part = 1; part < begins_.size(); ++part) network_.flows.push_back({part - 1, {part}});
-  }
-
-  const Graph& graph_;
-  std::vector<std::size_t> begins_;
-  plan::Layers network_;
-};
+StageRange range_of(const plan::GraphLayers& parts, const plan::Stage& stage) {
+  return {parts.nodes[stage.layers.front()].front(), parts.nodes[stage.layers.back()].back() + 1};
+}
 
 /// Bytes that it packs or unpacks in a second.
 double packing_rate(const StageProfile& profile) {
   return kPackedPerSecond / std::max(1.0, profile.slowdown());
 }
 
-plan::Device planned_device(const Parts& parts, const StageDevice& device, bool recomputes) {
-  plan::Device planned{
-      .name = std::to_string(device.rank), .memory = device.profile.room(), .handling = packing_rate(device.profile)};
-  for (std::size_t part = 0; part < parts.network().layers.size(); ++part)
-    planned.seconds.push_back((recomputes ? 2 : 1) * parts.sum(part, device.profile.forward_s()) +
-                              parts.sum(part, device.profile.backward_s()));
+plan::Device planned_device(const plan::GraphLayers& parts, const StageDevice& device, bool recomputes) {
+  plan::Device planned{.name = std::to_string(device.rank),
+                       .seconds = parts.sums(device.profile.forward_s()),
+                       .memory = device.profile.room(),
+                       .handling = packing_rate(device.profile)};
+  const std::vector<Seconds> backward = parts.sums(device.profile.backward_s());
+  for (std::size_t i = 0; i < backward.size(); ++i)
+    planned.seconds[i] = (recomputes ? 2 : 1) * planned.seconds[i] + backward[i];
   return planned;
 }
 
-struct Planned {
-  plan::Problem problem;
-  plan::Plan plan;
-
-  /// That a device of a stage takes for a micro-batch.
-  Seconds seconds(const plan::Stage& stage, std::size_t device) const {
-    constexpr Seconds kLeast = 1e-9;  // some operators cost nothing
-    plan::StageLoad load{.received = stage.received, .sent = stage.sent};
-    for (const std::size_t layer : stage.layers) load.seconds += problem.devices[device].seconds[layer];
-    return std::max(kLeast, plan::busy_seconds(load, problem.devices[device], true));
-  }
-};
-
 /// Of as many devices as are worth it; where these are too few, of the fewest that may be. Nothing: none fits.
-Result<std::optional<Planned>> planned(plan::Problem problem, const plan::DeviceRange& range) {
+Result<std::optional<plan::Plan>> planned(const plan::Problem& problem, const plan::DeviceRange& range) {
   MG_TRY(std::optional<plan::Plan> plan, plan::find_plan(problem, {.least = 1, .most = range.most}));
-  if (plan && plan->devices() < range.least) {
-    MG_TRY(plan, plan::find_plan(problem, range));
-  }
-  if (!plan) return std::optional<Planned>();
-  return std::optional(Planned{std::move(problem), std::move(*plan)});
+  if (plan && plan->devices() < range.least) return plan::find_plan(problem, range);
+  return plan;
 }
 
 }  // namespace
@@ -194,9 +141,10 @@ plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_
 
 Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<const StageDevice> devices,
                                                 const PipelineWish& wish) {
-  const Parts parts(graph, devices, wish.micro_batch);
+  plan::GraphLayers parts = parts_of(graph, wish.micro_batch);
+  set_memory(devices, parts);
   const auto attempt = [&](bool recomputes, bool is_limited) {
-    plan::Problem problem{.network = parts.network(),
+    plan::Problem problem{.network = parts.network,
                           .devices = {},
                           .training = true,
                           .schedule = wish.schedule,
@@ -207,10 +155,10 @@ Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<co
       if (!is_limited) problem.devices.back().memory = 0;
     }
     plan::make_alike(problem.devices, kAlike);
-    return planned(std::move(problem), wish.devices);
+    return planned(problem, wish.devices);
   };
   using Recompute = Stage::Recompute;
-  MG_TRY(std::optional<Planned> plan, attempt(wish.recompute == Recompute::always, true));
+  MG_TRY(std::optional<plan::Plan> plan, attempt(wish.recompute == Recompute::always, true));
   if (!plan && wish.recompute == Recompute::where_needed) {
     MG_TRY(plan, attempt(true, true));
   }
@@ -221,10 +169,10 @@ Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<co
     return make_error(Code::invalid_argument, "graph '" + graph.name() + "' cannot be cut into stages for " +
                                                   std::to_string(wish.devices.least) + " nodes");
   std::vector<PlannedStage> stages;
-  for (const plan::Stage& stage : plan->plan.stages) {
-    stages.push_back({parts.range(stage.layers), {}});
-    for (const std::size_t device : stage.devices)
-      stages.back().replicas.push_back({devices[device].rank, plan->seconds(stage, device)});
+  for (const plan::Stage& stage : plan->stages) {
+    stages.push_back({range_of(parts, stage), {}});
+    for (std::size_t i = 0; i < stage.devices.size(); ++i)
+      stages.back().replicas.push_back({devices[stage.devices[i]].rank, std::max(kLeast, stage.busy_each[i])});
   }
   return stages;
 }

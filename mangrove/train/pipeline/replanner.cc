@@ -126,12 +126,12 @@ Seconds PipelineReplanner::period(const Profiles& profiles, std::span<const Held
   constexpr Seconds kLeast = 1e-9;  // some operators cost nothing
   Seconds slowest = 0;
   for (std::size_t begin = 0, end = 0; begin < stages.size(); begin = end) {
-    double rate = 0;
+    std::vector<Seconds> of_replicas;
     for (end = begin; end < stages.size() && stages[end].range == stages[begin].range; ++end) {
       const StageProfile& profile = profiles.at(stages[end].rank);
-      rate += 1 / std::max(kLeast, stage_seconds(graph_, stages[end].range, profile, micro_batch_).busy());
+      of_replicas.push_back(std::max(kLeast, stage_seconds(graph_, stages[end].range, profile, micro_batch_).busy()));
     }
-    slowest = std::max(slowest, 1 / rate);
+    slowest = std::max(slowest, plan::shared_period(of_replicas));
   }
   return slowest;
 }
