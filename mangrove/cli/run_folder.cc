@@ -121,6 +121,13 @@ Status RunFolder::begin(const std::string& job_yaml) {
   return write_file_atomically(job_path(), job_yaml);
 }
 
+Status RunFolder::keep_settings(const std::string& job_yaml) {
+  std::error_code unreadable;
+  for (const fs::path& needs_its_own : {checkpoint_path(), checkpoint_path(kHeadPrefix)})
+    if (fs::exists(needs_its_own, unreadable)) return {};
+  return write(job_path().filename().string(), job_yaml);
+}
+
 Error RunFolder::with_resume_hint(Error error) const {
   for (const auto& [name, why] : unsaved_) error.message += "; not written: " + why;
   std::error_code unreadable;

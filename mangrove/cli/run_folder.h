@@ -11,8 +11,8 @@
 namespace mangrove::cli {
 
 /// Where a run leaves its files: model.onnx, best.onnx, report.html, summary.json, metrics.jsonl,
-/// checkpoint.safetensors, job.yaml and logs/. The phase of a run that trains only the head of a network leaves its own
-/// beside them, with a prefix.
+/// checkpoint.safetensors, job.yaml and logs/; of a simulated run also world.yaml and events.jsonl. The phase of a run
+/// that trains only the head of a network leaves its own beside them, with a prefix.
 class RunFolder {
  public:
   /// `path` empty: runs/<command>-<UTC time>. Makes the folder. errors: permission_denied, already_exists (a file).
@@ -24,6 +24,9 @@ class RunFolder {
   /// There once that phase is over.
   fs::path head_result_path() const { return path_ / (std::string(kHeadPrefix) + "result.json"); }
   fs::path job_path() const { return path_ / "job.yaml"; }
+  /// Of a simulated run: what it was in, and what happened there.
+  static constexpr const char* kWorldFile = "world.yaml";
+  static constexpr const char* kEventsFile = "events.jsonl";
   fs::path logs() const { return path_ / "logs"; }
 
   /// A folder that was deleted meanwhile is made again. What cannot be written is remembered, until it can.
@@ -36,6 +39,9 @@ class RunFolder {
   /// The run starts anew: settings are written, and checkpoint and summary of an earlier run in this folder are
   /// removed, since they are not of these settings.
   Status begin(const std::string& job_yaml);
+  /// Settings of a run that cannot be resumed, so that people see what it was. They stay as they are in a folder with a
+  /// checkpoint, which needs its own.
+  Status keep_settings(const std::string& job_yaml);
 
   /// What is missing of the run, by the name of the file, and why.
   const std::map<std::string, std::string>& unsaved() const { return unsaved_; }

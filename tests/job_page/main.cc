@@ -53,7 +53,7 @@ a line, see [json.md](json.md)), `checkpoint.safetensors`, `job.yaml` (the setti
 constexpr const char* kInfer = R"(
 ## infer
 
-The run folder gets `summary.json`, `metrics.jsonl` and `report.html`.
+The run folder gets `job.yaml` (the settings), `summary.json`, `metrics.jsonl` and `report.html`.
 )";
 
 constexpr const char* kEval = R"(

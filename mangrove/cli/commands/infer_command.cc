@@ -1,5 +1,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
@@ -21,6 +22,7 @@ Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
   MG_RETURN_IF_ERROR(check_read(state.overrides, {keys}));
   MG_TRY(RunFolder folder, RunFolder::create(state.settings.run_dir, "infer"));
+  std::ignore = folder.keep_settings(to_yaml("infer", state.settings.keys()));  // the result says what is missing
   ClusterSession session(context.output.quiet);
   JobContext job{session, folder, context.output, context.stop};
   MG_TRY(const nlohmann::json result, run_infer(state.settings, job));

@@ -137,7 +137,9 @@ Status run(State& state, CommandContext& context) {
   MG_TRY(const std::vector<sim::Fault> faults, faults_of(state, world));
   MG_TRY(RunFolder folder, RunFolder::create(state.run_dir(), "sim"));
   MG_RETURN_IF_ERROR(folder.begin(to_yaml(state.section(), state.job_keys())));
-  const fs::path events_path = folder.path() / "events.jsonl";
+  MG_TRY(const std::string world_text, read_file(state.world_file));
+  std::ignore = folder.write(RunFolder::kWorldFile, world_text);  // the result says what is missing
+  const fs::path events_path = folder.path() / RunFolder::kEventsFile;
   std::ofstream events(events_path, std::ios::trunc);
   if (!events) return make_error(Code::permission_denied, events_path.string() + ": cannot write");
   const auto simulate = [&](const cluster::JobSpec& job, const Reporter& report) {

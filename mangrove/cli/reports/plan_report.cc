@@ -129,6 +129,24 @@ std::string change_text(const plan::Problem& problem, const plan::Plan& plan, co
                      format_things(static_cast<std::int64_t>(other.devices()), "device"));
 }
 
+/// What the plan was made for.
+json devices_json(const plan::Problem& problem) {
+  json devices = json::array();
+  for (const plan::Device& device : problem.devices)
+    devices.push_back(
+        {{"name", device.name}, {"memory", device.memory}, {"rate", device.rate}, {"delay_s", device.delay}});
+  return devices;
+}
+
+json ways_json(const plan::Problem& problem) {
+  json ways = json::array();
+  for (const auto& [between, way] : problem.ways)
+    ways.push_back({{"between", {problem.devices[between.first].name, problem.devices[between.second].name}},
+                    {"rate", way.rate},
+                    {"delay_s", way.delay}});
+  return ways;
+}
+
 }  // namespace
 
 json plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
@@ -138,6 +156,8 @@ json plan_report(const plan::Problem& problem, const plan::Plan& plan, const pla
   json report = plan_json(problem, plan);
   report["model"] = problem.network.name;
   report["batch"] = problem.network.batch;
+  report["devices"] = devices_json(problem);
+  report["ways"] = ways_json(problem);
   report["unused"] = unused_devices(problem, plan);
   report["runner_up"] = plan_or_null(advice.runner_up);
   report["why_it_lost"] = advice.why_it_lost;
