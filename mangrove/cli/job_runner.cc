@@ -9,7 +9,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/frame_answers.h"
 #include "mangrove/cli/reports/report_keeper.h"
-#include "mangrove/cli/reports/report_page.h"
+#include "mangrove/cli/reports/run_report.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/frame_input.h"
 #include "mangrove/cli/sources/model_source.h"

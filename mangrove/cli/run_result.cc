@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "mangrove/base/json_dump.h"
-#include "mangrove/cli/reports/report_page.h"
+#include "mangrove/cli/reports/run_report.h"
 
 namespace mangrove::cli {
 

@@ -54,12 +54,6 @@ double mean(const Curve& curve) {
   return curve.empty() ? 0 : sum / static_cast<double>(curve.size());
 }
 
-double peak(const Curve& curve) {
-  double most = 0;
-  for (const auto& [x, y] : curve) most = std::max(most, y);
-  return most;
-}
-
 /// CPU, memory, and bytes sent and received by purpose.
 std::string use_table(const std::vector<NodeHistory>& nodes) {
   std::set<std::string> purposes;
@@ -70,7 +64,7 @@ std::string use_table(const std::vector<NodeHistory>& nodes) {
   html += "</tr>\n";
   for (const NodeHistory& node : nodes) {
     html += fmt::format("<tr><td>{}</td><td>{:.0f} %</td><td>{:.0f} MB</td>", escaped(node.name), mean(node.cpu),
-                        peak(node.memory));
+                        node.peak_memory);
     for (const std::string& purpose : purposes) {
       const auto found = node.by_purpose.find(purpose);
       const net::Flow flow = found == node.by_purpose.end() ? net::Flow() : found->second;

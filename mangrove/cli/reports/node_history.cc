@@ -3,39 +3,21 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/cli/reports/thinned_curve.h"
+
 namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kLastSteps = 8;
-
-/// 0 where there is none, or where it is no number.
-double number(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::int64_t count(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
-const json& object_at(const json& object, const char* key) {
-  static const json kNone = json::object();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_object() ? *found : kNone;
-}
-
-const json& array_at(const json& object, const char* key) {
-  static const json kNone = json::array();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_array() ? *found : kNone;
-}
+constexpr std::size_t kMostNodes = 256, kMostJobs = 256, kMostPurposes = 32;
+constexpr std::size_t kMostIntervals = 1024;
 
 PhaseSeconds phases_of(const json& steps) {
-  return {number(steps, "load_s"), number(steps, "compute_s"), number(steps, "encode_s"), number(steps, "wire_s"),
-          number(steps, "wait_s")};
+  return {number_or_0(steps, "load_s"), number_or_0(steps, "compute_s"), number_or_0(steps, "encode_s"),
+          number_or_0(steps, "wire_s"), number_or_0(steps, "wait_s")};
 }
 
 PhaseSeconds operator-(const PhaseSeconds& a, const PhaseSeconds& b) {
@@ -47,13 +29,22 @@ void add(PhaseSeconds& to, const PhaseSeconds& more) {
         to.wait + more.wait};
 }
 
-std::string text_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+/// Intervals in order, of which neighbours become one where there are too many.
+void add(std::vector<NodeHistory::Interval>& to, const NodeHistory::Interval& more) {
+  to.push_back(more);
+  if (to.size() < kMostIntervals) return;
+  for (std::size_t i = 0; i < kMostIntervals / 2; ++i) {
+    to[i] = to[2 * i];
+    to[i].end = to[2 * i + 1].end;
+    add(to[i].phases, to[2 * i + 1].phases);
+  }
+  to.resize(kMostIntervals / 2);
 }
 
+}  // namespace
+
 /// Follows the samples of one node.
-class Follower {
+class NodeHistories::Follower {
  public:
   explicit Follower(const std::string& name) { history_.name = name; }
 
@@ -64,15 +55,28 @@ class Follower {
       before_ = {};
       before_.time = begin;
     }
-    Counters now{
-        begin + number(sample, "time_s"), number(sample, "sent_bytes"), number(sample, "received_bytes"), {}, {}};
+    Counters now{begin + number_or_0(sample, "time_s"),
+                 number_or_0(sample, "sent_bytes"),
+                 number_or_0(sample, "received_bytes"),
+                 {},
+                 {}};
     take_use(sample, now);
     take_traffic(sample, now);
     take_steps(object_at(sample, "steps"), begin, now);
     before_ = std::move(now);
   }
 
-  NodeHistory history() && { return std::move(history_); }
+  NodeHistory history() const {
+    NodeHistory history = history_;
+    history.cpu = cpu_.points();
+    history.cores = cores_.points();
+    history.memory = memory_.points();
+    history.sent = sent_.points();
+    history.received = received_.points();
+    history.temperature = temperature_.points();
+    return history;
+  }
+  const std::string& name() const { return history_.name; }
 
  private:
   /// Since the job began.
@@ -84,25 +88,30 @@ class Follower {
   };
 
   void take_use(const json& sample, const Counters& now) {
-    history_.cpu.emplace_back(now.time, number(sample, "cpu_percent"));
-    history_.memory.emplace_back(now.time, number(sample, "rss_bytes") / 1e6);
+    const double memory = number_or_0(sample, "rss_bytes") / 1e6;
+    cpu_.add(now.time, number_or_0(sample, "cpu_percent"));
+    memory_.add(now.time, memory);
+    history_.peak_memory = std::max(history_.peak_memory, memory);
     double busy = 0;
     const json& cores = array_at(sample, "core_percent");
     for (const json& core : cores) busy += core.is_number() ? core.get<double>() : 0;
-    if (!cores.empty()) history_.cores.emplace_back(now.time, busy / static_cast<double>(cores.size()));
-    if (sample.contains("temperature_c")) history_.temperature.emplace_back(now.time, number(sample, "temperature_c"));
+    if (!cores.empty()) cores_.add(now.time, busy / static_cast<double>(cores.size()));
+    if (const auto temperature = number_at(sample, "temperature_c")) temperature_.add(now.time, *temperature);
     const double seconds = now.time - before_.time;
     if (seconds <= 0) return;
-    history_.sent.emplace_back(now.time, (now.sent - before_.sent) / seconds / 1e6);
-    history_.received.emplace_back(now.time, (now.received - before_.received) / seconds / 1e6);
+    sent_.add(now.time, (now.sent - before_.sent) / seconds / 1e6);
+    received_.add(now.time, (now.received - before_.received) / seconds / 1e6);
   }
 
   void take_traffic(const json& sample, Counters& now) {
     for (const json& flow : array_at(sample, "traffic")) {
       if (!flow.is_object()) continue;
-      now.by_purpose[text_at(flow, "purpose")] += {count(flow, "sent_bytes"), count(flow, "received_bytes")};
+      const std::string purpose = text_at(flow, "purpose");
+      if (now.by_purpose.size() >= kMostPurposes && !now.by_purpose.contains(purpose)) continue;
+      now.by_purpose[purpose] += {whole_at(flow, "sent_bytes"), whole_at(flow, "received_bytes")};
     }
     for (const auto& [purpose, bytes] : now.by_purpose) {
+      if (history_.by_purpose.size() >= kMostPurposes && !history_.by_purpose.contains(purpose)) continue;
       const net::Flow& before = before_.by_purpose[purpose];
       history_.by_purpose[purpose] +=
           {bytes.sent_bytes - before.sent_bytes, bytes.received_bytes - before.received_bytes};
@@ -112,44 +121,49 @@ class Follower {
   /// A role has no steps before it begins, and none after it has ended.
   void take_steps(const json& steps, double begin, Counters& now) {
     now.phases = steps.empty() ? before_.phases : phases_of(steps);
-    now.steps = steps.empty() ? before_.steps : count(steps, "count");
+    now.steps = steps.empty() ? before_.steps : whole_at(steps, "count");
     if (now.steps > before_.steps) {
       const PhaseSeconds more = now.phases - before_.phases;
       history_.steps += now.steps - before_.steps;
       add(history_.total, more);
-      history_.intervals.push_back({before_.time, now.time, more});
+      add(history_.intervals, {before_.time, now.time, more});
     }
     for (const json& step : array_at(steps, "recent")) {
       if (!step.is_object()) continue;
-      history_.last_steps.push_back({begin + number(step, "time_s"), phases_of(step)});
+      history_.last_steps.push_back({begin + number_or_0(step, "time_s"), phases_of(step)});
     }
     if (history_.last_steps.size() > kLastSteps)
       history_.last_steps.erase(history_.last_steps.begin(), history_.last_steps.end() - kLastSteps);
   }
 
-  NodeHistory history_;
+  NodeHistory history_;  // but for its curves
+  ThinnedCurve cpu_, cores_, memory_, sent_, received_, temperature_;
   std::string job_;
   Counters before_;  // in the last sample of this job
 };
 
-}  // namespace
+NodeHistories::NodeHistories() = default;
+NodeHistories::~NodeHistories() = default;
+NodeHistories::NodeHistories(const NodeHistories&) = default;
+NodeHistories::NodeHistories(NodeHistories&&) noexcept = default;
 
-std::vector<NodeHistory> node_histories(const std::vector<json>& metrics) {
-  std::vector<Follower> followers;
-  std::map<std::string, std::size_t> place;
-  std::map<std::string, double> begins;  // of the jobs
-  double latest = 0;
-  for (const json& line : metrics) {
-    if (!line.is_object() || text_at(line, "kind") != "sample") continue;
-    const std::string name = text_at(line, "node");
-    const double begin = begins.emplace(text_at(line, "job"), latest).first->second;
-    const auto [entry, is_new] = place.emplace(name, followers.size());
-    if (is_new) followers.emplace_back(name);
-    followers[entry->second].take(line, begin);
-    latest = std::max(latest, begin + number(line, "time_s"));
+void NodeHistories::take(const json& line) {
+  if (text_at(line, "kind") != "sample") return;
+  const std::string name = text_at(line, "node"), job = text_at(line, "job");
+  if (begins_.size() >= kMostJobs && !begins_.contains(job)) return;
+  const double begin = begins_.emplace(job, latest_).first->second;
+  auto follower = std::ranges::find(followers_, name, &Follower::name);
+  if (follower == followers_.end()) {
+    if (followers_.size() >= kMostNodes) return;
+    follower = followers_.emplace(followers_.end(), name);
   }
+  follower->take(line, begin);
+  latest_ = std::max(latest_, begin + number_or_0(line, "time_s"));
+}
+
+std::vector<NodeHistory> NodeHistories::all() const {
   std::vector<NodeHistory> histories;
-  for (Follower& follower : followers) histories.push_back(std::move(follower).history());
+  for (const Follower& follower : followers_) histories.push_back(follower.history());
   return histories;
 }
 

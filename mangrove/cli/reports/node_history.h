@@ -21,9 +21,10 @@ struct PhaseSeconds {
 /// a job that follows begins where the one before ended.
 struct NodeHistory {
   std::string name;
-  Curve cpu;             // percent of one core, of the node's process
-  Curve cores;           // percent, mean of the cores that it may use, whoever uses them
-  Curve memory;          // MB
+  Curve cpu;     // percent of one core, of the node's process
+  Curve cores;   // percent, mean of the cores that it may use, whoever uses them
+  Curve memory;  // MB
+  double peak_memory = 0;
   Curve sent, received;  // MB/s
   Curve temperature;     // degrees Celsius; empty without a sensor
 
@@ -43,7 +44,25 @@ struct NodeHistory {
   std::vector<Step> last_steps;  // a few
 };
 
-/// By order of first appearance. Lines that are no samples, and values that are no numbers, are left out.
-std::vector<NodeHistory> node_histories(const std::vector<nlohmann::json>& metrics);
+/// Makes histories of nodes from the lines of metrics.jsonl, in bounded memory however many there are: of the first 256
+/// nodes, and curves as of ThinnedCurve.
+class NodeHistories {
+ public:
+  NodeHistories();
+  ~NodeHistories();
+  NodeHistories(const NodeHistories&);
+  NodeHistories(NodeHistories&&) noexcept;
+
+  /// Of any kind. Values that are no numbers are left out.
+  void take(const nlohmann::json& line);
+  /// By order of first appearance.
+  std::vector<NodeHistory> all() const;
+
+ private:
+  class Follower;
+  std::vector<Follower> followers_;
+  std::map<std::string, double> begins_;  // of the jobs
+  double latest_ = 0;
+};
 
 }  // namespace mangrove::cli

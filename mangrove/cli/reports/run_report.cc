@@ -1,83 +1,39 @@
-// What a run folder holds, as a page.
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
+#include "mangrove/cli/reports/run_report.h"
 
-#include "mangrove/base/config_file.h"
-#include "mangrove/base/log.h"
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/reports/json_lines.h"
+#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/cli/reports/plan_page.h"
 #include "mangrove/cli/reports/report_page.h"
-#include "mangrove/cli/settings.h"
+#include "mangrove/cli/reports/run_record.h"
+#include "mangrove/cli/reports/world_picture.h"
+#include "mangrove/sim/world.h"
 
 namespace mangrove::cli {
-namespace {
 
 using nlohmann::json;
 
-/// A run that was killed, or still writes, leaves a line that is cut off: such lines are left out.
-Result<std::vector<json>> read_metrics(const fs::path& path) {
-  MG_TRY(const std::string text, read_file(path));
-  std::vector<json> metrics;
-  std::size_t unreadable = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (parsed.is_object()) {
-      metrics.push_back(std::move(parsed));
-    } else {
-      ++unreadable;
-    }
-  }
-  if (metrics.empty() && unreadable > 0)
-    return make_error(Code::data_loss, path.string() + ": no line is a JSON object, as each should be");
-  if (unreadable > 0)
-    log_warn("lines cannot be read and are left out", {{"file", path.string()}, {"lines", unreadable}});
-  return metrics;
-}
-
-/// {"train": ..., "infer": ...}: `mangrove train` and `infer` leave their result alone.
-Result<json> read_results(const fs::path& path) {
-  if (!fs::exists(path)) return json::object();
-  MG_TRY(const std::string text, read_file(path));
-  json summary = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!summary.is_object()) return make_error(Code::data_loss, path.string() + ": expected a JSON object");
-  if (!summary.contains("model")) return summary;
-  return json{{summary.contains("images") ? "infer" : "train", std::move(summary)}};
-}
-
-std::string text_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-/// "lenet on mnist", from the results or from the settings of a run that has none yet; else the folder's name.
-Result<std::string> title_of(const fs::path& folder, const json& results) {
-  for (const json& result : results) {
-    if (!result.is_object() || text_at(result, "model").empty()) continue;
-    return text_at(result, "model") + " on " + text_at(result, "data");
-  }
-  const fs::path job = folder / "job.yaml";
-  if (!fs::exists(job)) return fs::absolute(folder).lexically_normal().filename().string();
-  TrainSettings settings;
-  MG_TRY(const ConfigFile file, ConfigFile::load(job, {"job file", {"train"}, "train"}));
-  MG_RETURN_IF_ERROR(file.apply(file.sections().front(), settings.keys()));
-  return settings.network() + " on " + settings.data.data;
-}
-
-}  // namespace
-
 Result<std::string> report_of_folder(const fs::path& folder) {
-  std::error_code unreadable;
-  if (!fs::is_directory(folder, unreadable))
-    return make_error(Code::not_found, folder.string() + ": no such run folder");
-  const fs::path metrics_path = folder / "metrics.jsonl";
-  if (!fs::exists(metrics_path, unreadable))
-    return make_error(Code::not_found, folder.string() +
-                                           ": not a run folder, or the run has only just begun: it has no "
-                                           "metrics.jsonl");
-  MG_TRY(const std::vector<json> metrics, read_metrics(metrics_path));
-  MG_TRY(const json results, read_results(folder / "summary.json"));
-  MG_TRY(const std::string title, title_of(folder, results));
-  return report_page(title, metrics, results);
+  MG_TRY(const RunRecord run, load_run(folder));
+  return report_page(run);
+}
+
+Result<std::string> report_of_file(const fs::path& file) {
+  if (file.extension() == ".yaml" || file.extension() == ".yml") {
+    MG_TRY(const sim::World world, sim::load_world(file));
+    return world_page(file.stem().string(), world);
+  }
+  MG_TRY(json object, read_json_object(file));
+  if (is_plan(object)) return plan_page(object);
+  RunRecord run;
+  run.results = results_of(std::move(object));
+  run.title = title_of(run.results);
+  if (run.title.empty())
+    return make_error(Code::data_loss, file.string() +
+                                           ": neither a plan (`mangrove plan --json`), nor the result of "
+                                           "a job (`mangrove train --json`)");
+  return report_page(run);
 }
 
 Status write_report(RunFolder& folder) {

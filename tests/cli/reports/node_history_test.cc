@@ -43,6 +43,12 @@ json with_steps(json of_node, std::int64_t count, double each) {
   return of_node;
 }
 
+std::vector<NodeHistory> node_histories(const std::vector<json>& metrics) {
+  NodeHistories histories;
+  for (const json& line : metrics) histories.take(line);
+  return histories.all();
+}
+
 TEST(NodeHistory, RatesAreDifferencesOfCounters) {
   const auto nodes = node_histories(
       {sample("a", "j", 1, 4'000'000), sample("b", "j", 1, 0), sample("a", "j", 3, 6'000'000), {{"kind", "progress"}}});
@@ -93,6 +99,25 @@ TEST(NodeHistory, TakesWhateverIsInTheFile) {
   const auto nodes = node_histories(lines);
   EXPECT_EQ(nodes.size(), 2u) << "one has no name";
   EXPECT_EQ(problem_of(node_sections(nodes)), "");
+}
+
+TEST(NodeHistory, OfALongRunIsBounded) {
+  NodeHistories histories;
+  for (int second = 1; second <= 20'000; ++second)
+    histories.take(with_steps(sample("a", "j", second, 1'000'000LL * second), second, 0.25));
+  for (int node = 0; node < 1000; ++node) histories.take(sample(std::to_string(node), "j", 1, 1));
+  const std::vector<NodeHistory> nodes = histories.all();
+  EXPECT_EQ(nodes.size(), 256u);
+  EXPECT_LE(nodes[0].cpu.size(), 1024u);
+  EXPECT_LE(nodes[0].intervals.size(), 1024u);
+  EXPECT_EQ(nodes[0].steps, 20'000);
+  Seconds compute = 0;
+  for (std::size_t i = 0; i < nodes[0].intervals.size(); ++i) {
+    compute += nodes[0].intervals[i].phases.compute;
+    EXPECT_EQ(nodes[0].intervals[i].begin, i == 0 ? 0 : nodes[0].intervals[i - 1].end);
+  }
+  EXPECT_NEAR(compute, 5000, 1e-6) << "none is lost";
+  EXPECT_NEAR(nodes[0].sent[500].second, 1, 1e-9) << "MB/s";
 }
 
 std::size_t count(const std::string& text, const std::string& part) {

@@ -59,12 +59,20 @@ std::vector<json> two_epochs() {
   return metrics;
 }
 
+std::string page_of(const std::string& title, const std::vector<json>& metrics, const json& results) {
+  RunRecord run;
+  run.title = title;
+  run.results = results;
+  for (const json& line : metrics) run.history.take(line);
+  return report_page(run);
+}
+
 TEST(ReportPage, IsWellFormedAndHasTheFigures) {
   const json result = {{"accuracy", 0.8765},    {"test_loss", 0.4321},   {"macro_f1", 0.8642},
                        {"epochs", 2},           {"workers", 4},          {"batch", 64},
                        {"best_epoch", 2},       {"train_seconds", 12.5}, {"best_validation_accuracy", 0.9123},
                        {"images_per_s", 3456.7}};
-  const std::string page = report_page("lenet on mnist", two_epochs(), {{"train", result}});
+  const std::string page = page_of("lenet on mnist", two_epochs(), {{"train", result}});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<title>lenet on mnist</title>", "87.65 %", "0.4321", "86.42 %", "91.23 % (epoch 2)",
                            "4 × 64", "<dd>3,457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
@@ -75,7 +83,7 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
 }
 
 TEST(ReportPage, NamesDoNotBecomeMarkup) {
-  const std::string page = report_page("<b>&\"model\".onnx on csv:a&b.csv", two_epochs(), json::object());
+  const std::string page = page_of("<b>&\"model\".onnx on csv:a&b.csv", two_epochs(), json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_EQ(page.find("<b>&"), std::string::npos);
   EXPECT_NE(page.find("&lt;b&gt;&amp;&quot;model&quot;.onnx on csv:a&amp;b.csv"), std::string::npos);
@@ -83,9 +91,43 @@ TEST(ReportPage, NamesDoNotBecomeMarkup) {
 }
 
 TEST(ReportPage, OfARunWithoutMetricsIsWellFormed) {
-  const std::string page = report_page("empty", {}, json::object());
+  const std::string page = page_of("empty", {}, json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_EQ(count(page, "<svg "), 0u);
+}
+
+TEST(ReportPage, TakesWhateverIsInItsFiles) {
+  std::vector<json> metrics = two_epochs();
+  for (const json& odd : {json("<x>"), json(nullptr), json(-1e300), json::array({1, {2}}), json::object()}) {
+    for (const char* kind : {"progress", "epoch", "sample", "event", "tier_answers", "view_answers", "stage_load"}) {
+      json line = {{"kind", kind}};
+      for (const char* key : {"done", "total", "epoch", "epochs", "loss", "node", "time_s", "traffic", "steps", "event",
+                              "tier", "at_s", "latency_s", "classes", "exits", "stages", "images_per_s", "phase"})
+        line[key] = odd;
+      metrics.push_back(line);
+    }
+  }
+  json result = {{"classes", {"a", "b"}}, {"confusion", {{1, "<b>"}, {2, 3}}}, {"accuracy", 0.5}, {"head", 3}};
+  for (const char* key : {"epochs", "workers", "best_epoch", "images_per_s", "stages", "tiers", "exits", "views",
+                          "members", "devices", "latency", "nodes", "advice", "embedded"})
+    result[key] = {"<i>", {{"stage", "<i>"}, {"node", 7}, {"busy_s", "x"}, {"devices", {1, "<i>"}}}};
+  const std::string page = page_of("odd", metrics, {{"train", result}, {"infer", result}, {"eval", 1}});
+  EXPECT_EQ(problem_of(page), "");
+  EXPECT_EQ(page.find("<b>\""), std::string::npos);
+  EXPECT_EQ(page.find("<i>"), std::string::npos);
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+}
+
+TEST(ReportPage, SaysWhatHappened) {
+  std::vector<json> metrics = two_epochs();
+  metrics.push_back({{"kind", "event"}, {"event", "node_lost"}, {"node", "pi-3"}, {"time_s", 12.5}});
+  metrics.push_back({{"kind", "event"}, {"event", "advice"}, {"boards", 1}});
+  for (int i = 0; i < 300; ++i) metrics.push_back({{"kind", "event"}, {"event", "node_joined"}, {"node", "\x01<pi>"}});
+  const std::string page = page_of("events", metrics, json::object());
+  EXPECT_EQ(problem_of(page), "");
+  EXPECT_NE(page.find("<td>12.5 s</td><td class=\"b\">pi-3 is lost</td>"), std::string::npos);
+  EXPECT_NE(page.find(" &lt;pi&gt; has joined"), std::string::npos);
+  EXPECT_NE(page.find("and 102 more events"), std::string::npos) << page;
 }
 
 TEST(SvgChart, DrawsTheValuesInProportion) {

@@ -1,0 +1,198 @@
+#include "mangrove/cli/reports/stage_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "mangrove/base/format.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cli/reports/box_picture.h"
+#include "mangrove/cli/reports/html.h"
+#include "mangrove/cli/reports/json_values.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostStages = 64;
+constexpr std::size_t kMostListed = 1000;  // devices, or layers, of a stage
+constexpr std::size_t kMostNames = 4;      // of devices in a box
+constexpr std::size_t kLongestTooltip = 2000;
+
+/// Of a stage with several boards: the means of these, and the most memory.
+struct Stage {
+  std::vector<std::string> nodes, layers;
+  std::optional<double> busy, predicted_busy;  // seconds, for a micro-batch
+  std::optional<double> utilisation, predicted_utilisation, queue;
+  std::optional<double> sent, transfer;  // bytes, seconds: to the next stage
+  Bytes memory = 0, predicted_memory = 0;
+};
+
+std::vector<std::string> names_in(const json& list) {
+  std::vector<std::string> names;
+  for (const json& name : list)
+    if (name.is_string() && names.size() < kMostListed)
+      names.push_back(shortened(name.get_ref<const std::string&>(), 100));
+  return names;
+}
+
+/// The mean of two boards of a stage: of the first, `boards` have been added up.
+std::optional<double> mean(const std::optional<double>& a, std::size_t boards, const std::optional<double>& b) {
+  if (!a || !b) return a ? a : b;
+  return (*a * static_cast<double>(boards) + *b) / static_cast<double>(boards + 1);
+}
+
+/// Of a result: an object for each board of each stage.
+Stage stage_of_board(const json& s) {
+  Stage stage;
+  stage.nodes = {text_at(s, "node")};
+  stage.layers = names_in(array_at(s, "operators"));
+  stage.busy = number_at(s, "busy_s");
+  stage.predicted_busy = number_at(s, "predicted_busy_s");
+  stage.utilisation = number_at(s, "utilisation");
+  stage.predicted_utilisation = number_at(s, "predicted_utilisation");
+  if (const auto idle = number_at(s, "idle")) stage.utilisation = 1 - *idle;
+  if (const auto idle = number_at(s, "predicted_idle")) stage.predicted_utilisation = 1 - *idle;
+  stage.queue = number_at(s, "queue_mean");
+  stage.sent = number_at(s, "bytes_per_image");
+  stage.memory = whole_at(s, "rss_bytes");
+  stage.predicted_memory = whole_at(s, "predicted_rss_bytes");
+  return stage;
+}
+
+void add_board(Stage& stage, const Stage& board) {
+  const std::size_t boards = stage.nodes.size();
+  stage.nodes.push_back(board.nodes.front());
+  stage.busy = mean(stage.busy, boards, board.busy);
+  stage.predicted_busy = mean(stage.predicted_busy, boards, board.predicted_busy);
+  stage.utilisation = mean(stage.utilisation, boards, board.utilisation);
+  stage.predicted_utilisation = mean(stage.predicted_utilisation, boards, board.predicted_utilisation);
+  stage.queue = mean(stage.queue, boards, board.queue);
+  stage.memory = std::max(stage.memory, board.memory);
+  stage.predicted_memory = std::max(stage.predicted_memory, board.predicted_memory);
+}
+
+/// Of a plan: an object for each stage.
+Stage stage_of_plan(const json& s) {
+  Stage stage;
+  stage.nodes = names_in(array_at(s, "devices"));
+  stage.layers = names_in(array_at(s, "layers"));
+  stage.predicted_busy = number_at(s, "busy_s");
+  stage.predicted_utilisation = number_at(s, "utilisation");
+  stage.predicted_memory = whole_at(s, "memory");
+  stage.sent = number_at(s, "sent_bytes");
+  stage.transfer = number_at(s, "transfer_s");
+  return stage;
+}
+
+std::vector<Stage> stages_of(const json& list) {
+  std::vector<Stage> stages;
+  std::int64_t last = -1;
+  for (const json& one : list) {
+    const bool is_plan = !array_at(one, "devices").empty();
+    const Stage stage = is_plan ? stage_of_plan(one) : stage_of_board(one);
+    const std::int64_t number = whole_at(one, "stage");
+    if (!is_plan && !stages.empty() && number == last) {
+      add_board(stages.back(), stage);
+    } else {
+      if (stages.size() == kMostStages) break;
+      stages.push_back(stage);
+    }
+    last = number;
+  }
+  return stages;
+}
+
+std::string joined(const std::vector<std::string>& names, const char* between) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
+  return text;
+}
+
+std::string layers_text(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  if (names.size() == 1) return names.front();
+  return fmt::format("{} ... {} ({})", names.front(), names.back(), format_things(std::ssize(names), "layer"));
+}
+
+std::vector<std::string> node_lines(const std::vector<std::string>& nodes) {
+  if (nodes.size() <= kMostNames) return nodes;
+  std::vector<std::string> lines(nodes.begin(), nodes.begin() + kMostNames - 1);
+  lines.push_back(fmt::format("and {} more", nodes.size() - lines.size()));
+  return lines;
+}
+
+std::string bytes_text(double bytes) {
+  return format_bytes(std::llround(std::clamp(bytes, 0.0, 1e15)));
+}
+
+Box box_of(const Stage& stage, std::size_t number, double longest) {
+  Box box{.title = fmt::format("stage {}", number)};
+  box.lines = node_lines(stage.nodes);
+  if (!stage.layers.empty()) box.lines.push_back(layers_text(stage.layers));
+  const auto add_bar = [&](const char* style, const std::optional<double>& share, const std::string& text) {
+    if (share) box.bars.push_back({style, *share, text});
+  };
+  const auto part = [&](const std::optional<double>& seconds) {
+    return seconds ? std::optional(longest > 0 ? *seconds / longest : 0) : std::nullopt;
+  };
+  const auto seconds_text = [](const std::optional<double>& seconds) { return format_seconds(seconds.value_or(0)); };
+  const auto share_text = [](const std::optional<double>& share) { return format_percent(share.value_or(0), 0); };
+  add_bar("a", part(stage.busy), seconds_text(stage.busy) + " a micro-batch");
+  add_bar("b", part(stage.predicted_busy), seconds_text(stage.predicted_busy) + " predicted");
+  add_bar("a", stage.utilisation, share_text(stage.utilisation) + " busy");
+  add_bar("b", stage.predicted_utilisation, share_text(stage.predicted_utilisation) + " busy, predicted");
+  if (stage.queue) box.lines.push_back(fmt::format("{:.1f} wait for it", *stage.queue));
+  if (stage.sent && *stage.sent > 0) box.way.push_back(bytes_text(*stage.sent));
+  if (stage.transfer && *stage.transfer > 0) box.way.push_back(format_seconds(*stage.transfer));
+  box.tooltip =
+      shortened(fmt::format("on {}: {}", joined(stage.nodes, ", "), joined(stage.layers, " ")), kLongestTooltip);
+  return box;
+}
+
+std::string table_of(const std::vector<Stage>& stages, bool has_measured) {
+  const auto seconds = [](const std::optional<double>& s) { return s ? format_seconds(*s) : std::string(); };
+  const auto share = [](const std::optional<double>& s) { return s ? format_percent(*s, 0) : std::string(); };
+  const auto bytes = [](Bytes b) { return b > 0 ? format_bytes(b) : std::string(); };
+  std::string html = "<div class=\"table\"><table><tr><th>stage</th><th>devices</th><th>layers</th>";
+  if (has_measured) html += "<th>a micro-batch</th><th>busy</th><th>memory</th>";
+  html += "<th>predicted</th><th>busy, predicted</th><th>memory, predicted</th><th>sends</th></tr>\n";
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const Stage& stage = stages[i];
+    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td>", i + 1, escaped(joined(stage.nodes, ", ")),
+                        escaped(layers_text(stage.layers)));
+    if (has_measured)
+      html += fmt::format("<td>{}</td><td>{}</td><td>{}</td>", seconds(stage.busy), share(stage.utilisation),
+                          bytes(stage.memory));
+    html += fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", seconds(stage.predicted_busy),
+                        share(stage.predicted_utilisation), bytes(stage.predicted_memory),
+                        stage.sent && *stage.sent > 0 ? bytes_text(*stage.sent) : "");
+  }
+  return html + "</table></div>\n";
+}
+
+}  // namespace
+
+std::string stage_picture(const json& list) {
+  const std::vector<Stage> stages = stages_of(list);
+  if (stages.empty()) return {};
+  double longest = 0;
+  for (const Stage& stage : stages)
+    longest = std::max({longest, stage.busy.value_or(0), stage.predicted_busy.value_or(0)});
+  std::vector<Box> boxes;
+  for (std::size_t i = 0; i < stages.size(); ++i) boxes.push_back(box_of(stages[i], i + 1, longest));
+  const bool has_measured =
+      std::ranges::any_of(stages, [](const Stage& stage) { return stage.busy || stage.utilisation; });
+  const char* legend = has_measured
+                           ? "<p class=\"legend\"><b class=\"a\">measured</b><b class=\"b\">predicted</b></p>\n"
+                           : "<p class=\"legend\"><b class=\"b\">predicted</b></p>\n";
+  return legend + chain_picture("the stages of the network, and what travels between them", boxes) +
+         table_of(stages, has_measured);
+}
+
+}  // namespace mangrove::cli

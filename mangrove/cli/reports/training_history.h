@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "mangrove/cli/reports/thinned_curve.h"
+
+namespace mangrove::cli {
+
+/// How a training went, against the epoch that it was at.
+struct TrainingHistory {
+  ThinnedCurve loss, accuracy;  // shares, as all accuracies
+  ThinnedCurve validation_loss, validation_accuracy;
+  ThinnedCurve learning_rate;
+  ThinnedCurve images_per_s;
+  ThinnedCurve accuracy_by_seconds;  // of the validation, against the seconds of training
+
+  /// A line of metrics.jsonl, of any kind.
+  void take(const nlohmann::json& line);
+};
+
+}  // namespace mangrove::cli

@@ -1,0 +1,92 @@
+#include "mangrove/cli/reports/plan_page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/html_check.h"
+
+#include "mangrove/cli/reports/box_picture.h"
+#include "mangrove/cli/reports/rate_text.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+using testing::problem_of;
+
+json plan() {
+  json stages = json::array();
+  for (int i = 0; i < 6; ++i)
+    stages.push_back({{"devices", {"pi-" + std::to_string(i)}},
+                      {"layers", {"conv" + std::to_string(i), "relu"}},
+                      {"busy_s", 0.01},
+                      {"period_s", 0.01},
+                      {"utilisation", 0.5},
+                      {"sent_bytes", 5000},
+                      {"transfer_s", 0.0004},
+                      {"memory", 40'000'000}});
+  stages[5]["devices"].push_back("pi-<7>");
+  json runner_up = {{"samples_per_s", 300.0}, {"latency_s", 0.2}, {"stages", json::array({stages[0]})}};
+  return {{"model", "resnet-20"},
+          {"batch", 8},
+          {"samples_per_s", 400.0},
+          {"period_s", 0.02},
+          {"latency_s", 0.1},
+          {"in_flight", 6},
+          {"limited_by", "stage 2"},
+          {"caveat", ""},
+          {"stages", stages},
+          {"devices",
+           {{{"name", "pi-0"}, {"rate", 12.5e6}, {"delay_s", 0.0002}, {"memory", 700'000'000}},
+            {{"name", "pi-9"}, {"rate", 0.0}, {"delay_s", 0.0}, {"memory", 0}}}},
+          {"ways", {{{"between", {"pi-0", "pi-9"}}, {"rate", 1.25e6}, {"delay_s", 0.05}}}},
+          {"runner_up", runner_up},
+          {"why_it_lost", "one device is slower"}};
+}
+
+TEST(PlanPage, ShowsStagesDevicesAndOtherPlans) {
+  ASSERT_TRUE(is_plan(plan()));
+  const std::string page = plan_page(plan());
+  EXPECT_EQ(problem_of(page), "");
+  for (const char* text : {"A plan for resnet-20", "<dd>400</dd>", "<dd>100 ms</dd>", "<dd>stage 2</dd>", "stage 6",
+                           "pi-&lt;7&gt;", "conv0 ... relu (2 layers)", "5 kB", "400 us", "10 ms predicted",
+                           "50 % busy, predicted", "100 Mbit/s", "700 MB of memory", "not used",
+                           "pi-0 to pi-9: 10 Mbit/s, 50 ms", "300 samples/s", "-25.0 %", "one device is slower"})
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  EXPECT_EQ(page.find("measured"), std::string::npos) << "nothing has run";
+}
+
+TEST(PlanPage, TakesWhateverIsInTheFile) {
+  json odd = plan();
+  for (auto& [key, value] : odd.items()) {
+    json other = plan();
+    for (const json& wrong : {json(3), json("<x>"), json::array({1, "<x>", json::object()}), json()}) {
+      other[key] = wrong;
+      EXPECT_EQ(problem_of(plan_page(other)), "") << key;
+    }
+  }
+  EXPECT_FALSE(is_plan({{"stages", 1}}));
+}
+
+TEST(BoxPicture, CutsWhatIsTooWide) {
+  const Box wide{.title = std::string(500, 'w'), .lines = {std::string(500, '<')}, .bars = {{"a", 7, "full"}}};
+  const std::string svg = chain_picture("wide", std::vector<Box>(9, wide));
+  EXPECT_EQ(problem_of(svg), "");
+  EXPECT_EQ(svg.find(std::string(60, 'w')), std::string::npos);
+  EXPECT_EQ(problem_of(bus_picture("", "bus", {wide})), "");
+  EXPECT_EQ(problem_of(share_rows("", {{"row", {{"a", -1, ""}}}})), "");
+  EXPECT_EQ(problem_of(chain_picture("", {})), "");
+}
+
+TEST(RateText, IsInBits) {
+  EXPECT_EQ(rate_text(12.5e6), "100 Mbit/s");
+  EXPECT_EQ(rate_text(0), "no limit");
+  EXPECT_EQ(rate_text(1.25e9), "10 Gbit/s");
+  EXPECT_EQ(rate_text(1000), "8 kbit/s");
+  EXPECT_EQ(flops_text(8e9), "8 GFLOP/s");
+  EXPECT_EQ(flops_text(2.5e12), "2,500 GFLOP/s");
+}
+
+}  // namespace
+}  // namespace mangrove::cli
