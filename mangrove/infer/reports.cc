@@ -36,6 +36,10 @@ void Reports::answers(const Json& answers) {
   send("answers", {{"answers", answers}});
 }
 
+void Reports::stage_load(const Json& line) {
+  send("stage_load", line);
+}
+
 void Reports::tier_answers(const Json& line) {
   send("tier_answers", line);
 }

@@ -26,6 +26,8 @@ class Reports final : public job::Reports {
   void scheduler_switched(std::string_view from, std::string_view to, Seconds seconds);
   /// Of frames that a client pushes, in their order: docs/json.md lists the keys.
   void answers(const Json& answers);
+  /// How the stages of a pipeline did since the last such line (see pipeline/stage_load_log.h).
+  void stage_load(const Json& line);
   /// A line of the stream of answers (see tiers/answers.h).
   void tier_answers(const Json& line);
   /// Of the strategy "views": from now on the network does without this view, from 0.

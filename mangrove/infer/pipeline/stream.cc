@@ -8,6 +8,7 @@
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
+#include "mangrove/infer/pipeline/stage_load_log.h"
 #include "mangrove/job/json.h"
 #include "mangrove/plan/profile.h"
 
@@ -28,7 +29,8 @@ class Stream {
         revision_(revision),
         timeout_(job.answer_timeout_s()),
         micro_batch_(job.micro_batch()),
-        window_(window(job, plan)) {
+        window_(window(job, plan)),
+        load_log_(reports) {
     use(std::move(plan));
   }
 
@@ -63,6 +65,7 @@ class Stream {
   Instant start_, planned_;
   Seconds placing_ = 0;  // the last time
   Instant last_answer_;  // or when there was nothing to be answered
+  StageLoadLog load_log_;
   StreamResult result_;
 };
 
@@ -76,6 +79,7 @@ Result<StreamResult> Stream::run() {
   MG_RETURN_IF_ERROR(place());
   start_ = planned_ = last_answer_ = context_.clock.now();
   work_.begin(start_);
+  load_log_.begin(start_);
   while (!work_.is_done()) {
     if (!all_stages_held() || revise()) {
       MG_RETURN_IF_ERROR(place());
@@ -206,6 +210,7 @@ void Stream::feed() {
     const Routes::Route& route = routes_.choose(command->micro_batch());
     command->mutable_route()->Assign(route.begin(), route.end());
     nodes_.send(route.front(), *command);
+    load_log_.sent(command->micro_batch(), context_.clock.now());
   }
 }
 
@@ -236,7 +241,8 @@ void Stream::take(const Predictions& predictions) {
   last_answer_ = now;
   if (taken == StreamWork::Taken::repeated) ++result_.repeated;
   routes_.finish(predictions.micro_batch());
-  if (taken != StreamWork::Taken::accepted || predictions.missed()) return;
+  if (taken != StreamWork::Taken::accepted || predictions.missed()) return load_log_.forget(predictions.micro_batch());
+  load_log_.answered(predictions.micro_batch(), predictions.trace(), now);
   record(predictions.trace());
   revision_.add(predictions.trace(), now);
 }
