@@ -21,14 +21,13 @@ constexpr std::size_t kLongest = 500;  // bytes of a line
 
 void EventLog::take(const json& line) {
   if (text_at(line, "kind") != "event" || text_at(line, "event") == "advice") return;
-  if (all_++ >= static_cast<std::int64_t>(kMostEvents)) return;
   json event = line;
   event.erase("kind");
-  std::string text = event_line(event);
-  if (text.size() > kLongest) text = shortened(text, kLongest);
+  const std::string text = event_line(event);
+  if (text.empty() || all_++ >= static_cast<std::int64_t>(kMostEvents)) return;
   auto time = number_at(event, "time_s");
   if (!time) time = number_at(event, "at_s");
-  events_.push_back({time, std::move(text), is_warning(event)});
+  events_.push_back({time, shortened(text, kLongest), is_warning(event)});
 }
 
 std::string EventLog::html() const {

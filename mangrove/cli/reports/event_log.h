@@ -13,7 +13,7 @@ namespace mangrove::cli {
 /// The first 200 events of a run, as people read them, and how many there were.
 class EventLog {
  public:
-  /// A line of metrics.jsonl, of any kind. What is advised is no event of the run.
+  /// A line of metrics.jsonl, of any kind. Left out is what is advised, and what nobody needs to read.
   void take(const nlohmann::json& line);
 
   /// A table for a page; "" where there are no events.

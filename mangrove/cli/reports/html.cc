@@ -15,14 +15,14 @@ body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 h1{font-size:1.4rem;margin:0 0 1rem}h2{font-size:1.15rem;font-weight:600}
 dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:.75rem 1.5rem;margin:0 0 2rem}
 dt{color:var(--soft);font-size:.8rem}dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums}
-main{display:grid;grid-template-columns:repeat(auto-fit,minmax(400px,1fr));gap:1.5rem 2rem}
+main{display:grid;grid-template-columns:repeat(auto-fill,minmax(400px,1fr));gap:1.5rem 2rem}
 svg{width:100%;height:auto;overflow:visible}.grid{stroke:var(--line)}text{fill:var(--soft);font-size:11px}
 h2{margin:2.5rem 0 .5rem}h3{font-size:1rem;font-weight:600;margin:1rem 0 .25rem}main h3{margin-top:0}
 polyline{fill:none;stroke:currentColor;stroke-width:1.8}circle,rect{fill:currentColor}
 .legend{color:var(--soft);font-size:.8rem;margin:.25rem 0}.legend b{font-weight:600;margin-right:.5rem}
 .table{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;margin:.5rem 0 1rem;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.15rem .9rem .15rem 0;vertical-align:top}th{color:var(--soft);font-weight:500}
-th:first-child,td:first-child,.texts th,.texts td{text-align:left}.texts td{overflow-wrap:anywhere}
+th:first-child,td:first-child,.text,.texts th,.texts td{text-align:left}.texts td{overflow-wrap:anywhere}
 .a,.compute{color:var(--a)}.b,.wire{color:var(--b)}.load{color:#d4a017}.encode{color:#7c6fdc}.wait,.rail{color:var(--line)}.legend .wait{color:var(--soft)}
 .box{fill:none;stroke:currentColor;stroke-width:1.5;color:var(--soft)}.way{color:var(--soft);stroke-width:1.5}.tip{fill:var(--soft)}
 text.name{fill:var(--ink);font-size:12px;font-weight:600}

@@ -119,7 +119,7 @@ std::string device_rows(const json& result) {
                     {{"a", *busy / seconds,
                       fmt::format("{} busy, {}{}", format_percent(*busy / seconds, 0),
                                   format_things(whole_at(device, "tasks"), "task"),
-                                  device.value("lost", json()) == json(true) ? ", lost" : "")}}});
+                                  is_true_at(device, "lost") ? ", lost" : "")}}});
   }
   return rows.empty() ? "" : "<h3>Devices</h3>\n" + share_rows("how busy each device was", rows);
 }
@@ -151,7 +151,7 @@ std::string view_table(const json& result) {
     html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                         whole_at(view, "view"), escaped(text_at(view, "node")),
                         format_count(whole_at(view, "micro_batches_without")), bytes(view, "score_bytes"),
-                        bytes(view, "feature_bytes"), view.value("lost", json()) == json(true) ? "lost" : "");
+                        bytes(view, "feature_bytes"), is_true_at(view, "lost") ? "lost" : "");
   }
   return html + "</table>\n";
 }

@@ -41,6 +41,11 @@ std::int64_t whole_at(const json& object, const char* key) {
   return number >= -kMost && number <= kMost ? number : 0;
 }
 
+bool is_true_at(const json& object, const char* key) {
+  const json* value = find(object, key);
+  return value != nullptr && *value == json(true);
+}
+
 std::string text_at(const json& object, const char* key) {
   const json* value = find(object, key);
   if (value == nullptr || !value->is_string()) return "";

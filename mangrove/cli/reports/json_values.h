@@ -15,6 +15,7 @@ std::optional<double> number_at(const nlohmann::json& object, const char* key);
 double number_or_0(const nlohmann::json& object, const char* key);
 /// A whole number of at most 1e15, so that sums of them stay numbers; 0 where there is none.
 std::int64_t whole_at(const nlohmann::json& object, const char* key);
+bool is_true_at(const nlohmann::json& object, const char* key);
 /// Cut to 200 bytes; "" where there is none.
 std::string text_at(const nlohmann::json& object, const char* key);
 /// An empty one where there is none. It lives as long as `object`.

@@ -92,9 +92,10 @@ std::string row(const char* name, const json& plan, const json& best, const std:
   if (plan.empty()) return {};
   const double speed = number_or_0(plan, "samples_per_s"), before = number_or_0(best, "samples_per_s");
   const std::string change = &plan != &best && before > 0 ? fmt::format("{:+.1f} %", 100 * (speed / before - 1)) : "";
-  return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", name,
-                     rate(plan), change, format_seconds(number_or_0(plan, "latency_s")), devices_of(plan),
-                     array_at(plan, "stages").size(), escaped(remark));
+  return fmt::format(
+      "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n", name,
+      rate(plan), change, format_seconds(number_or_0(plan, "latency_s")), devices_of(plan),
+      array_at(plan, "stages").size(), escaped(remark));
 }
 
 std::string alternatives(const json& plan) {

@@ -70,7 +70,7 @@ std::string train_figures(const json& result) {
       html_figure("training time", seconds(result, "train_seconds")) +
       html_figure("images/s", format_number(number_or_0(result, "images_per_s")));
   html += "</dl>";
-  if (result.value("embedded", json()) == json(true)) return html;  // then it says little of boards
+  if (is_true_at(result, "embedded")) return html;  // then it says little of boards
   const std::string advice = advice_line(object_at(result, "advice"));
   return advice.empty() ? html : html + "<p>Advice: " + escaped(advice) + "</p>\n";
 }

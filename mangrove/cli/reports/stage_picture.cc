@@ -159,13 +159,14 @@ std::string table_of(const std::vector<Stage>& stages, bool has_measured) {
   const auto seconds = [](const std::optional<double>& s) { return s ? format_seconds(*s) : std::string(); };
   const auto share = [](const std::optional<double>& s) { return s ? format_percent(*s, 0) : std::string(); };
   const auto bytes = [](Bytes b) { return b > 0 ? format_bytes(b) : std::string(); };
-  std::string html = "<div class=\"table\"><table><tr><th>stage</th><th>devices</th><th>layers</th>";
+  std::string html =
+      "<div class=\"table\"><table><tr><th>stage</th><th class=\"text\">devices</th><th class=\"text\">layers</th>";
   if (has_measured) html += "<th>a micro-batch</th><th>busy</th><th>memory</th>";
   html += "<th>predicted</th><th>busy, predicted</th><th>memory, predicted</th><th>sends</th></tr>\n";
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td>", i + 1, escaped(joined(stage.nodes, ", ")),
-                        escaped(layers_text(stage.layers)));
+    html += fmt::format(R"(<tr><td>{}</td><td class="text">{}</td><td class="text">{}</td>)", i + 1,
+                        escaped(joined(stage.nodes, ", ")), escaped(layers_text(stage.layers)));
     if (has_measured)
       html += fmt::format("<td>{}</td><td>{}</td><td>{}</td>", seconds(stage.busy), share(stage.utilisation),
                           bytes(stage.memory));

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "mangrove/base/format.h"
 #include "mangrove/cli/reports/html.h"
 
 namespace mangrove::cli {
 namespace {
 
-constexpr double kWidth = 480, kHeight = 220, kLeft = 48, kRight = 8, kTop = 10, kBottom = 26;
+constexpr double kWidth = 480, kHeight = 220, kLeft = 48, kRight = 8, kTop = 18, kBottom = 26;
 constexpr std::size_t kMostPoints = 300;
 constexpr std::size_t kMostDots = 60;  // more points are a line alone
 
@@ -45,6 +46,12 @@ struct Range {
   double size() const { return high > low ? high - low : 1; }
 };
 
+/// Without exponents up to where no axis has room.
+std::string tick_text(double value) {
+  const bool is_large = std::abs(value) >= 1e4 && std::abs(value) < 1e10;
+  return is_large ? format_count(std::llround(value)) : fmt::format("{:.4g}", value);
+}
+
 class Chart {
  public:
   Chart(Range x, Range y) : x_(x), y_(y) {}
@@ -57,16 +64,17 @@ class Chart {
     for (const double y : round_ticks(y_.low, y_.high, 5)) {
       if (y < y_.low || y > y_.high) continue;
       svg += fmt::format(
-          R"(<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:.4g}</text>)",
-          kLeft, kWidth - kRight, down(y), kLeft - 6, down(y) + 4, y);
+          R"(<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5}</text>)",
+          kLeft, kWidth - kRight, down(y), kLeft - 6, down(y) + 4, tick_text(y));
     }
     for (const double x : round_ticks(x_.low, x_.high, 6)) {
       if (x < x_.low || x > x_.high) continue;
-      svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.4g}</text>)", across(x), kHeight - 10, x);
+      svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", across(x), kHeight - 10,
+                         tick_text(x));
     }
     svg += fmt::format(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kWidth - kRight, kHeight + 4,
                        escaped(x_name));
-    return svg + fmt::format(R"(<text x="{}" y="{}">{}</text>)", kLeft + 4, kTop + 2, escaped(unit));
+    return svg + fmt::format(R"(<text x="{}" y="{}">{}</text>)", kLeft + 4, kTop - 8, escaped(unit));
   }
 
   std::string line(const Series& series, bool dots) const {

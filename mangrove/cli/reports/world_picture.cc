@@ -61,8 +61,11 @@ Box box_of(const Kind& kind, bool is_coordinator) {
     box.lines.push_back(fmt::format("{} slow, {:.3g}x", format_percent(device.stragglers, 0), device.slowdown));
   if (device.churn > 0) box.lines.push_back(format_percent(device.churn, 0) + " leave in an hour");
   if (device.to - device.from < 24) box.lines.push_back(fmt::format("from {:.4g} to {:.4g} h", device.from, device.to));
-  box.way.push_back(device.up == device.down ? rate_text(device.up)
-                                             : fmt::format("{} / {}", rate_text(device.up), rate_text(device.down)));
+  if (device.up == device.down) {
+    box.way = {rate_text(device.up)};
+  } else {
+    box.way = {"up " + rate_text(device.up), "down " + rate_text(device.down)};
+  }
   if (device.line.delay > 0 || device.line.loss > 0) box.way.push_back(line_text(device.line));
   box.tooltip = fmt::format("{}: up {}, down {}, {}", box.title, rate_text(device.up), rate_text(device.down),
                             line_text(device.line));

@@ -32,7 +32,7 @@ TEST(ComparisonPage, ShowsResultsSettingsAndCurvesSideBySide) {
        {"2 runs side by side", R"(<th class="n0">one</th><th class="n1">&lt;two&gt;</th>)",
         "<td>test accuracy</td><td>90.00 %</td><td><b>95.00 %</b></td>",
         "<td>training time</td><td>12.5 s</td><td>12.5 s</td>", "<td>workers</td><td>4</td><td>4</td>",
-        "<td>sent by all nodes</td><td>2 MB</td><td>2 MB</td>", "<td>batch</td><td>32</td><td>64</td>",
+        "<td>sent by all nodes</td><td>2.00 MB</td><td>2.00 MB</td>", "<td>batch</td><td>32</td><td>64</td>",
         "Validation accuracy", "Validation accuracy over time"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
   EXPECT_EQ(page.find("<td>epochs</td>"), std::string::npos) << "which all have alike";

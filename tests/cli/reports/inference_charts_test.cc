@@ -107,9 +107,10 @@ TEST(InferenceCharts, OfAPipelineShowStagesAndQueues) {
   EXPECT_EQ(history.latency().points().front(), (std::pair<double, double>{1, 0.01}));
   const std::string html = inference_sections(history, result);
   EXPECT_EQ(problem_of(html), "");
-  for (const char* text : {"The network over the nodes", "stage 1", "stage 2", "pi-2", "conv1 ... pool1 (2 layers)",
-                           "2 ms a micro-batch", "2.5 ms predicted", "80 % busy", "100 % busy, predicted",
-                           "1.2 wait for it", "2.3 kB", "Queues of the stages", "Utilisation of the stages", "Latency"})
+  for (const char* text :
+       {"The network over the nodes", "stage 1", "stage 2", "pi-2", "conv1 ... pool1 (2 layers)", "2 ms a micro-batch",
+        "2.5 ms predicted", "80 % busy", "100 % busy, predicted", "1.2 wait for it", "2.30 kB", "Queues of the stages",
+        "Utilisation of the stages", "Latency"})
     EXPECT_TRUE(has(html, text)) << text;
 }
 
@@ -124,7 +125,7 @@ TEST(InferenceCharts, OfViewsAndEnsemblesNameTheirParts) {
   const json ensemble = {{"members", {{{"node", "pi-1"}, {"seconds", 2}}, {{"node", "pi-2"}, {"seconds", 1}}}}};
   const std::string html = inference_sections({}, views) + inference_sections({}, ensemble);
   EXPECT_EQ(problem_of(html), "");
-  for (const char* text : {"<td>2</td><td>cam-&lt;2&gt;</td><td>7</td><td>1 kB</td>", "network 1 on pi-1", "2 s"})
+  for (const char* text : {"<td>2</td><td>cam-&lt;2&gt;</td><td>7</td><td>1.00 kB</td>", "network 1 on pi-1", "2.0 s"})
     EXPECT_TRUE(has(html, text)) << text;
   EXPECT_EQ(inference_sections({}, json::object()), "");
 }

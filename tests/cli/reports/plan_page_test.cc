@@ -50,7 +50,7 @@ TEST(PlanPage, ShowsStagesDevicesAndOtherPlans) {
   const std::string page = plan_page(plan());
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"A plan for resnet-20", "<dd>400</dd>", "<dd>100 ms</dd>", "<dd>stage 2</dd>", "stage 6",
-                           "pi-&lt;7&gt;", "conv0 ... relu (2 layers)", "5 kB", "400 us", "10 ms predicted",
+                           "pi-&lt;7&gt;", "conv0 ... relu (2 layers)", "5.00 kB", "400 us", "10 ms predicted",
                            "50 % busy, predicted", "100 Mbit/s", "700 MB of memory", "not used",
                            "pi-0 to pi-9: 10 Mbit/s, 50 ms", "300 samples/s", "-25.0 %", "one device is slower"})
     EXPECT_NE(page.find(text), std::string::npos) << text;

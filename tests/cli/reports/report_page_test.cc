@@ -122,6 +122,7 @@ TEST(ReportPage, SaysWhatHappened) {
   std::vector<json> metrics = two_epochs();
   metrics.push_back({{"kind", "event"}, {"event", "node_lost"}, {"node", "pi-3"}, {"time_s", 12.5}});
   metrics.push_back({{"kind", "event"}, {"event", "advice"}, {"boards", 1}});
+  metrics.push_back({{"kind", "event"}, {"event", "memory_plan"}, {"micro_batches", 1}});  // nothing to tell
   for (int i = 0; i < 300; ++i) metrics.push_back({{"kind", "event"}, {"event", "node_joined"}, {"node", "\x01<pi>"}});
   const std::string page = page_of("events", metrics, json::object());
   EXPECT_EQ(problem_of(page), "");
@@ -145,6 +146,12 @@ TEST(SvgChart, DrawsTheValuesInProportion) {
   EXPECT_NEAR(a[0].second - b[0].second, height / 4, 0.2);
   for (const char* tick : {">0<", ">20<", ">100<", ">4<", ">epoch<", ">%<"})
     EXPECT_NE(svg.find(tick), std::string::npos) << tick;
+}
+
+TEST(SvgChart, LargeNumbersHaveNoExponents) {
+  const std::string svg = svg_chart("seconds", "images/s", {{{{0, 0}, {1, 31'000}}, "a"}});
+  EXPECT_NE(svg.find(">30,000<"), std::string::npos) << svg;
+  EXPECT_EQ(svg.find("e+"), std::string::npos);
 }
 
 TEST(SvgChart, LongCurvesAreThinnedToMeans) {
