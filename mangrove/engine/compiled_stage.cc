@@ -44,7 +44,8 @@ Result<std::unique_ptr<CompiledStage>> CompiledStage::create(const Graph& graph,
                                                                   .batch = options.micro_batch,
                                                                   .backend = options.backend,
                                                                   .fuse = options.fuse,
-                                                                  .threads = options.threads}));
+                                                                  .threads = options.threads,
+                                                                  .timing_only = options.timing_only}));
   MG_TRY(stage->execution_, Execution::create(std::move(program), options.threads));
   MG_RETURN_IF_ERROR(load_parameters(*stage->execution_, slice));
   return stage;

@@ -13,9 +13,10 @@ namespace mangrove {
 
 struct CompiledStageOptions {
   std::int64_t micro_batch = 32;
-  std::string backend;  // "" takes the fastest
+  std::string backend = {};  // "" takes the fastest
   int threads = 1;
-  bool fuse = true;  // CompileOptions::fuse
+  bool fuse = true;          // CompileOptions::fuse
+  bool timing_only = false;  // CompileOptions::timing_only
 };
 
 /// Operators [first, last) of a graph, compiled for one node.

@@ -108,6 +108,7 @@ class Execution {
   static Result<std::unique_ptr<Execution>> create(std::shared_ptr<const Program> program, int threads,
                                                    const Execution* other);
   Status allocate_parameters();
+  void clear_outputs();
   template <class T>
   std::span<T> typed(const std::string& name, bool gradient);
   struct Region;  // aligned memory

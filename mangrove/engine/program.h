@@ -28,6 +28,8 @@ struct CompileOptions {
   bool fast_convolution = true;  // inference: convolutions by whichever algorithm is expected to be the fastest; else
                                  // all by their definition. The results differ by rounding
   int threads = 1;               // kernel threads that the steps are made for; an Execution should use as many
+  bool timing_only = false;  // inference: only sizes are of interest: forward() runs no kernels, and leaves zeros in
+                             // the outputs
 };
 
 /// Bytes, known before the first step.

@@ -45,6 +45,9 @@ class Device {
 
   /// Its times come from charge() and its memory from the plan: measuring the machine says nothing about the device.
   virtual bool is_simulated() const = 0;
+  /// False: of what it computes only the time is of interest. Kernels are left out (CompileOptions::timing_only), and
+  /// what is computed means nothing.
+  virtual bool computes() const { return true; }
   /// Where roles of like devices leave what they share, empty at first. Null: this device has its process to itself.
   virtual std::shared_ptr<SharedState>* shared() { return nullptr; }
 };

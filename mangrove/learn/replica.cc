@@ -95,6 +95,7 @@ Result<std::unique_ptr<Replica>> Replica::create(const Graph& graph, const Repli
   compile.backend = options.backend;
   compile.threads = options.threads;
   compile.fuse = options.fuse;
+  compile.timing_only = options.timing_only;
   const bool is_training = options.mode == Mode::training;
   const Graph kept = graph.without_weights();
   std::shared_ptr<const Program> program;

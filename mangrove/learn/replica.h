@@ -29,7 +29,8 @@ struct ReplicaOptions {
   std::string backend{};  // "" takes the fastest
   int threads = 1;
   LossOptions loss{};
-  bool fuse = true;  // CompileOptions::fuse
+  bool fuse = true;          // CompileOptions::fuse
+  bool timing_only = false;  // CompileOptions::timing_only
 };
 
 /// Whether the graph is a classifier that a Replica can run: one f32 input [N, ...] and one f32 output of logits

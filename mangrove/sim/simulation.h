@@ -25,6 +25,7 @@ struct SimulationOptions {
   std::function<void(std::string_view)> log = [](std::string_view) {};
   bool is_modelled = false;  // only the time is simulated: see timing_only.h
   double flops_scale = 1;    // a device takes the time of so many FLOPs for each one that its role says
+  bool computes = true;      // false: devices leave their kernels out; see job::Device::computes()
   cluster::RoleMain play = cluster::run_role;
   std::function<std::size_t(const net::Message&)> size_of = [](const net::Message& m) { return m.payload.size(); };
 };

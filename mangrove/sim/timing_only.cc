@@ -70,14 +70,21 @@ Error not_modelled(const std::string& key) {
                                                 "nothing is; leave it out, or use --compute real");
 }
 
-Status check(const cluster::JobSpec& job) {
-  if (!job.has_train()) return make_error(Code::invalid_argument, "only training can be modelled");
-  if (train::strategy_of(job.train()).pipeline != nullptr)
-    return make_error(Code::unimplemented, "strategy: the stages of '" + job.train().strategy() +
-                                               "' cannot be modelled yet; use --compute real");
-  if (job.train().patience() > 0) return not_modelled("patience");
-  if (train::is_auto(job.train())) return not_modelled("codec 'auto'");
-  if (job.train().codec_warmup() > 0) return not_modelled("codec_warmup");
+Status check(const train::TrainJob& job) {
+  if (train::strategy_of(job).pipeline != nullptr)
+    return make_error(Code::unimplemented,
+                      "strategy: the stages of '" + job.strategy() + "' cannot be modelled yet; use --compute real");
+  if (job.patience() > 0) return not_modelled("patience");
+  if (train::is_auto(job)) return not_modelled("codec 'auto'");
+  if (job.codec_warmup() > 0) return not_modelled("codec_warmup");
+  return {};
+}
+
+Status check(const infer::InferJob& job) {
+  if (job.exit_thresholds_size() > 0)
+    return make_error(Code::invalid_argument,
+                      "exit_thresholds: where an image leaves a network depends on what is computed, and with "
+                      "--compute modelled nothing is; use --compute real");
   return {};
 }
 
@@ -136,23 +143,40 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
   return sizes;
 }
 
+template <class Json>
+void erase(Json& body, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) body.erase(key);
+}
+
 /// Without what was not computed.
-void report_times(const Reporter& report, Report whole) {
+void report_training(const Reporter& report, Report whole) {
   if (whole.kind == "checkpoint") return;
   json body = json::parse(whole.json, nullptr, /*allow_exceptions=*/false);
-  for (const char* key : {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch",
-                          "best_accuracy", "best_validation_accuracy", "best_validation_loss", "validation_loss",
-                          "validation_accuracy", "exchange", "memory"})
-    body.erase(key);
+  erase(body, {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch",
+               "best_accuracy", "best_validation_accuracy", "best_validation_loss", "validation_loss",
+               "validation_accuracy", "exchange", "memory"});
   if (whole.kind == "event" && body.value("event", "") == "memory_plan") return;
   if (whole.kind == "result") body["compute"] = "modelled";
   report({whole.kind, body.dump(), {}});
 }
 
-}  // namespace
+void report_inference(const Reporter& report, Report whole) {
+  if (whole.kind == "tier_answers" || whole.kind == "view_answers") return;
+  if (whole.kind == "result") {
+    nlohmann::ordered_json body = nlohmann::ordered_json::parse(whole.json);
+    erase(body, {"accuracy", "macro_f1", "coarse_accuracy", "agreement", "claims"});
+    if (body.contains("activations")) erase(body["activations"], {"changed_predictions"});
+    for (const char* list : {"tiers", "exits"})
+      if (body.contains(list))
+        for (auto& row : body[list]) erase(row, {"accuracy", "coarse_accuracy"});
+    body["compute"] = "modelled";
+    whole.json = body.dump();
+  }
+  report(std::move(whole));
+}
 
-Result<cluster::JobSpec> model(const cluster::JobSpec& job, SimulationOptions& options) {
-  MG_RETURN_IF_ERROR(check(job));
+Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationOptions& options) {
+  MG_RETURN_IF_ERROR(check(job.train()));
   MG_TRY(const Graph graph, parse_onnx(job.train().model()).context("model"));
   MG_TRY(const auto own, train::Sources::open(job.train(), options.data_folder));
   const train::Sources::Splits samples{blank(own.train), blank(own.validation), blank(own.test)};
@@ -166,7 +190,7 @@ Result<cluster::JobSpec> model(const cluster::JobSpec& job, SimulationOptions& o
   settings.clear_augment();
   options.flops_scale = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
   options.play = [played = options.play, samples](const cluster::JobSpec& its, job::RoleContext& context) -> Status {
-    context.report = [report = context.report](Report whole) { report_times(report, std::move(whole)); };
+    context.report = [report = context.report](Report whole) { report_training(report, std::move(whole)); };
     std::shared_ptr<job::SharedState>& shared = *context.device.shared();
     if (context.endpoint.rank() > 0 && shared == nullptr) {
       MG_TRY(const train::Hyperparameters recipe, train::hyperparameters_of(its.train()));
@@ -178,6 +202,20 @@ Result<cluster::JobSpec> model(const cluster::JobSpec& job, SimulationOptions& o
   };
   options.size_of = [sizes = sizes_of(job.train(), graph, small)](const net::Message& m) { return sizes.of(m); };
   return modelled;
+}
+
+/// The networks are its own: with them times and bytes are.
+Result<cluster::JobSpec> model_inference(const cluster::JobSpec& job, SimulationOptions& options) {
+  MG_RETURN_IF_ERROR(check(job.infer()));
+  options.computes = false;
+  options.report = [report = options.report](Report whole) { report_inference(report, std::move(whole)); };
+  return job;
+}
+
+}  // namespace
+
+Result<cluster::JobSpec> model(const cluster::JobSpec& job, SimulationOptions& options) {
+  return job.has_infer() ? model_inference(job, options) : model_training(job, options);
 }
 
 }  // namespace mangrove::sim

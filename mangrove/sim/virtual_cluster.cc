@@ -82,7 +82,7 @@ VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   stay.device = device;
   stay.rank = rank;
   stay.endpoint = std::move(endpoint);
-  stay.machine = std::make_unique<VirtualDevice>(name, kind_of(world_.devices[device]).shared,
+  stay.machine = std::make_unique<VirtualDevice>(name, options_.computes, kind_of(world_.devices[device]).shared,
                                                  [this, &stay](double flops) { compute(stay, flops); });
   conditions_[device].rank = rank;
   if (rank > 0) usage_.add(static_cast<cluster::MemberId>(rank), name, {}, clock_.now());

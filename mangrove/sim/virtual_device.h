@@ -16,8 +16,9 @@ class VirtualDevice final : public job::Device {
   using SharedState = std::shared_ptr<job::SharedState>;
 
   /// shared: see job::Device::shared(). charge: takes the time of so many FLOPs.
-  VirtualDevice(std::string name, SharedState& shared, std::function<void(double flops)> charge)
-      : name_(std::move(name)), shared_(shared), charge_(std::move(charge)) {}
+  /// computes: see job::Device::computes().
+  VirtualDevice(std::string name, bool computes, SharedState& shared, std::function<void(double flops)> charge)
+      : name_(std::move(name)), computes_(computes), shared_(shared), charge_(std::move(charge)) {}
 
   std::string host() const override { return name_; }
   int cores() const override { return 1; }
@@ -28,6 +29,7 @@ class VirtualDevice final : public job::Device {
   Bytes peak_memory(Bytes planned) const override { return planned; }
   void charge(double flops) override { charge_(flops); }
   bool is_simulated() const override { return true; }
+  bool computes() const override { return computes_; }
   SharedState* shared() override { return &shared_; }
 
   void add_computed(Seconds seconds) { computed_ += seconds; }
@@ -36,6 +38,7 @@ class VirtualDevice final : public job::Device {
   static constexpr Bytes kProcess = MiB(64);  // before its role does anything: program, libraries, a small data set
 
   const std::string name_;
+  const bool computes_;
   SharedState& shared_;
   const std::function<void(double)> charge_;
   Seconds computed_ = 0;

@@ -22,16 +22,8 @@ Device slow_device(const std::string& name) {
   return {.name = name, .flops = 1e6, .up = 125e3, .down = 125e3, .line = {.delay = 0.01, .jitter = 0.005}};
 }
 
-World world_of(const std::vector<std::string>& names) {
-  World world;
-  world.regions.push_back({.name = "here", .line = {}});
-  world.devices.push_back({.name = "coordinator", .flops = 1e8, .line = {.delay = 1e-4}});
-  for (const std::string& name : names) world.devices.push_back(slow_device(name));
-  return world;
-}
-
 World tier_world() {
-  return world_of({"end-1", "end-2", "edge-1", "cloud-1"});
+  return slow_world({"end-1", "end-2", "edge-1", "cloud-1"});
 }
 
 /// The others get more time than a micro-batch takes.
@@ -119,15 +111,23 @@ bool all_views(const std::vector<std::string>& lost) {
 
 }  // namespace
 
+World slow_world(const std::vector<std::string>& names) {
+  World world;
+  world.regions.push_back({.name = "here", .line = {}});
+  world.devices.push_back({.name = "coordinator", .flops = 1e8, .line = {.delay = 1e-4}});
+  for (const std::string& name : names) world.devices.push_back(slow_device(name));
+  return world;
+}
+
 World slow_boards(std::size_t count) {
   std::vector<std::string> names;
   for (std::size_t i = 1; i <= count; ++i) names.push_back("board-" + std::to_string(i));
-  return world_of(names);
+  return slow_world(names);
 }
 
 const std::vector<InferenceCase>& every_inference() {
   const auto boards = [] { return slow_boards(4); };
-  const auto views = [] { return world_of({"view-1", "view-2", "view-3", "view-4", "upper-1", "upper-2"}); };
+  const auto views = [] { return slow_world({"view-1", "view-2", "view-3", "view-4", "upper-1", "upper-2"}); };
   static const std::vector<InferenceCase> all = {
       {"single", single_job, boards, expect_like_alone, all_boards},
       {"pipeline", pipeline_job, boards, expect_agreement, all_boards},
@@ -151,13 +151,14 @@ std::vector<std::string> SimulatedInference::lost() const {
   return names;
 }
 
-SimulatedInference simulated(const infer::InferJob& infer, const World& world, std::vector<Fault> faults) {
+SimulatedInference simulated(const infer::InferJob& infer, const World& world, std::vector<Fault> faults,
+                             bool is_modelled) {
   const std::string text = in_child([&] {
     cluster::JobSpec job;
     *job.mutable_infer() = infer;
     json told = {{"reports", json::array()}};
     std::string log;
-    SimulationOptions options{.faults = std::move(faults), .limit = kLimit};
+    SimulationOptions options{.faults = std::move(faults), .limit = kLimit, .is_modelled = is_modelled};
     options.log = [&](std::string_view line) { log += std::string(line) + "\n"; };
     options.report = [&](const Report& report) {
       if (report.kind != "nodes" && report.kind != "progress") told["reports"].push_back({report.kind, report.json});

@@ -30,9 +30,12 @@ struct SimulatedInference {
   /// Nodes that were lost, in this order.
   std::vector<std::string> lost() const;
 };
-SimulatedInference simulated(const infer::InferJob& infer, const World& world, std::vector<Fault> faults = {});
+SimulatedInference simulated(const infer::InferJob& infer, const World& world, std::vector<Fault> faults = {},
+                             bool is_modelled = false);
 
-/// So many slow boards, "board-1" ...
+/// Slow devices of these names, on slow links, and a fast coordinator.
+World slow_world(const std::vector<std::string>& names);
+/// So many of them, "board-1" ...
 World slow_boards(std::size_t count);
 
 }  // namespace mangrove::sim

@@ -3,6 +3,9 @@
 #include <cmath>
 
 #include "tests/base/sanitizer.h"
+#include "tests/infer/tiers/split_job.h"
+#include "tests/infer/views/views_job.h"
+#include "tests/sim/simulated_inference.h"
 #include "tests/sim/simulated_job.h"
 
 #include "mangrove/base/process_memory.h"
@@ -98,6 +101,61 @@ TEST(ModelledJob, NamesWhatItCannotModel) {
               job.set_codec_warmup(4);
             }).find("codec_warmup: goes by"),
             std::string::npos);
+}
+
+struct InferenceJob {
+  std::string name;
+  infer::InferJob (*job)();
+  std::vector<std::string> devices;
+};
+
+infer::InferJob of_strategy(const char* strategy) {
+  infer::InferJob job = infer::small_job(infer::kSamples, std::string_view(strategy) == "pipeline" ? 3 : 0);
+  job.set_strategy(strategy);
+  return job;
+}
+
+class ModelledInference : public testing::TestWithParam<InferenceJob> {};
+
+TEST_P(ModelledInference, TakesAsLongAsTheRealComputation) {
+  infer::InferJob job = GetParam().job();
+  job.set_answer_timeout_s(4);
+  const World world = slow_world(GetParam().devices);
+  const SimulatedInference real = simulated(job, world), modelled = simulated(job, world, {}, true);
+  ASSERT_TRUE(real.outcome.leader.ok()) << real.outcome.leader.error().message;
+  ASSERT_TRUE(modelled.outcome.leader.ok()) << modelled.outcome.leader.error().message;
+  const json expected = json::parse(real.outcome.result()), got = json::parse(modelled.outcome.result());
+  EXPECT_EQ(got["images"], expected["images"]);
+  EXPECT_NEAR(got["seconds"].get<double>(), expected["seconds"].get<double>(),
+              1e-3 * expected["seconds"].get<double>());
+  EXPECT_NEAR(modelled.seconds, real.seconds, 1e-3 * real.seconds) << "of the whole job";
+  EXPECT_EQ(got["compute"], "modelled");
+  for (const char* key : {"accuracy", "macro_f1", "coarse_accuracy", "agreement", "claims"})
+    EXPECT_FALSE(got.contains(key)) << key;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Jobs, ModelledInference,
+    testing::Values(
+        InferenceJob{"single", [] { return of_strategy("single"); }, {"a", "b"}},
+        InferenceJob{"pipeline", [] { return of_strategy("pipeline"); }, {"a", "b", "c"}},
+        InferenceJob{"averaging",
+                     [] {
+                       const std::string all = infer::ensemble_member(infer::kAllGlyphs);
+                       return infer::ensemble_job("averaging", infer::kSamples, {all, all});
+                     },
+                     {"a", "b"}},
+        InferenceJob{"tiers", [] { return infer::split_job("split@pool,levels=16"); }, {"end-1", "cloud-1"}},
+        InferenceJob{"views", [] { return infer::views_job(infer::ddnn(), {}); }, {"a", "b", "c", "d", "upper"}}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(ModelledInferenceJob, RefusesExitsThatDependOnWhatIsComputed) {
+  const Graph graph = infer::ddnn();
+  const infer::InferJob job = infer::views_job(graph, infer::middle_thresholds(graph));
+  const Status refused = simulated(job, slow_world({"a", "b", "c", "d"}), {}, true).outcome.leader;
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("exit_thresholds: "), std::string::npos) << refused.error().message;
 }
 
 // What only lives within a step is there once for all devices.

@@ -34,7 +34,7 @@ struct State {
     Keys keys;
     keys.begin_group("Simulation");
     keys.add("compute", compute,
-             "real, or modelled (only time is simulated and nothing is learnt, for up to 10,000 devices)");
+             "real, or modelled (only time is simulated: nothing is learnt or answered; up to 10,000 devices)");
     keys.add_seconds("fault_window", fault_window, "faults of --fault-seed begin within this much virtual time");
     keys.add_seconds("time_limit", time_limit, "give up after this much virtual time; 0: never");
     return keys;
@@ -164,7 +164,9 @@ Status run(State& state, CommandContext& context) {
   result["world"] = state.world_file;
   if (!state.is_inference) result["devices"] = world.devices.size() - 1;  // else it says more of each
   result["events_file"] = events_path.string();
-  const std::string learnt = is_modelled ? ", and nothing was learnt" : "";
+  const std::string learnt = !is_modelled         ? ""
+                             : state.is_inference ? ", and nothing was answered"
+                                                  : ", and nothing was learnt";
   const std::string summary =
       "Simulated: times are virtual" + learnt + "\n" + summary_table({{state.section(), result}});
   return leave_result(result, summary, folder, context);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mangrove/base/log.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/net/payload.h"
@@ -13,7 +14,7 @@ namespace mangrove::infer {
 StageWorker::StageWorker(const InferJob& job, job::RoleContext& context, double slowdown)
     : job_(job),
       context_(context),
-      stages_({job.micro_batch(), job.backend(), context.threads, !job.unfused()}, context.endpoint.rank()),
+      stages_(compile_options(job, context), context.endpoint.rank()),
       codec_(job.activations()),
       has_spare_core_(context.device.cpu_share() >= context.threads + 1),
       slowdown_(slowdown) {}

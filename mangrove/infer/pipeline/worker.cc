@@ -6,6 +6,7 @@
 
 #include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/link_probe.h"
 #include "mangrove/infer/pipeline/node_profile.h"
@@ -85,11 +86,7 @@ Status PipelineWorker::make_replica(std::uint32_t member) {
   MG_RETURN_IF_ERROR(make_graph(member));
   source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
   MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
-  MG_TRY(replica_, learn::Replica::create(*graph_, {.batch = job_.micro_batch(),
-                                                    .mode = Mode::inference,
-                                                    .backend = job_.backend(),
-                                                    .threads = context_.threads,
-                                                    .fuse = !job_.unfused()}));
+  MG_TRY(replica_, learn::Replica::create(*graph_, whole_network(compile_options(job_, context_))));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "mangrove/data/sha256.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/privacy/trained_noise.h"
 
@@ -68,9 +69,7 @@ Result<std::unique_ptr<BottomModels::Head>> BottomModels::make_head(const InferJ
   head->noise = Random(job.noise_seed()).fork(noise_stream(job.heads(part), head->privacy.noise, trained));
   MG_TRY(const Graph graph, parse_onnx(job.heads(part)));
   MG_TRY(head->trained, privacy::noise_of(trained, head->privacy, graph));
-  const CompiledStageOptions options{
-      .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = context.threads, .fuse = !job.unfused()};
-  MG_TRY(head->stage, CompiledStage::create(graph, 0, graph.nodes().size(), options));
+  MG_TRY(head->stage, CompiledStage::create(graph, 0, graph.nodes().size(), compile_options(job, context)));
   head->values = elements_at_cut(graph, graph.nodes().size(), 1);
   data::LoaderOptions loading{.batch = job.micro_batch(), .workers = context.threads};
   MG_TRY(loading.augmentation, learn::preparation_of(graph, context.data_folder));

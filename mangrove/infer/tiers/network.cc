@@ -7,6 +7,7 @@
 
 #include "mangrove/exits/early_exit.h"
 #include "mangrove/graph/cut.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/tiers/exits.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/learn/replica.h"
@@ -134,11 +135,9 @@ class ExitNetwork final : public TierNetwork {
 }  // namespace
 
 Result<std::unique_ptr<TierNetwork>> make_tier_network(const Graph& graph, const InferJob& job, std::size_t part,
-                                                       Answer answer, int threads) {
+                                                       Answer answer, const CompiledStageOptions& options) {
   const bool takes_values = !sees_samples(job, part, answer);
   if (has_tier_exits(job)) {
-    const CompiledStageOptions options{
-        .micro_batch = job.micro_batch(), .backend = job.backend(), .threads = threads, .fuse = !job.unfused()};
     const std::vector<float> thresholds(job.exit_thresholds().begin(), job.exit_thresholds().end());
     MG_TRY(auto network, exits::EarlyExit::create(graph, thresholds, options, exit_range(job, answer)));
     return std::make_unique<ExitNetwork>(std::move(network), thresholds, takes_values);
@@ -147,11 +146,7 @@ Result<std::unique_ptr<TierNetwork>> make_tier_network(const Graph& graph, const
   if (takes_values) {
     MG_TRY(privacy, privacy::parse_privacy(job.tiers(static_cast<int>(part)).privacy()));
   }
-  MG_TRY(auto replica, learn::Replica::create(graph, {.batch = job.micro_batch(),
-                                                      .mode = Mode::inference,
-                                                      .backend = job.backend(),
-                                                      .threads = threads,
-                                                      .fuse = !job.unfused()}));
+  MG_TRY(auto replica, learn::Replica::create(graph, whole_network(options)));
   return std::make_unique<WholeNetwork>(std::move(replica), takes_values, std::move(privacy));
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "mangrove/data/loader.h"
+#include "mangrove/engine/compiled_stage.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/messages.pb.h"
@@ -25,8 +26,8 @@ class TierNetwork {
 };
 
 /// A network of that tier of the job, by its position; where one with early exits lies over the tiers, the part of it
-/// that gives such answers. threads: of kernels. errors: those of parse_privacy, Replica::create and EarlyExit::create.
+/// that gives such answers. errors: those of parse_privacy, Replica::create and EarlyExit::create.
 Result<std::unique_ptr<TierNetwork>> make_tier_network(const Graph& graph, const InferJob& job, std::size_t part,
-                                                       Answer answer, int threads);
+                                                       Answer answer, const CompiledStageOptions& options);
 
 }  // namespace mangrove::infer

@@ -9,6 +9,7 @@
 
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/tiers/exits.h"
@@ -82,7 +83,7 @@ Result<TierNetwork*> TierNode::network_for(const Command& command) {
   MG_TRY(const std::string file, fetch_network(job_.member_sha256(static_cast<int>(*tier_))));
   MG_TRY(const Graph graph, parse_onnx(file).context("model"));
   const auto answer = static_cast<Answer>(command.answer());
-  MG_TRY(network, make_tier_network(graph, job_, *tier_, answer, context_.threads));
+  MG_TRY(network, make_tier_network(graph, job_, *tier_, answer, compile_options(job_, context_)));
   if (sees(command)) {
     data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
     MG_TRY(loading.augmentation, learn::preparation_of(graph, context_.data_folder));

@@ -93,15 +93,16 @@ ViewFusion::ViewFusion(ViewSplit split, std::vector<float> thresholds, CompiledS
   }
 }
 
-Result<std::unique_ptr<ViewFusion>> ViewFusion::create(const Graph& network, const InferJob& job, int threads) {
+Result<std::unique_ptr<ViewFusion>> ViewFusion::create(const Graph& network, const InferJob& job,
+                                                       const CompiledStageOptions& options) {
   MG_RETURN_IF_ERROR(learn::check_classifier(network));
   MG_TRY(ViewSplit split, split_views(network));
   MG_RETURN_IF_ERROR(check_thresholds(job, network));
   std::unique_ptr<ViewFusion> fusion(
-      new ViewFusion(std::move(split), thresholds_of(job, network.outputs().size()), view_options(job, threads)));
+      new ViewFusion(std::move(split), thresholds_of(job, network.outputs().size()), options));
   MG_TRY(fusion->first_exit_,
          exits::EarlyExit::create_part(fusion->split_.fusion, fusion->thresholds_, fusion->options_, 0));
-  MG_TRY(fusion->rest_, make_upper_part(fusion->split_, job, threads));  // compiled when it is first needed
+  MG_TRY(fusion->rest_, make_upper_part(fusion->split_, job, options));  // compiled when it is first needed
   return fusion;
 }
 
@@ -120,13 +121,9 @@ bool ViewFusion::leaves(const exits::EarlyExit::Answer& at_first_exit) const {
   return at_first_exit.entropy <= thresholds_.front();  // not where it is no number
 }
 
-CompiledStageOptions view_options(const InferJob& job, int threads) {
-  return {.micro_batch = job.micro_batch(), .backend = job.backend(), .threads = threads, .fuse = !job.unfused()};
-}
-
-Result<std::unique_ptr<exits::EarlyExit>> make_upper_part(const ViewSplit& split, const InferJob& job, int threads) {
-  return exits::EarlyExit::create_part(split.upper, thresholds_of(job, 1 + split.upper.outputs().size()),
-                                       view_options(job, threads), 1);
+Result<std::unique_ptr<exits::EarlyExit>> make_upper_part(const ViewSplit& split, const InferJob& job,
+                                                          const CompiledStageOptions& options) {
+  return exits::EarlyExit::create_part(split.upper, thresholds_of(job, 1 + split.upper.outputs().size()), options, 1);
 }
 
 }  // namespace mangrove::infer

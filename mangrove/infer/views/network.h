@@ -62,7 +62,8 @@ class ViewFusion {
  public:
   /// errors: those of split_views and of compiling the parts; invalid_argument (exit_thresholds: not one from 0 to 1
   /// for each early exit, nor none).
-  static Result<std::unique_ptr<ViewFusion>> create(const Graph& network, const InferJob& job, int threads);
+  static Result<std::unique_ptr<ViewFusion>> create(const Graph& network, const InferJob& job,
+                                                    const CompiledStageOptions& options);
 
   std::size_t views() const { return split_.devices.size(); }
   std::size_t exits() const { return 1 + split_.upper.outputs().size(); }
@@ -95,9 +96,8 @@ class ViewFusion {
   std::unique_ptr<exits::EarlyExit> first_exit_, rest_;
 };
 
-/// How the parts of the job's network are compiled.
-CompiledStageOptions view_options(const InferJob& job, int threads);
 /// The part behind the first exit. errors: those of EarlyExit::create_part.
-Result<std::unique_ptr<exits::EarlyExit>> make_upper_part(const ViewSplit& split, const InferJob& job, int threads);
+Result<std::unique_ptr<exits::EarlyExit>> make_upper_part(const ViewSplit& split, const InferJob& job,
+                                                          const CompiledStageOptions& options);
 
 }  // namespace mangrove::infer

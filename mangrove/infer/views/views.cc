@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
 #include "mangrove/infer/views/answers.h"
@@ -384,7 +385,7 @@ void ViewRun::close(std::uint64_t id) {
 
 Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(const Graph network, parse_onnx(job.model()).context("model"));
-  MG_TRY(const auto fusion, ViewFusion::create(network, job, context.threads).context("views"));
+  MG_TRY(const auto fusion, ViewFusion::create(network, job, compile_options(job, context)).context("views"));
   const auto views = static_cast<int>(fusion->views());
   if (context.endpoint.size() - 1 < views)
     return make_error(Code::invalid_argument, "nodes: the network has " + std::to_string(views) +

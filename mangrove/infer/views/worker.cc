@@ -12,6 +12,7 @@
 
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/tiers/bottom_models.h"
 #include "mangrove/infer/views/network.h"
@@ -65,7 +66,7 @@ Status ViewNode::prepare() {
   MG_TRY(const ViewSplit split, split_views(network));
   const auto view = static_cast<std::size_t>(context_.endpoint.rank() - 1);
   if (view < split.devices.size()) return prepare_device(network, split.devices[view]);
-  MG_TRY(upper_, make_upper_part(split, job_, context_.threads));
+  MG_TRY(upper_, make_upper_part(split, job_, compile_options(job_, context_)));
   return {};
 }
 
@@ -77,7 +78,7 @@ Status ViewNode::prepare_device(const Graph& network, const ViewSplit::Device& p
   data::LoaderOptions loading{.batch = job_.micro_batch(), .workers = context_.threads};
   MG_TRY(loading.augmentation, learn::preparation_of(network, context_.data_folder));
   loader_.emplace(dataset_, loading);
-  MG_TRY(device_, ViewDevice::create(part, view_options(job_, context_.threads)));
+  MG_TRY(device_, ViewDevice::create(part, compile_options(job_, context_)));
   format_.emplace(part.graph, part.features);
   return {};
 }

@@ -160,7 +160,7 @@ TEST(TierExits, NodesWithoutDataWaitForThoseThatHaveIt) {
 
 TEST(TierExits, UpperTiersAreMeasuredAsIfAllStayed) {
   const InferJob job = exits_job("auto", "monitor", {1, 1});
-  const auto network = make_tier_network(exits_graph(), job, 1, Answer::second, 1);
+  const auto network = make_tier_network(exits_graph(), job, 1, Answer::second, {.micro_batch = job.micro_batch()});
   ASSERT_TRUE(network.ok()) << network.error().message;
   Command task;
   task.set_kind(Command::TASK);

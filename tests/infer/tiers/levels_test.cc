@@ -266,7 +266,7 @@ TEST(TierLevels, EdgeAndCloudNeedNoData) {
 
 TEST(TierLevels, TheEdgePassesOnWhatStaysThere) {
   const InferJob job = levels_job("monitor", {0, 0});
-  const auto network = make_tier_network(exits_graph(), job, 1, Answer::second, 1);
+  const auto network = make_tier_network(exits_graph(), job, 1, Answer::second, {.micro_batch = job.micro_batch()});
   ASSERT_TRUE(network.ok()) << network.error().message;
   Command task;
   task.set_answer(static_cast<std::uint32_t>(Answer::second));

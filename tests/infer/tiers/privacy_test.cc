@@ -277,7 +277,8 @@ TEST(TierPrivacy, AnAnswerDoesNotDependOnTheTaskBefore) {
     return command;
   };
   const auto answers = [&](const std::vector<Command>& tasks) {
-    auto network = make_tier_network(ranging_graph(), job, 1, Answer::second, 1).value();
+    auto network =
+        make_tier_network(ranging_graph(), job, 1, Answer::second, {.micro_batch = job.micro_batch()}).value();
     TierAnswer last;
     for (const Command& each : tasks) last = network->answer(each, {.images = {}, .labels = {}, .count = 4}).value();
     return std::vector<float>(last.confidences().begin(), last.confidences().end());
