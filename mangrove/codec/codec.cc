@@ -12,24 +12,11 @@ namespace mangrove::codec {
 namespace {
 
 const std::vector<CodecRow>& table() {
-  static const std::vector<CodecRow> kRows = {rows::none(),
-                                              rows::fp16(),
-                                              rows::bf16(),
-                                              rows::int8(),
-                                              rows::one_bit(),
-                                              rows::terngrad(),
-                                              rows::qsgd(),
-                                              rows::top_k(),
-                                              rows::random_k(),
-                                              rows::threshold(),
-                                              rows::variance(),
-                                              rows::dgc(),
-                                              rows::esgd(),
-                                              rows::two_step(),
-                                              rows::structured_mask(),
-                                              rows::structured_low_rank(),
-                                              rows::sketched(),
-                                              rows::power()};
+  static const std::vector<CodecRow> kRows = [] {
+    std::vector<CodecRow> made;
+    for (const auto row : rows::kAll) made.push_back(row());
+    return made;
+  }();
   return kRows;
 }
 

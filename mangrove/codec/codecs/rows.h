@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
+
 #include "mangrove/codec/codec.h"
 
-/// The codecs of the table in codec.cc, each in the file of its name.
+/// The codecs, each in the file of its name: declared and, below, listed.
 namespace mangrove::codec::rows {
 
 CodecRow none();
@@ -23,5 +25,25 @@ CodecRow structured_mask();
 CodecRow structured_low_rank();
 CodecRow sketched();
 CodecRow power();
+
+/// In the order of the page and of `--help`.
+inline constexpr std::array kAll = {&none,
+                                    &fp16,
+                                    &bf16,
+                                    &int8,
+                                    &one_bit,
+                                    &terngrad,
+                                    &qsgd,
+                                    &top_k,
+                                    &random_k,
+                                    &threshold,
+                                    &variance,
+                                    &dgc,
+                                    &esgd,
+                                    &two_step,
+                                    &structured_mask,
+                                    &structured_low_rank,
+                                    &sketched,
+                                    &power};
 
 }  // namespace mangrove::codec::rows
