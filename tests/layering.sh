@@ -33,7 +33,6 @@ parts="
   sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
   sim/simulation.cc             sim/virtual_cluster.h           the other
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
-  zoo/zoo.cc                    zoo/families.h                  a table: its rows
 "
 
 modules=$(sed -n 's/^foreach(module \(.*\))$/\1/p' CMakeLists.txt)

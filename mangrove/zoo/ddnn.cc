@@ -1,8 +1,8 @@
 #include <array>
 
 #include "mangrove/tensor/view_grid.h"
-#include "mangrove/zoo/families.h"
 #include "mangrove/zoo/network_builder.h"
+#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {

@@ -2,8 +2,8 @@
 #include <array>
 #include <span>
 
-#include "mangrove/zoo/families.h"
 #include "mangrove/zoo/layers.h"
+#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {

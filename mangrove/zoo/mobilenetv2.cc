@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "mangrove/zoo/families.h"
 #include "mangrove/zoo/layers.h"
+#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "mangrove/zoo/families.h"
 #include "mangrove/zoo/layers.h"
+#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {

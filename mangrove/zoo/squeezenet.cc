@@ -1,5 +1,5 @@
-#include "mangrove/zoo/families.h"
 #include "mangrove/zoo/network_builder.h"
+#include "mangrove/zoo/variant.h"
 
 namespace mangrove::zoo {
 namespace {
