@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/table.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
@@ -31,7 +32,7 @@ void add_switch_command(CLI::App& app, CommandContext& context) {
   add_coordinator_flag(*command, state->coordinator);
   command
       ->add_option("--scheduler", state->scheduler,
-                   "the scheduler that takes over: end, end-cloud, end-edge, mapping or auto")
+                   "the scheduler that takes over: " + join_words(row_names(infer::schedulers())))
       ->required()
       ->type_name("NAME")
       ->group("Strategy");

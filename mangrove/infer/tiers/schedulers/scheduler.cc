@@ -13,8 +13,11 @@ bool TierState::has_usable(Tier tier) const {
 }
 
 std::span<const Scheduler> schedulers() {
-  static const std::vector<Scheduler> all = {kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler,
-                                             kAutoScheduler};
+  static const std::vector<Scheduler> all = [] {
+    std::vector<Scheduler> copied;
+    for (const Scheduler* const row : kSchedulers) copied.push_back(*row);
+    return copied;
+  }();
   return all;
 }
 

@@ -95,7 +95,7 @@ struct Assignment {
   std::size_t device;  // in TierState::devices
 };
 
-/// One way of dividing tasks among tiers: one file, one row of the table in scheduler.cc. Decides from what it is
+/// One way of dividing tasks among tiers: one file, one row of the table below. Decides from what it is
 /// shown alone, and has no memory, so that one may take over from another at any time.
 struct Scheduler {
   std::string_view name;
@@ -151,6 +151,11 @@ Seconds completion_of_all(const TierCosts& costs, std::span<const std::pair<Tier
 /// none.
 Seconds completion_of_both(const TierCosts& costs, Tier tier, std::size_t tasks);
 
+// The rows, each in the file of its name, and the table.
+
 extern const Scheduler kEndScheduler, kEndCloudScheduler, kEndEdgeScheduler, kMappingScheduler, kAutoScheduler;
+
+inline constexpr std::array kSchedulers = {&kEndScheduler, &kEndCloudScheduler, &kEndEdgeScheduler, &kMappingScheduler,
+                                           &kAutoScheduler};
 
 }  // namespace mangrove::infer
