@@ -51,31 +51,4 @@ Status print_result(const nlohmann::json& json_output, const std::string& table,
 /// All of them, and what `mangrove --help` says. What is given must outlive `app`.
 void add_commands(CLI::App& app, CommandContext& context);
 
-// One file per command.
-void add_train_command(CLI::App& app, CommandContext& context);
-void add_infer_command(CLI::App& app, CommandContext& context);
-void add_eval_command(CLI::App& app, CommandContext& context);
-void add_run_command(CLI::App& app, CommandContext& context);
-void add_node_command(CLI::App& app, CommandContext& context);
-void add_coordinator_command(CLI::App& app, CommandContext& context);
-void add_nodes_command(CLI::App& app, CommandContext& context);
-void add_jobs_command(CLI::App& app, CommandContext& context);
-void add_switch_command(CLI::App& app, CommandContext& context);
-void add_sim_command(CLI::App& app, CommandContext& context);
-void add_testbed_command(CLI::App& app, CommandContext& context);
-void add_data_command(CLI::App& app, CommandContext& context);
-void add_model_command(CLI::App& app, CommandContext& context);
-void add_plan_command(CLI::App& app, CommandContext& context);
-void add_profile_command(CLI::App& app, CommandContext& context);
-void add_predict_command(CLI::App& app, CommandContext& context);
-void add_quantize_command(CLI::App& app, CommandContext& context);
-void add_tune_exits_command(CLI::App& app, CommandContext& context);
-void add_privacy_command(CLI::App& app, CommandContext& context);
-void add_report_command(CLI::App& app, CommandContext& context);
-void add_top_command(CLI::App& app, CommandContext& context);
-void add_doctor_command(CLI::App& app, CommandContext& context);
-void add_completion_command(CLI::App& app, CommandContext& context);
-void add_man_command(CLI::App& app, CommandContext& context);
-void add_help_command(CLI::App& app);
-
 }  // namespace mangrove::cli

@@ -2,6 +2,33 @@
 
 namespace mangrove::cli {
 
+// A file each in commands/.
+using AddCommand = void(CLI::App& app, CommandContext& context);
+AddCommand add_run_command, add_train_command, add_eval_command, add_predict_command, add_quantize_command,
+    add_tune_exits_command, add_privacy_command, add_infer_command, add_profile_command, add_plan_command,
+    add_coordinator_command, add_node_command, add_nodes_command, add_top_command, add_report_command, add_jobs_command,
+    add_switch_command, add_sim_command, add_testbed_command, add_data_command, add_model_command, add_doctor_command,
+    add_completion_command, add_man_command;
+
+namespace {
+
+void add_help_command(CLI::App& app, CommandContext&) {
+  // main() turns it into --help of the command
+  auto* command = app.add_subcommand("help", "show the flags and examples of a command");
+  command->add_option("command", "the command, e.g. train or data make")->type_name("");
+  command->footer("Examples:\n  mangrove help train\n  mangrove help data pack");
+}
+
+/// In the order of `mangrove --help`.
+constexpr AddCommand* kCommands[] = {
+    add_run_command,         add_train_command,   add_eval_command,       add_predict_command, add_quantize_command,
+    add_tune_exits_command,  add_privacy_command, add_infer_command,      add_profile_command, add_plan_command,
+    add_coordinator_command, add_node_command,    add_nodes_command,      add_top_command,     add_report_command,
+    add_jobs_command,        add_switch_command,  add_sim_command,        add_testbed_command, add_data_command,
+    add_model_command,       add_doctor_command,  add_completion_command, add_man_command,     add_help_command};
+
+}  // namespace
+
 void add_commands(CLI::App& app, CommandContext& context) {
   app.require_subcommand(1);
   app.footer(
@@ -15,38 +42,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
       "data_dir, backend and threads.\n"
       "Exit status: 0 done; 1 failed; 2 wrong command line, job file or name;\n"
       "130 stopped by Ctrl-C.");
-  add_run_command(app, context);
-  add_train_command(app, context);
-  add_eval_command(app, context);
-  add_predict_command(app, context);
-  add_quantize_command(app, context);
-  add_tune_exits_command(app, context);
-  add_privacy_command(app, context);
-  add_infer_command(app, context);
-  add_profile_command(app, context);
-  add_plan_command(app, context);
-  add_coordinator_command(app, context);
-  add_node_command(app, context);
-  add_nodes_command(app, context);
-  add_top_command(app, context);
-  add_report_command(app, context);
-  add_jobs_command(app, context);
-  add_switch_command(app, context);
-  add_sim_command(app, context);
-  add_testbed_command(app, context);
-  add_data_command(app, context);
-  add_model_command(app, context);
-  add_doctor_command(app, context);
-  add_completion_command(app, context);
-  add_man_command(app, context);
-  add_help_command(app);
-}
-
-void add_help_command(CLI::App& app) {
-  // main() turns it into --help of the command
-  auto* command = app.add_subcommand("help", "show the flags and examples of a command");
-  command->add_option("command", "the command, e.g. train or data make")->type_name("");
-  command->footer("Examples:\n  mangrove help train\n  mangrove help data pack");
+  for (AddCommand* const add : kCommands) add(app, context);
 }
 
 }  // namespace mangrove::cli
