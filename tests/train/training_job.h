@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/train/role_world.h"
 
 #include "mangrove/graph/graph.h"
@@ -38,10 +40,11 @@ RoleWorld::Outcome train(const TrainJob& job, RoleWorld& world);
 /// Every sample of every epoch was learnt from once, and every test sample classified once.
 void expect_complete(const RoleWorld::Outcome& outcome, const TrainJob& job, const std::string& where);
 
-/// Every strategy, in each form that takes a way of its own when something is lost: a row joins all tests of faults.
+/// Every strategy, in each form that takes a way of its own when something is lost. A row of the table whose code none
+/// of these forms runs has a case under its own name: it joins all tests of faults by itself.
 struct StrategyCase {
   std::string name;
-  void (*choose)(TrainJob& job);
+  std::function<void(TrainJob& job)> choose;
 };
 const std::vector<StrategyCase>& every_strategy();
 inline std::string name_of(const ::testing::TestParamInfo<StrategyCase>& info) {
