@@ -26,23 +26,43 @@ void expect_like_alone(const RoleWorld::Outcome& outcome, const std::string& whe
   EXPECT_GT(json_number(outcome.result(), "images_per_s"), 0) << where;
 }
 
-TEST(Single, AnswersAsThePipelineDoes) {
+TEST(Single, NamesTheNodeThatDidIt) {
   InferJob job = small_job(kSamples, 0);
   job.set_strategy("single");
-  const RoleWorld::Outcome outcome = infer(job, 3);
-  expect_like_alone(outcome, "single");
-  EXPECT_NE(outcome.result().find(R"("node":"rank-)"), std::string::npos) << outcome.result();
+  const std::string result = infer(job, 3).result();
+  EXPECT_NE(result.find(R"("node":"rank-)"), std::string::npos) << result;
 }
 
-TEST(Single, IsBegunAnewByAnotherNode) {
+/// A row of the table with one network for all nodes.
+class OneNetwork : public ::testing::TestWithParam<Strategy> {
+ protected:
+  static InferJob job() {
+    InferJob job = small_job(kSamples, 0);
+    job.set_strategy(std::string(GetParam().name));
+    return job;
+  }
+};
+
+TEST_P(OneNetwork, AnswersAsOneNodeAlone) {
+  expect_like_alone(infer(job(), 3), std::string(GetParam().name));
+}
+
+TEST_P(OneNetwork, LosesNothingWithANode) {
   for (int k = 0; k < 16; ++k) {
     RoleWorld world(3);
     world.die({.rank = 1, .at_send = k});
-    InferJob job = small_job(kSamples, 0);
-    job.set_strategy("single");
-    expect_like_alone(infer(job, world), "message " + std::to_string(k));
+    expect_like_alone(infer(job(), world), "message " + std::to_string(k));
   }
 }
+
+std::vector<Strategy> with_one_network() {
+  std::vector<Strategy> rows(strategies().begin(), strategies().end());
+  std::erase_if(rows, [](const Strategy& row) { return row.networks != Networks::one; });
+  return rows;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, OneNetwork, ::testing::ValuesIn(with_one_network()),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Averaging, OfTheSameNetworkIsThatNetwork) {
   for (const int nodes : {1, 2, 5})

@@ -1,10 +1,13 @@
 // Inference in virtual time: the strategies answer as on real devices, in the seconds that the world says.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/base/sanitizer.h"
 #include "tests/sim/simulated_inference.h"
 
 #include "mangrove/graph/multiply_adds.h"
+#include "mangrove/infer/strategy.h"
 
 namespace mangrove::sim {
 namespace {
@@ -47,6 +50,14 @@ TEST_P(EveryInference, UnderRandomFaultsAnswersEveryImageOnce) {
   }
   EXPECT_GE(done, static_cast<int>(kSeeds) * 10 / 19);
   EXPECT_GE(disturbed, static_cast<int>(kSeeds) * 5 / 19) << "of many, a node must be lost";
+}
+
+TEST(EveryInference, HasAJobOfEveryStrategy) {
+  std::set<std::string> chosen;
+  for (const InferenceCase& one : every_inference()) chosen.insert(one.job().strategy());
+  for (const infer::Strategy& row : infer::strategies())
+    EXPECT_TRUE(chosen.contains(std::string(row.name)))
+        << row.name << ": it has several networks, so simulated_inference.cc must say of which a job of it consists";
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EveryInference, testing::ValuesIn(every_inference()), name_of);

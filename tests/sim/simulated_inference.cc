@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "tests/infer/views/views_job.h"
 #include "tests/sim/in_child.h"
+
+#include "mangrove/infer/strategy.h"
 
 namespace mangrove::sim {
 namespace {
@@ -109,6 +112,23 @@ bool all_views(const std::vector<std::string>& lost) {
   return count(lost, "view") == infer::kViews;
 }
 
+/// These, and a case for each row of the table with one network whose code none of them runs.
+std::vector<InferenceCase> with_new_rows(std::vector<InferenceCase> cases) {
+  std::set<decltype(infer::Strategy::run)> covered;
+  for (const InferenceCase& one : cases) covered.insert(infer::find_strategy(one.job().strategy()).value()->run);
+  for (const infer::Strategy& row : infer::strategies()) {
+    if (row.networks != infer::Networks::one || !covered.insert(row.run).second) continue;
+    cases.push_back({std::string(row.name),
+                     [&row] {
+                       infer::InferJob job = infer::small_job(kSamples, 0);
+                       job.set_strategy(std::string(row.name));
+                       return patient(job);
+                     },
+                     [] { return slow_boards(4); }, expect_like_alone, all_boards});
+  }
+  return cases;
+}
+
 }  // namespace
 
 World slow_world(const std::vector<std::string>& names) {
@@ -128,7 +148,7 @@ World slow_boards(std::size_t count) {
 const std::vector<InferenceCase>& every_inference() {
   const auto boards = [] { return slow_boards(4); };
   const auto views = [] { return slow_world({"view-1", "view-2", "view-3", "view-4", "upper-1", "upper-2"}); };
-  static const std::vector<InferenceCase> all = {
+  static const std::vector<InferenceCase> all = with_new_rows({
       {"single", single_job, boards, expect_like_alone, all_boards},
       {"pipeline", pipeline_job, boards, expect_agreement, all_boards},
       {"ensemble", one_vs_rest_job, boards, expect_like_alone, all_boards},
@@ -136,7 +156,7 @@ const std::vector<InferenceCase>& every_inference() {
       {"tiers", tiers_job, tier_world, expect_exits, a_whole_tier},
       {"levels", levels_job, tier_world, expect_exits, a_whole_tier},
       {"views", views_job, views, expect_views, all_views},
-  };
+  });
   return all;
 }
 

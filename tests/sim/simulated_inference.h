@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,12 @@
 
 namespace mangrove::sim {
 
-/// An inference job on a small world for it, in a form that takes a way of its own when something is lost: a row joins
-/// all tests of inference.
+/// An inference job on a small world for it, in a form that takes a way of its own when something is lost. A strategy
+/// with one network whose code none of these jobs runs has a case under its own name: it joins all tests of inference
+/// by itself.
 struct InferenceCase {
   std::string name;
-  infer::InferJob (*job)();
+  std::function<infer::InferJob()> job;
   World (*world)();
   /// Every image has the answers that it must have, once each, and such as the network gives on one device.
   void (*expect_right)(const RoleWorld::Outcome& outcome, const std::string& where);
