@@ -12,6 +12,7 @@ CodecRow fp16();
 CodecRow bf16();
 CodecRow int8();
 CodecRow one_bit();
+CodecRow sign();
 CodecRow terngrad();
 CodecRow qsgd();
 CodecRow top_k();
@@ -32,6 +33,7 @@ inline constexpr std::array kAll = {&none,
                                     &bf16,
                                     &int8,
                                     &one_bit,
+                                    &sign,
                                     &terngrad,
                                     &qsgd,
                                     &top_k,
