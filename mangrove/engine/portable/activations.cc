@@ -109,6 +109,12 @@ struct Softplus : FromOutput {
 };
 
 template <class T>
+struct Softsign : FromOutput {
+  static T value(T x) { return x / (T(1) + std::abs(x)); }
+  static T derivative(T y) { return (T(1) - std::abs(y)) * (T(1) - std::abs(y)); }
+};
+
+template <class T>
 struct Tanh : FromOutput {
   static T value(T x) { return std::tanh(x); }
   static T derivative(T y) { return T(1) - y * y; }
@@ -149,6 +155,7 @@ std::vector<KernelRow> activations() {
           {"Selu", make_unary<Selu>},
           {"Sigmoid", make_unary<Sigmoid>},
           {"Softplus", make_unary<Softplus>},
+          {"Softsign", make_unary<Softsign>},
           {"Tanh", make_unary<Tanh>}};
 }
 

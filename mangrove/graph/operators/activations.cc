@@ -91,6 +91,7 @@ std::vector<Operator> activations() {
       activation("Selu", kExponentialFlops + 3, {{"alpha", real}, {"gamma", real}}),  // gamma Elu(x)
       activation("Sigmoid", kExponentialFlops + 2),                                   // 1 / (1 + exp(-x))
       activation("Softplus", 2 * kExponentialFlops + 1),                              // log(1 + exp(x))
+      activation("Softsign", 3),                                                      // x / (1 + |x|)
       activation("Tanh", kExponentialFlops + 3),                                      // (exp(2x) - 1) / (exp(2x) + 1)
   };
 }
