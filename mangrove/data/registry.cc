@@ -14,6 +14,7 @@
 #include "mangrove/data/csv_windows.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/download.h"
+#include "mangrove/data/fashion.h"
 #include "mangrove/data/glyphs.h"
 #include "mangrove/data/idx_dataset.h"
 #include "mangrove/data/image_folder.h"
@@ -104,6 +105,11 @@ constexpr Entry kDatasets[] = {
      nullptr,
      "window stride label group skip",
      true},
+    {{"fashion", "fashion", "Fashion-MNIST, clothes: 60,000 + 10,000 grey images of 28x28, 10 classes", false},
+     &by_name<open_fashion>,
+     "fashion",
+     nullptr,
+     ""},
     {{"folder", "folder:PATH[,size=96][,channels=3]", "JPEG, PNG, PPM and PGM images in class folders", true},
      &open_images_or_shards,
      "",
