@@ -26,7 +26,7 @@ struct Family {
 
 // A file each. They give Variant::mismatch() for a name that they do not know; the first convolution never depends on
 // the sample's size.
-Build build_mlp, build_lenet, build_alexnet, build_vgg, build_resnet, build_wide_resnet, build_mobilenet,
+Build build_mlp, build_lenet, build_alexnet, build_nin, build_vgg, build_resnet, build_wide_resnet, build_mobilenet,
     build_mobilenetv2, build_shufflenet_v1, build_shufflenet_v2, build_squeezenet, build_xception, build_densenet_bc,
     build_densenet, build_branchy_lenet, build_branchy_alexnet, build_branchy_resnet, build_ddnn, build_lstm, build_gru;
 
@@ -48,6 +48,10 @@ const std::vector<Family>& table() {
        Sample::image,
        &build_alexnet,
        {{"alexnet", imagenet, 1000, 60'965'224, 724'406'816}}},
+      {{"nin", "nin", "Network in Network, for CIFAR: small perceptrons in place of filters", "Lin et al., ICLR 2014"},
+       Sample::image,
+       &build_nin,
+       {{"nin", cifar, 10, 966'986, 222'486'528}}},
       {{"vgg", "vgg-D, depth D one of 11, 13, 16, 19", "3x3 convolutions, large dense layers",
         "Simonyan & Zisserman, ICLR 2015"},
        Sample::image,
