@@ -14,25 +14,6 @@ constexpr std::size_t kTextColumn = 26;
 constexpr const char* kLastGroup = "Output";
 constexpr const char* kNoStrategy = "true";  // what CLI11 makes of a bare --help
 
-/// Breaks a text between words; the lines after the first begin with `indent` blanks, and the first has `used` already.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
-  std::string lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    const bool is_first = used <= indent;
-    if (!is_first && used + 1 + word.size() > kWidth) {
-      lines += "\n" + std::string(indent, ' ');
-      used = indent;
-    } else if (!is_first) {
-      lines += " ";
-      ++used;
-    }
-    lines += word;
-    used += word.size();
-  }
-  return lines + "\n";
-}
-
 /// "  --flag VALUE          what it does", over as many lines as needed.
 std::string row(const std::string& name, const std::string& text) {
   std::string line = "  " + name;
@@ -105,6 +86,24 @@ class StrategyHelp : public HelpFormatter {
 };
 
 }  // namespace
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t used) {
+  std::string lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool is_first = used <= indent;
+    if (!is_first && used + 1 + word.size() > kWidth) {
+      lines += "\n" + std::string(indent, ' ');
+      used = indent;
+    } else if (!is_first) {
+      lines += " ";
+      ++used;
+    }
+    lines += word;
+    used += word.size();
+  }
+  return lines + "\n";
+}
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   if (mode == CLI::AppFormatMode::Sub) return make_expanded(app);
