@@ -1,0 +1,91 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/help.h"
+#include "mangrove/infer/strategy.h"
+#include "mangrove/train/strategy.h"
+
+namespace mangrove::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kNameColumns = 20;
+
+/// What train/strategy_row.h calls traits; others than these are not for people.
+constexpr std::pair<const char*, bool train::Strategy::*> kTrainingTraits[] = {
+    {"has_server", &train::Strategy::has_server},
+    {"sends_gradients", &train::Strategy::sends_gradients},
+    {"sums_gradients", &train::Strategy::sums_gradients},
+    {"steps_locally", &train::Strategy::steps_locally},
+    {"averages_with_neighbours", &train::Strategy::averages_with_neighbours},
+    {"has_own_data", &train::Strategy::has_own_data},
+    {"takes_shared_samples", &train::Strategy::takes_shared_samples},
+};
+
+json traits_of(const train::Strategy& row) {
+  json traits = json::array();
+  for (const auto& [name, trait] : kTrainingTraits)
+    if (row.*trait) traits.push_back(name);
+  if (row.pipeline != nullptr) traits.push_back("is_pipeline");
+  return traits;
+}
+
+json traits_of(const infer::Strategy& row) {
+  using enum infer::Networks;
+  json traits = json::array({row.networks == one        ? "one_network"
+                             : row.networks == members  ? "several_networks"
+                             : row.networks == of_tiers ? "network_for_each_tier"
+                                                        : "network_over_views"});
+  if (row.takes_requests) traits.push_back("takes_requests");
+  return traits;
+}
+
+template <class Table>
+json rows_of(const Table& table) {
+  json rows = json::array();
+  for (const auto& row : table)
+    rows.push_back(
+        {{"name", row.name}, {"summary", row.summary}, {"on_loss", row.on_loss}, {"traits", traits_of(row)}});
+  return rows;
+}
+
+std::string text_of(const json& rows) {
+  std::string text;
+  for (const json& row : rows) {
+    std::string traits;
+    for (const json& trait : row["traits"]) traits += (traits.empty() ? "" : ", ") + trait.get<std::string>();
+    std::string name = "  " + row["name"].get<std::string>();
+    name.resize(kNameColumns, ' ');
+    const std::string blanks(kNameColumns, ' ');
+    text += name + wrapped(row["summary"].get<std::string>(), kNameColumns, kNameColumns);
+    text += blanks + wrapped("lost node: " + row["on_loss"].get<std::string>(), kNameColumns, kNameColumns);
+    text += blanks + wrapped("traits: " + traits, kNameColumns, kNameColumns);
+  }
+  return text;
+}
+
+Status run(const OutputOptions& output) {
+  const json training = rows_of(train::strategies()), inference = rows_of(infer::strategies());
+  return print_result({{"training", training}, {"inference", inference}},
+                      "Training:\n" + text_of(training) + "\nInference:\n" + text_of(inference), output);
+}
+
+}  // namespace
+
+void add_strategies_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("strategies", "list the ways of training and of inference on several devices");
+  add_output_flags(*command, context.output);
+  command->footer(
+      "`mangrove train --help STRATEGY` and `mangrove infer --help STRATEGY` explain the\n"
+      "flags that only this strategy reads.\n"
+      "Examples:\n"
+      "  mangrove strategies\n"
+      "  mangrove strategies --json");
+  command->callback([&context] { context.action = [&context] { return run(context.output); }; });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/process.h"
+
+#include "mangrove/infer/strategy.h"
+#include "mangrove/train/strategy.h"
+
+namespace mangrove {
+namespace {
+
+using nlohmann::json;
+using testing::Finished;
+using testing::program;
+using testing::run_program;
+
+template <class Table>
+void expect_rows(const json& rows, const Table& table) {
+  ASSERT_EQ(rows.size(), table.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i]["name"], table[i].name);
+    EXPECT_EQ(rows[i]["on_loss"], table[i].on_loss);
+  }
+}
+
+TEST(StrategiesCommand, ListsEveryRowWithItsTraits) {
+  const Finished run = run_program({program(), "strategies", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const json result = json::parse(run.out);
+  expect_rows(result["training"], train::strategies());
+  expect_rows(result["inference"], infer::strategies());
+  EXPECT_EQ(result["training"][0]["traits"], json({"has_server", "sends_gradients"}));
+  EXPECT_EQ(result["inference"][0]["traits"], json({"one_network", "takes_requests"}));
+}
+
+TEST(StrategiesCommand, FitsATerminalOf80Columns) {
+  const Finished run = run_program({program(), "strategies"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  for (const auto& row : train::strategies())
+    EXPECT_NE(run.out.find("\n  " + std::string(row.name) + " "), std::string::npos) << run.out;
+}
+
+}  // namespace
+}  // namespace mangrove
