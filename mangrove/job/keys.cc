@@ -230,11 +230,12 @@ Status check_keys(const Message& job) {
   return {};
 }
 
-std::string fingerprint(const Message& job, const std::string& strategy) {
+std::string fingerprint(const Message& job, const std::vector<std::string>& strategies) {
+  const auto reads = [&](const std::string& row) { return std::ranges::count(strategies, row) > 0; };
   std::string text;
   for (const FieldDescriptor* field : key_fields(job)) {
     const KeyInfo& info = field->options().GetExtension(key);
-    const bool is_read = info.of_size() == 0 || std::ranges::find(info.of(), strategy) != info.of().end();
+    const bool is_read = info.of_size() == 0 || std::ranges::any_of(info.of(), reads);
     if (info.resume() && is_read) text += name_of(*field) + "=" + text_of(job, *field) + "\n";
   }
   return text;

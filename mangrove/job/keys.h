@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/keys.h"
 #include "mangrove/base/result.h"
@@ -22,8 +23,8 @@ void add_keys(google::protobuf::Message& job, const HelpWords& words, Keys& keys
 /// errors: invalid_argument: names the key, its value and what is allowed.
 Status check_keys(const google::protobuf::Message& job);
 
-/// "key=value" on a line for each key that must be the same where a run is resumed (option resume), of those that the
-/// job's strategy reads.
-std::string fingerprint(const google::protobuf::Message& job, const std::string& strategy);
+/// "key=value" on a line for each key that must be the same where a run is resumed (option resume), of those that one
+/// of these strategies reads.
+std::string fingerprint(const google::protobuf::Message& job, const std::vector<std::string>& strategies);
 
 }  // namespace mangrove::job

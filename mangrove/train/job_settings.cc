@@ -101,7 +101,7 @@ Result<std::uint32_t> shuffle_window(const TrainJob& job) {
 }
 
 std::string settings_text(const TrainJob& job, const Graph& graph, std::int64_t train_samples) {
-  std::string text = job::fingerprint(job, job.strategy());
+  std::string text = job::fingerprint(job, {job.strategy(), std::string(strategy_of(job).keys_of)});
   const auto add = [&](const char* key, const std::string& value) { text += std::string(key) + "=" + value + "\n"; };
   add("model", graph.name() + ", " + std::to_string(graph.nodes().size()) + " operators, " +
                    std::to_string(graph.parameter_elements()) + " parameters");

@@ -1,5 +1,6 @@
 #include "mangrove/train/keys.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ void add_keys(TrainJob& job, Keys& keys) {
                  {"schedules", join_words(row_names(learn::schedules()))},
                  {"losses", join_words(losses)}},
                 keys);
+  for (const std::string& name : keys.names()) {
+    std::vector<std::string>& readers = keys.at(name).strategies;
+    for (const Strategy& row : strategies())
+      if (std::ranges::count(readers, row.keys_of) > 0) readers.emplace_back(row.name);
+  }
   Key& strategy = keys.at("strategy");
   strategy.set = [set = strategy.set](const std::string& name) -> Status {
     MG_RETURN_IF_ERROR(find_row(strategies(), name, "unknown strategy", Code::invalid_argument));

@@ -69,12 +69,14 @@ constexpr std::array kStrategies = {
              .summary = "gpipe with a forward and a backward pass in turn, which holds fewer activations (Narayanan et "
                         "al., Memory-efficient pipeline-parallel DNN training, ICML 2021)",
              .on_loss = kOnStageLoss,
+             .keys_of = "gpipe",
              .pipeline = &kOneFOneB,
              .run = &run_pipeline},
     Strategy{.name = "pipedream",
              .summary = "batches follow each other through the stages without a pause; each stage keeps older "
                         "parameters for those under way (Narayanan et al., PipeDream, SOSP 2019)",
              .on_loss = kOnStageLoss,
+             .keys_of = "gpipe",
              .pipeline = &kPipeDream,
              .run = &run_pipeline},
 };

@@ -16,8 +16,9 @@ struct PipelineSchedule;
 /// treats strategies differently asks for one of the traits below, never for a name.
 struct Strategy {
   std::string_view name;
-  std::string_view summary;  // one line, with the source paper
-  std::string_view on_loss;  // what happens when a rank is lost, one line
+  std::string_view summary;       // one line, with the source paper
+  std::string_view on_loss;       // what happens when a rank is lost, one line
+  std::string_view keys_of = {};  // another row: the keys that belong to it are this one's too
 
   bool has_server = false;       // workers send updates to rank 0, and values come from there
   bool sends_gradients = false;  // an update is the gradient of one step, not what several steps have changed

@@ -123,8 +123,9 @@ TEST(Fingerprint, HasWhatMustBeTheSameForThisStrategy) {
   SampleJob job;
   job.add_epochs(4);
   job.set_count(9);
-  EXPECT_EQ(fingerprint(job, "slow"), "strategy=slow\ndampening=0.25\nepochs=4\n");
-  EXPECT_EQ(fingerprint(job, "fast"), "strategy=slow\nepochs=4\n");
+  EXPECT_EQ(fingerprint(job, {"slow"}), "strategy=slow\ndampening=0.25\nepochs=4\n");
+  EXPECT_EQ(fingerprint(job, {"fast"}), "strategy=slow\nepochs=4\n");
+  EXPECT_EQ(fingerprint(job, {"fast", "slow"}), fingerprint(job, {"slow"}));
 }
 
 }  // namespace

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "mangrove/train/job_settings.h"
+#include "mangrove/train/keys.h"
 
 namespace mangrove::train {
 namespace {
@@ -49,8 +53,24 @@ TEST(StrategyRow, AnUnknownOneHasNoTraitsAndIsRefused) {
 }
 
 TEST(StrategyRow, NamesThoseWithATrait) {
-  EXPECT_EQ(strategies_with(&Strategy::has_server), "parameter_server, federated");
-  EXPECT_EQ(strategies_with(&Strategy::sends_gradients), "parameter_server");
+  const std::string names = strategies_with(&Strategy::has_server);
+  EXPECT_TRUE(names.starts_with("parameter_server, federated")) << names;
+  for (const Strategy& s : strategies()) EXPECT_EQ(names.find(s.name) != std::string::npos, s.has_server) << s.name;
+}
+
+TEST(StrategyRow, OneReadsTheKeysOfAnother) {
+  TrainJob job;
+  Keys keys;
+  add_keys(job, keys);
+  for (const Strategy& row : strategies()) {
+    if (row.keys_of.empty()) continue;
+    for (const Key& key : keys.all()) {
+      const auto reads = [&](std::string_view name) { return std::ranges::count(key.strategies, name) > 0; };
+      EXPECT_TRUE(reads(row.name) || !reads(row.keys_of)) << row.name << ": " << key.name;
+    }
+  }
+  const Key& stages = keys.at("stages");
+  EXPECT_EQ(stages.strategies, (std::vector<std::string>{"gpipe", "one_f_one_b", "pipedream"}));
 }
 
 }  // namespace
