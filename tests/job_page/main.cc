@@ -9,7 +9,12 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/base/table.h"
 #include "mangrove/cli/settings.h"
+#include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tiers/fault_policy.h"
+#include "mangrove/infer/tiers/schedulers/scheduler.h"
+#include "mangrove/train/strategy.h"
 
 namespace mangrove {
 namespace {
@@ -68,13 +73,23 @@ std::string in_table(std::string text) {
   return text;
 }
 
+/// Without a list of rows that are explained on the key's own page.
+std::string without_names(std::string help) {
+  for (const auto& names : {row_names(train::strategies()), row_names(infer::strategies()),
+                            row_names(infer::schedulers()), row_names(infer::fault_policies())}) {
+    const std::string list = ": " + join_words(names);
+    if (const std::size_t at = help.find(list); at != std::string::npos) help.erase(at, list.size());
+  }
+  return help;
+}
+
 std::string row(const Key& key) {
   const std::string now = key.get();
   const std::string page = key.page.substr(0, key.page.find('#'));
   std::string text = "| `" + key.name + "` | " + (key.is_switch() ? "`true`" : key.value);
   text += (key.range.empty() ? "" : ", " + key.range) + " | " + (now.empty() ? "" : "`" + now + "`") + " | ";
   if (!key.strategies.empty()) text += "*" + join_words(key.strategies) + ":* ";
-  text += in_table(key.help) + (page.empty() ? "" : " ([" + page + "](" + key.page + "))") + " |\n";
+  text += in_table(without_names(key.help)) + (page.empty() ? "" : " ([" + page + "](" + key.page + "))") + " |\n";
   return text;
 }
 
