@@ -7,7 +7,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "mangrove/base/log.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/export.h"
@@ -57,10 +56,7 @@ Result<json> make_images(const MakeImages& options, bool quiet, std::stop_token 
                                     std::pair{"test", data::Split::test}}) {
     auto opened = data::open_dataset(options.data, split, data::data_folder(options.data_dir));
     if (!opened.ok() && (split == data::Split::train || opened.code() != Code::not_found)) return opened.error();
-    if (!opened.ok()) {
-      log_warn("packed without this split", {{"split", name}, {"reason", opened.error().message}});
-      continue;
-    }
+    if (!opened.ok()) continue;  // no such split
     const auto dataset = data::first_samples(*opened, options.limit);
     const auto [first, last] = data::shard(dataset->size(), shard.index, shard.parts);
     const std::uint32_t count = last - first;

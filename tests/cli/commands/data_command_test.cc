@@ -60,7 +60,8 @@ TEST(DataCommand, NetworkTrainsOnMadeSensorsAndIsEvaluatedOnThemAlike) {
 TEST(DataCommand, APackedDataSetIsTheSame) {
   const TemporaryFolder folder;
   const std::string images = "folder:" + (folder / "digits").string(), shards = (folder / "shards").string();
-  result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60"});
+  EXPECT_EQ(result_of({"data", "make", "images", "--to", (folder / "digits").string(), "--limit", "60"})["images"],
+            (json{{"train", 60}, {"test", 60}}));
   const json packed =
       result_of({"data", "pack", images, "--out", shards, "--shard-size", "10kB", "--compress", "zstd"});
   EXPECT_EQ(packed["splits"]["train"]["samples"], 60);
