@@ -10,6 +10,7 @@
 
 #include "mangrove/data/glyphs.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -71,7 +72,7 @@ class Accuracy : public ::testing::TestWithParam<StrategyCase> {
     GetParam().choose(of_strategy);
     return of_strategy;
   }
-  bool steps_locally() const { return job_of_strategy().local_steps() > 0; }
+  bool steps_locally() const { return strategy_of(job_of_strategy()).steps_locally; }
   /// Of every step, the gradients of those who are last are left out: two undisturbed runs come to results that differ,
   /// by up to half a percent.
   bool leaves_gradients_out() const {
