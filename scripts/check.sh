@@ -3,11 +3,12 @@
 #
 #   scripts/check.sh                # all of them
 #   scripts/check.sh threads links  # only these
-#   scripts/check.sh --all tidy     # the whole tree, also where a check looks at what changed alone
+#   scripts/check.sh --since main tidy  # what changed since the branch left main
+#   scripts/check.sh --all tidy         # the whole tree, which takes hours
 #
 #   format    clang-format leaves every C++ file as it is
 #   threads   clang proves that what a mutex guards is touched under it (-Wthread-safety), with its other warnings as errors
-#   tidy      clang-tidy on the sources that changed against the merge base with main; on main itself, against the last commit
+#   tidy      clang-tidy on the sources that changed, without --since those of the last commit
 #   shell     shellcheck on every shell script
 #   links     links of the pages
 #   commits   subjects of commits have at most 72 characters
@@ -47,8 +48,7 @@ changed_sources() {
     return
   fi
   local base
-  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
-  [ "$base" != "$(git rev-parse HEAD)" ] || base=$(git rev-parse --verify --quiet HEAD~1 || echo HEAD)
+  base=$(git merge-base HEAD "$since" 2>/dev/null) || return 0  # a shallow clone, or the first commit
   git diff --name-only --diff-filter=d "$base" -- '*.cc'
 }
 check_tidy() {
@@ -66,8 +66,17 @@ check_commits() {
   [ -z "$long" ] || { printf 'longer than 72 characters:\n%s\n' "$long"; return 1; }
 }
 
-all=""
-[ "${1:-}" != --all ] || { all=yes; shift; }
+all="" since=HEAD~1
+while true; do
+  case ${1:-} in
+    --all) all=yes && shift ;;
+    --since) [ $# -gt 1 ] || { echo "check.sh: --since needs a commit" >&2; exit 2; }
+      since=$2 && shift 2 ;;
+    *) break ;;
+  esac
+done
+git rev-parse --verify --quiet "$since^{commit}" >/dev/null || [ "$since" = HEAD~1 ] ||
+  { echo "check.sh: --since: there is no commit '$since'" >&2; exit 2; }
 [ $# -gt 0 ] || set -- format shell links commits threads tidy
 failed=""
 for one; do

@@ -149,7 +149,7 @@ void erase(Json& body, std::initializer_list<const char*> keys) {
 }
 
 /// Without what was not computed.
-void report_training(const Reporter& report, Report whole) {
+void report_training(const Reporter& report, const Report& whole) {
   if (whole.kind == "checkpoint") return;
   json body = json::parse(whole.json, nullptr, /*allow_exceptions=*/false);
   erase(body, {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch",
@@ -190,7 +190,7 @@ Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationO
   settings.clear_augment();
   options.flops_scale = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
   options.play = [played = options.play, samples](const cluster::JobSpec& its, job::RoleContext& context) -> Status {
-    context.report = [report = context.report](Report whole) { report_training(report, std::move(whole)); };
+    context.report = [report = context.report](const Report& whole) { report_training(report, whole); };
     std::shared_ptr<job::SharedState>& shared = *context.device.shared();
     if (context.endpoint.rank() > 0 && shared == nullptr) {
       MG_TRY(const train::Hyperparameters recipe, train::hyperparameters_of(its.train()));
