@@ -9,6 +9,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/frame_answers.h"
 #include "mangrove/cli/reports/report_keeper.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/reports/run_report.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/frame_input.h"
@@ -164,7 +165,7 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
     std::stop_source stop;  // also where answers cannot be told any more
     const std::stop_callback stopped(context.stop, [&] { stop.request_stop(); });
     const auto take = [&](Report news) {
-      if (news.kind != "answers") return report(std::move(news));
+      if (news.kind != ReportKind::answers) return report(std::move(news));
       const Result<std::int64_t> printed = print_answers(news.json, context.output);
       if (printed.ok()) return pushed->input.answered(*printed);
       pushed->printed = printed.error();
@@ -202,12 +203,14 @@ Result<json> run_train(const TrainSettings& settings, JobContext& context, const
     return ran.error();
   }
   json result = std::move(*ran);
-  result["model"] = settings.network();
-  result["data"] = data;
-  result["embedded"] = context.is_embedded;
-  note_fallback(settings.data, data, result);
-  result["report"] = (context.folder.path() / "report.html").string();
-  result["model_file"] = (context.folder.path() / "model.onnx").string();
+  RunFacts facts;
+  facts.model = settings.network();
+  facts.data = data;
+  facts.is_embedded = context.is_embedded;
+  facts.in_place_of = in_place_of(settings.data, data);
+  facts.report = (context.folder.path() / "report.html").string();
+  facts.model_file = (context.folder.path() / "model.onnx").string();
+  facts.add_to(result);
   return result;
 }
 
@@ -222,8 +225,10 @@ Result<json> run_infer_on_input(const InferSettings& settings, JobContext& conte
   MG_TRY(*job.mutable_infer(), make_job(settings, "", nodes));
   Pushed pushed{*input, settings.job.limit()};
   MG_TRY(json result, run_job(std::move(job), settings.cluster, settings.data, context, {}, &pushed));
-  result["model"] = settings.model;
-  result["input"] = settings.input;
+  RunFacts facts;
+  facts.model = settings.model;
+  facts.input = settings.input;
+  facts.add_to(result);
   return result;
 }
 
@@ -237,11 +242,11 @@ Result<json> run_infer(const InferSettings& settings, JobContext& context, const
   MG_TRY(*job.mutable_infer(), make_job(settings, data, cluster.is_local() ? cluster.local : cluster.nodes));
   MG_TRY(json result,
          player ? play_job(job, player, context) : run_job(std::move(job), cluster, settings.data, context));
-  result["model"] = !settings.tiers.empty()    ? settings.tiers
-                    : !settings.models.empty() ? settings.models
-                                               : settings.model;
-  result["data"] = data;
-  note_fallback(settings.data, data, result);
+  RunFacts facts;
+  facts.model = !settings.tiers.empty() ? settings.tiers : !settings.models.empty() ? settings.models : settings.model;
+  facts.data = data;
+  facts.in_place_of = in_place_of(settings.data, data);
+  facts.add_to(result);
   return result;
 }
 

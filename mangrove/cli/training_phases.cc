@@ -1,13 +1,16 @@
 #include "mangrove/cli/training_phases.h"
 
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/zoo/new_head.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -46,6 +49,19 @@ bool has_trained_head(const RunFolder& folder) {
          (folder.model(RunFolder::kHeadPrefix).ok() || is_there(folder.checkpoint_path()));
 }
 
+/// What a run of two phases needs of the result of one.
+struct PhaseResult {
+  std::int64_t epochs = 0;
+  Seconds train_seconds = 0;
+  std::optional<std::int64_t> best_epoch;
+
+  static void fields(auto& self, auto& field) {
+    field("epochs", self.epochs);
+    field("train_seconds", self.train_seconds);
+    field("best_epoch", self.best_epoch);
+  }
+};
+
 /// Trains the head, unless the run that is resumed has done so. The result's file is written last: it says that the
 /// phase is over.
 Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunFolder& folder,
@@ -54,7 +70,7 @@ Result<json> head_phase(const TrainSettings& settings, train::TrainJob job, RunF
   if (!settings.resume.empty() && has_trained_head(folder)) {
     MG_TRY(const std::string text, read_file(result_path).context("resume"));
     json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (result.is_object() && result.contains("epochs") && result.contains("train_seconds")) return result;
+    if (job::read_json<PhaseResult>(result).ok()) return result;
     return make_error(Code::data_loss, "resume: " + result_path.string() + ": no result of a training");
   }
   const RunPhase phase{.name = "head", .file_prefix = RunFolder::kHeadPrefix, .epochs = settings.job.epochs()};
@@ -71,9 +87,10 @@ Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, 
                                const PhasePlayer& play) {
   const std::int64_t epochs = settings.job.epochs() - settings.head_epochs;
   RunPhase phase{.name = "fine_tuning"};
-  phase.epochs_done = head["epochs"].get<std::int64_t>();
+  MG_TRY(const auto before, job::read_json<PhaseResult>(head).context("result of the head"));
+  phase.epochs_done = before.epochs;
   phase.epochs = phase.epochs_done + epochs;
-  phase.seconds_done = head["train_seconds"].get<double>();
+  phase.seconds_done = before.train_seconds;
   const bool has_checkpoint = !settings.resume.empty() && is_there(folder.checkpoint_path());
   Result<std::string> model = folder.model(RunFolder::kHeadPrefix);
   if (!model.ok() && !has_checkpoint) return model.error();
@@ -82,9 +99,13 @@ Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, 
   job.set_learning_rate(static_cast<float>(settings.fine_tune_rate));
   if (has_checkpoint) MG_RETURN_IF_ERROR(resume_from(folder.checkpoint_path(), job));
   MG_TRY(json result, play(job, phase));
-  for (const char* key : {"epochs", "best_epoch"})
-    if (result.contains(key)) result[key] = result[key].get<std::int64_t>() + phase.epochs_done;
-  result["head"] = head;
+  MG_TRY(auto both, job::read_json<PhaseResult>(result).context("result"));
+  both.epochs += before.epochs;
+  if (both.best_epoch) *both.best_epoch += before.epochs;
+  result.update(json(job::json_of(both)));
+  RunFacts facts;
+  facts.head = head;
+  facts.add_to(result);
   return result;
 }
 

@@ -7,11 +7,12 @@
 #include <tuple>
 #include <utility>
 
+#include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
-#include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/cluster/wire_status.h"
@@ -25,6 +26,13 @@ constexpr Seconds kLastWordsWithin = 1;
 constexpr Seconds kAwayAtMost = 600;  // a coordinator that is started again
 constexpr Seconds kRetryAfter = 0.5;
 
+/// What a newer coordinator tells in ways that are not known here is left out.
+void hand_on(JobReport got, const Reporter& report) {
+  const std::optional<ReportKind> kind = report_kind_of_number(got.kind());
+  if (!kind) return log_warn("report of an unknown kind ignored: is the coordinator newer?", {{"kind", got.kind()}});
+  report({.kind = *kind, .json = std::move(*got.mutable_json()), .attachment = std::move(*got.mutable_attachment())});
+}
+
 }  // namespace
 
 struct Client::Impl {
@@ -32,7 +40,7 @@ struct Client::Impl {
   Status run(FromClient first, const Reporter& report, const std::stop_token& stop);
   Talk talk(FromClient first, const Reporter& report, const std::stop_token& stop);
   void push_frames(grpc::ClientContext& context, const std::stop_token& stop);
-  void tell(const Reporter& report, const std::string& event, const std::string& message) const;
+  void tell(const Reporter& report, const NodeEventKind& kind, const std::string& message) const;
   Status reconnect(Deadline deadline, const std::stop_token& stop);
 
   std::string coordinator;
@@ -144,16 +152,11 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
     ToClient message;
     while (!talk.ended && stream->Read(&message)) {
       if (message.has_ended()) talk.ended = status_from_wire(message.ended().code(), message.ended().message());
-      if (std::exchange(lost, std::nullopt)) tell(report, "coordinator_back", "");
+      if (std::exchange(lost, std::nullopt)) tell(report, kCoordinatorBack, "");
       if (message.has_accepted()) job = message.accepted();
       if (message.has_accepted() && frames)
         pusher = std::jthread([&](const std::stop_token& ending) { push_frames(pushing, ending); });
-      if (message.has_report() && report) {
-        JobReport& got = *message.mutable_report();
-        report({.kind = std::move(*got.mutable_kind()),
-                .json = std::move(*got.mutable_json()),
-                .attachment = std::move(*got.mutable_attachment())});
-      }
+      if (message.has_report() && report) hand_on(std::move(*message.mutable_report()), report);
     }
     pusher.request_stop();
     pushing.TryCancel();
@@ -167,9 +170,8 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   return talk;
 }
 
-void Client::Impl::tell(const Reporter& report, const std::string& event, const std::string& message) const {
-  if (report)
-    report({.kind = "event", .json = event_json(event, coordinator, clock.now() - began, message), .attachment = {}});
+void Client::Impl::tell(const Reporter& report, const NodeEventKind& kind, const std::string& message) const {
+  if (report) report(NodeEvent(kind, coordinator, clock.now() - began, message).report());
 }
 
 /// Until the coordinator answers again. errors: it does not; cancelled.
@@ -193,7 +195,7 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const std::st
                                " --follow " + job.job_id();
     if (!lost) {
       lost = clock.now();
-      tell(report, "coordinator_lost", "trying to reach it again for " + format_seconds(kAwayAtMost));
+      tell(report, kCoordinatorLost, "trying to reach it again for " + format_seconds(kAwayAtMost));
     }
     wait_for_stop(stop, kRetryAfter);
     if (const Status back = reconnect(*lost + kAwayAtMost, stop); !back.ok())

@@ -91,9 +91,9 @@ void ClientSession::send_end(const Status& status) {
 }
 
 void ClientSession::send(Report report) {
-  const bool superseded_soon = report.kind == "progress" || report.kind == "nodes";
+  const bool superseded_soon = report.kind == ReportKind::progress || report.kind == ReportKind::nodes;
   ToClient message;
-  message.mutable_report()->set_kind(std::move(report.kind));
+  message.mutable_report()->set_kind(static_cast<std::int32_t>(report.kind));
   message.mutable_report()->set_json(std::move(report.json));
   message.mutable_report()->set_attachment(std::move(report.attachment));
   if (superseded_soon) {

@@ -1,7 +1,7 @@
 #include "mangrove/cluster/job.h"
 
 #include "mangrove/base/log.h"
-#include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/node_event.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -60,7 +60,7 @@ bool Job::begins_again(const Status& ended) {
     if (stopped_ || suspended_) return false;
     run_ = make_run((*from)->job, *from);
   }
-  on_report({.kind = "event", .json = R"({"event":"waiting_for_nodes"})", .attachment = {}});
+  on_report(job::event_report(WaitingForNodes()));
   return true;
 }
 
@@ -116,10 +116,10 @@ std::optional<Job::End> Job::wait_end(Seconds limit) {
 }
 
 void Job::on_report(Report report) {
-  if (report.kind == "checkpoint" && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
+  if (report.kind == ReportKind::checkpoint && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
   MutexLock lock(mutex_);
   for (const auto& [follower, reporter] : followers_) reporter(report);
-  if (report.kind == "result") result_ = std::move(report);
+  if (report.kind == ReportKind::result) result_ = std::move(report);
 }
 
 /// A disk that takes no more is no reason to end a run that is well.

@@ -167,7 +167,7 @@ void JobAttempt::admit_newcomers() {
   for (const Member& node : around_.membership.alive()) {
     if (members_.has(node.id)) continue;
     record_.add_node(node, around_.clock.now());
-    add_event("node_joined", node.description.name(), "");
+    add_event(kNodeJoined, node.description.name());
     members_.add(node);
     if (--room == 0) return;
   }
@@ -206,12 +206,11 @@ void JobAttempt::publish() {
 }
 
 void JobAttempt::report_nodes() {
-  Report nodes;
-  {
+  const auto nodes = [&] {
     MutexLock lock(mutex_);
-    nodes = record_.nodes_report();
-  }
-  listener_.report(std::move(nodes));
+    return record_.nodes_report();
+  };
+  listener_.report(nodes());
 }
 
 // ---- news of the nodes
@@ -230,11 +229,11 @@ void JobAttempt::member_gone(MemberId member, MemberState state) {
 void JobAttempt::lose(MemberId member, MemberState state) {
   if (!members_.lose(member)) return;
   record_.set_state(member, state);
-  add_event(std::string("node_") + member_state_name(state), members_.name(member), "");
+  add_event(state == MemberState::left ? kNodeLeft : kNodeLost, members_.name(member));
 }
 
-void JobAttempt::add_event(const std::string& event, const std::string& node, const std::string& message) {
-  record_.add_event(event, node, message, around_.clock.now());
+void JobAttempt::add_event(const NodeEventKind& kind, const std::string& node, const std::string& message) {
+  record_.add_event(kind, node, message, around_.clock.now());
   changed_.notify_all();
 }
 
@@ -247,7 +246,7 @@ void JobAttempt::role_ended(MemberId member, const RoleEnded& ended) {
   const std::string& name = members_.name(member);
   log_warn("role failed", {{"job", id_}, {"node", name}, {"rank", ended.rank()}, {"message", ended.message()}});
   if (!first_role_error_) first_role_error_ = status_from_wire(ended.code(), name + ": " + ended.message()).error();
-  add_event("role_failed", name, ended.message());
+  add_event(kRoleFailed, name, ended.message());
 }
 
 void JobAttempt::members_known(MemberId member, const MembersKnown& known) {

@@ -90,7 +90,8 @@ class JobAttempt {
   void start_newcomers();
   void publish();
   void report_nodes();
-  void add_event(const std::string& event, const std::string& node, const std::string& message) MG_REQUIRES(mutex_);
+  void add_event(const NodeEventKind& kind, const std::string& node, const std::string& message = {})
+      MG_REQUIRES(mutex_);
   void lose(MemberId member, MemberState state) MG_REQUIRES(mutex_);
 
   const std::string id_;

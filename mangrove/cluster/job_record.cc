@@ -6,32 +6,28 @@
 
 namespace mangrove::cluster {
 
-void JobRecord::add_event(const std::string& event, const std::string& node, const std::string& message, Instant now) {
-  const std::string json = event_json(event, node, now - began_, message);
-  events_.push_back(json);
-  unsent_.push_back(json);
+void JobRecord::add_event(const NodeEventKind& kind, const std::string& node, const std::string& message, Instant now) {
+  const Report& report = unsent_.emplace_back(NodeEvent(kind, node, now - began_, message).report());
+  events_.push_back(report.json);
 }
 
 /// The result waits for the last heartbeats, which count in it.
 std::optional<Report> JobRecord::take(Report report) {
-  if (report.kind == "result") {
+  if (report.kind == ReportKind::result) {
     result_ = std::move(report);
     return std::nullopt;
   }
-  if (report.kind == "event") events_.push_back(report.json);
-  if (report.kind == "progress") progress_ = report.json;
+  if (report.kind == ReportKind::event) events_.push_back(report.json);
+  if (report.kind == ReportKind::progress) progress_ = report.json;
   return report;
 }
 
 std::vector<Report> JobRecord::take_events() {
-  std::vector<Report> reports;
-  for (std::string& event : std::exchange(unsent_, {}))
-    reports.push_back({.kind = "event", .json = std::move(event), .attachment = {}});
-  return reports;
+  return std::exchange(unsent_, {});
 }
 
 Report JobRecord::nodes_report() {
-  return {.kind = "nodes", .json = nodes_json(usage_.now(), usage_.take_samples(), job_, began_), .attachment = {}};
+  return cluster::nodes_report(usage_.now(), usage_.take_samples(), job_, began_);
 }
 
 Result<std::optional<Report>> JobRecord::take_result() {

@@ -7,6 +7,7 @@
 #include "mangrove/base/report.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/usage.h"
 
 namespace mangrove::cluster {
@@ -23,7 +24,7 @@ class JobRecord {
   void add_use(MemberId node, const ResourceUse& use, Instant now) { usage_.sample(node, use, now); }
   void set_state(MemberId node, MemberState state) { usage_.set_state(node, member_state_name(state)); }
   /// Something has happened to a node; an empty message says no more about it.
-  void add_event(const std::string& event, const std::string& node, const std::string& message, Instant now);
+  void add_event(const NodeEventKind& kind, const std::string& node, const std::string& message, Instant now);
 
   /// A report of rank 0. Returns what is for the client at once; nothing: it is the result, which take_result()
   /// gives out.
@@ -46,7 +47,7 @@ class JobRecord {
   const Instant began_;
   UsageBook usage_;
   std::vector<std::string> events_;  // JSON: of nodes and of rank 0, in order
-  std::vector<std::string> unsent_;  // those of nodes that the client has not heard of
+  std::vector<Report> unsent_;       // those of nodes that the client has not heard of
   std::string progress_;
   std::optional<Report> result_;
 };

@@ -3,10 +3,11 @@
 #include <array>
 #include <cctype>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/wire_status.h"
+#include "mangrove/job/json_fields.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -106,13 +107,11 @@ Status JobStore::set_members(const std::string& id, const net::Members& members)
 Status JobStore::checkpoint(const std::string& id, const Report& report) {
   // the file says itself what it is; the row is for people
   MG_RETURN_IF_ERROR(write_file_atomically(checkpoint_path(id), report.attachment));
-  const auto json = nlohmann::json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-  const auto number = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_number() ? json[key].get<std::int64_t>() : 0;
-  };
+  const auto read = job::parse_json<train::CheckpointReport>(report.json);
+  const train::CheckpointReport reached = read.ok() ? *read : train::CheckpointReport();
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(
-      database_.run("UPDATE jobs SET epoch = ?, step = ? WHERE id = ?", {number("epoch"), number("step"), id}));
+      database_.run("UPDATE jobs SET epoch = ?, step = ? WHERE id = ?", {reached.epoch, reached.step, id}));
   return {};
 }
 
@@ -217,7 +216,7 @@ Result<JobStore::Ended> JobStore::ended(const std::string& id) {
   if (text(row, 0) == "running") return make_error(Code::failed_precondition, "job '" + id + "' has not ended");
   Ended found{.status = status_from_wire(static_cast<int>(integer(row, 1)), text(row, 2)), .result = {}};
   if (!found.status.ok()) return found;
-  found.result = Report{.kind = "result", .json = text(row, 3), .attachment = {}};
+  found.result = Report{.kind = ReportKind::result, .json = text(row, 3), .attachment = {}};
   Result<std::string> model = read_file(model_path(id));
   if (model.ok()) found.result->attachment = std::move(*model);
   return found;

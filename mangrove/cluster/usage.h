@@ -18,6 +18,15 @@ struct NodeUsage {
   Bytes rss_bytes = 0;
   Bytes sent_bytes = 0;  // since the job began
   Bytes received_bytes = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("name", self.name);
+    field("state", self.state);
+    field("cpu_percent", self.cpu_percent);
+    field("rss_bytes", self.rss_bytes);
+    field("sent_bytes", self.sent_bytes);
+    field("received_bytes", self.received_bytes);
+  }
 };
 
 /// One node at one moment.

@@ -66,7 +66,7 @@ class NodeRoster final : private job::Roster::Owner {
  private:
   void ask_for_hello(net::Rank rank) override;
   void left_out(const net::RankSet& ranks, const Error& why) override {
-    reports_.node_left_out(roster_.names(ranks), why.message);
+    reports_.event(NodeLeftOut{roster_.names(ranks), why.message});
   }
   void lost(net::Rank) override {}
   void take_hello(net::Rank rank, Hello hello);

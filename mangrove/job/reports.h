@@ -1,8 +1,11 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
+#include "mangrove/job/event.h"
+#include "mangrove/job/json_fields.h"
+#include "mangrove/job/progress.h"
 #include "mangrove/job/role.h"
 
 namespace mangrove::job {
@@ -26,7 +29,7 @@ class Throttle {
   Instant last_{-kInterval};
 };
 
-/// What rank 0 of a job tells the client, as JSON; docs/json.md lists the keys. A kind of job derives from it.
+/// What rank 0 of a job tells the client; docs/json.md lists the keys. A kind of job derives from it.
 /// threads: one at a time.
 class Reports {
  public:
@@ -34,20 +37,37 @@ class Reports {
 
   /// How far a phase of the job is: samples done, of so many.
   void progress(const char* phase, std::int64_t done, std::int64_t total, double images_per_s);
+  /// The same with all that is known of it, but for the time that is left.
+  void progress(Progress progress);
+  /// Something a person wants to know of (event.h).
+  template <Event E>
+  void event(const E& event) {
+    tell(event_report(event));
+  }
+  /// A line of metrics.jsonl that a strategy has of its own: a described struct (json_fields.h), whose kLine names it.
+  template <Described L>
+  void line(const L& line) {
+    Json json = {{"kind", L::kLine}};
+    add_fields(line, json);
+    tell({ReportKind::line, dump(json)});
+  }
   /// The name of the rank's node.
   std::string node(net::Rank rank) const;
 
  protected:
-  using Json = nlohmann::ordered_json;
   ~Reports() = default;
 
-  /// more: further keys.
-  void progress(const char* phase, std::int64_t done, std::int64_t total, double images_per_s, const Json& more);
-  /// Something a person wants to know of.
-  void event(const char* name, const Json& facts);
-  void send(const char* kind, const Json& json, std::string attachment = {});
+  /// Whether what the device computes means something (see Device::computes).
+  bool computes() const { return context_.device.computes(); }
+
+  template <class T>
+  void send(ReportKind kind, const T& payload, std::string attachment = {}) {
+    tell({kind, dump(json_of(payload)), std::move(attachment)});
+  }
 
  private:
+  void tell(Report report);
+
   RoleContext& context_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,18 +12,19 @@
 #include "mangrove/graph/graph.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/event.h"
+#include "mangrove/job/progress.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/settings.h"
 #include "mangrove/train/replica_pool.h"
+#include "mangrove/train/result.h"
 #include "mangrove/train/strategy_row.h"
 #include "mangrove/train/tags.h"
 
 namespace mangrove::sim {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t kInputs = 64;  // of the stand-in: enough parameters to be dealt out among workers
 constexpr float kRate = 1e-3f;        // it must learn nothing, and must not diverge
@@ -143,36 +143,50 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
   return sizes;
 }
 
-template <class Json>
-void erase(Json& body, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) body.erase(key);
+/// The payload of a report, changed.
+template <class T, class Change>
+Report changed(Report report, const Change& change) {
+  Result<T> payload = job::parse_json<T>(report.json);
+  MG_CHECK_MSG(payload.ok(), payload.error().message);  // of a role of this process
+  change(*payload);
+  return {report.kind, dump(job::json_of(*payload))};
 }
 
 /// Without what was not computed.
-void report_training(const Reporter& report, const Report& whole) {
-  if (whole.kind == "checkpoint") return;
-  json body = json::parse(whole.json, nullptr, /*allow_exceptions=*/false);
-  erase(body, {"loss", "accuracy", "train_accuracy", "test_loss", "macro_f1", "confusion", "best_epoch",
-               "best_accuracy", "best_validation_accuracy", "best_validation_loss", "validation_loss",
-               "validation_accuracy", "exchange", "memory"});
-  if (whole.kind == "event" && body.value("event", "") == "memory_plan") return;
-  if (whole.kind == "result") body["compute"] = "modelled";
-  report({whole.kind, body.dump(), {}});
-}
-
-void report_inference(const Reporter& report, Report whole) {
-  if (whole.kind == "tier_answers" || whole.kind == "view_answers") return;
-  if (whole.kind == "result") {
-    nlohmann::ordered_json body = nlohmann::ordered_json::parse(whole.json);
-    erase(body, {"accuracy", "macro_f1", "coarse_accuracy", "agreement", "claims"});
-    if (body.contains("activations")) erase(body["activations"], {"changed_predictions"});
-    for (const char* list : {"tiers", "exits"})
-      if (body.contains(list))
-        for (auto& row : body[list]) erase(row, {"accuracy", "coarse_accuracy"});
-    body["compute"] = "modelled";
-    whole.json = body.dump();
+void report_times(const Reporter& report, Report whole) {
+  switch (whole.kind) {
+    case ReportKind::checkpoint:
+      return;
+    case ReportKind::progress:
+      return report(changed<job::Progress>(std::move(whole), [](job::Progress& progress) {
+        progress.loss.reset();
+        progress.accuracy.reset();
+      }));
+    case ReportKind::epoch:
+      return report(changed<train::EpochReport>(std::move(whole), [](train::EpochReport& epoch) {
+        epoch = {.epoch = epoch.epoch, .learning_rate = epoch.learning_rate, .train_seconds = epoch.train_seconds};
+      }));
+    case ReportKind::event: {
+      const auto event = job::parse_json<job::EventHead>(whole.json);
+      if (event.ok() && event->event == train::MemoryPlanned::kEvent) return;
+      return report(std::move(whole));
+    }
+    case ReportKind::result:
+      return report(changed<train::TrainResult>(std::move(whole), [](train::TrainResult& result) {
+        result.compute = "modelled";
+        for (auto* share :
+             {&result.accuracy, &result.macro_f1, &result.loss, &result.train_accuracy, &result.test_loss})
+          share->reset();
+        result.confusion.reset();
+        result.set_best({});
+        result.exchange.reset();
+        result.memory.reset();
+      }));
+    case ReportKind::nodes:
+    case ReportKind::answers:
+    case ReportKind::line:
+      return report(std::move(whole));
   }
-  report(std::move(whole));
 }
 
 Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationOptions& options) {
@@ -190,7 +204,7 @@ Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationO
   settings.clear_augment();
   options.flops_scale = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
   options.play = [played = options.play, samples](const cluster::JobSpec& its, job::RoleContext& context) -> Status {
-    context.report = [report = context.report](const Report& whole) { report_training(report, whole); };
+    context.report = [report = context.report](Report whole) { report_times(report, std::move(whole)); };
     std::shared_ptr<job::SharedState>& shared = *context.device.shared();
     if (context.endpoint.rank() > 0 && shared == nullptr) {
       MG_TRY(const train::Hyperparameters recipe, train::hyperparameters_of(its.train()));
@@ -208,7 +222,6 @@ Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationO
 Result<cluster::JobSpec> model_inference(const cluster::JobSpec& job, SimulationOptions& options) {
   MG_RETURN_IF_ERROR(check(job.infer()));
   options.computes = false;
-  options.report = [report = options.report](Report whole) { report_inference(report, std::move(whole)); };
   return job;
 }
 

@@ -262,7 +262,7 @@ void VirtualCluster::come_back(std::size_t device) {
   });
   Incarnation& stay = enter(device);  // before others learn of it and send to it
   tell_members();
-  event("node_joined", stay, "");
+  event(cluster::kNodeJoined, stay, "");
   if (is_over_) stay.endpoint->cancel();  // meanwhile
   play(stay);
 }
@@ -271,7 +271,7 @@ void VirtualCluster::lose(Incarnation& stay, const std::string& why) {
   stay.is_alive = false;
   change_members([&](net::Members& members) { members.all[static_cast<std::size_t>(stay.rank)].alive = false; });
   usage_.set_state(static_cast<cluster::MemberId>(stay.rank), "lost");
-  event("node_lost", stay, why);
+  event(cluster::kNodeLost, stay, why);
   tell_members();
 }
 
@@ -313,24 +313,24 @@ void VirtualCluster::keep_sampling(Seconds interval) {
   timeline_.at(clock_.after(next), [this, next] {
     if (is_over_) return;
     sample();
-    options_.report({"nodes", cluster::nodes_json(usage_.now(), usage_.take_samples(), "sim", {}), ""});
+    options_.report(cluster::nodes_report(usage_.now(), usage_.take_samples(), "sim", {}));
     keep_sampling(next);
   });
 }
 
 void VirtualCluster::on_report(Report report) {
-  if (report.kind == "result") {
+  if (report.kind == ReportKind::result) {
     result_ = std::move(report);
     return;
   }
-  if (report.kind == "event") events_.push_back(report.json);
-  if (report.kind == "event" || report.kind == "epoch") log(report.kind, R"("report":)" + report.json);
+  if (report.kind == ReportKind::event) events_.push_back(report.json);
+  if (report.kind == ReportKind::event || report.kind == ReportKind::epoch)
+    log(report_kind_name(report.kind), R"("report":)" + report.json);
   options_.report(std::move(report));
 }
 
-void VirtualCluster::event(const std::string& name, const Incarnation& stay, const std::string& message) {
-  const std::string& node = world_.devices[stay.device].name;
-  on_report({"event", cluster::event_json(name, node, clock_.now().seconds, message), ""});
+void VirtualCluster::event(const cluster::NodeEventKind& kind, const Incarnation& stay, const std::string& message) {
+  on_report(cluster::NodeEvent(kind, world_.devices[stay.device].name, clock_.now().seconds, message).report());
 }
 
 void VirtualCluster::log(const std::string& name, const std::string& rest) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/step_log.h"
 #include "mangrove/cluster/usage.h"
 #include "mangrove/sim/endpoint.h"
@@ -75,7 +76,7 @@ class VirtualCluster {
   void sample();
   void keep_sampling(Seconds interval);
   void on_report(Report report);
-  void event(const std::string& name, const Incarnation& stay, const std::string& message);
+  void event(const cluster::NodeEventKind& kind, const Incarnation& stay, const std::string& message);
   void log(const std::string& name, const std::string& rest);
   Incarnation& stay_of(std::size_t device) { return *stays_[static_cast<std::size_t>(conditions_[device].rank)]; }
 

@@ -51,6 +51,17 @@ std::string explain(const Advice& advice, const Speed& s) {
 
 }  // namespace
 
+std::string Advice::sentence() const {
+  const bool one_is_better = boards == 1;
+  if (!one_is_better && !local_steps) return "";
+  std::string line = one_is_better
+                         ? fmt::format("one board would train {:.1f}x as fast as all", speedup > 0 ? 1 / speedup : 0)
+                         : fmt::format("{} boards train only {:.1f}x as fast as one", boards, speedup);
+  line += fmt::format(" (a step computes {}, exchanges {})", format_seconds(compute), format_seconds(exchange));
+  if (local_steps) line += fmt::format("; try --strategy federated --local-steps {}", *local_steps);
+  return line;
+}
+
 Advice advise(const Speed& s) {
   Advice advice;
   advice.speedup = s.samples_per_s * s.compute;

@@ -22,11 +22,22 @@ struct Speed {
 
 /// Whether a job should have the boards that it has, or one alone.
 struct Advice {
-  std::size_t boards = 0;                   // 1, or all
-  double speedup = 0;                       // of all boards against one alone
-  Seconds compute = 0, exchange = 0;        // of a round
-  std::optional<std::int64_t> local_steps;  // the fewest between exchanges with which all are twice as fast as one
-  std::string why;                          // for a person, with these numbers
+  std::size_t boards = 0;                        // 1, or all
+  double speedup = 0;                            // of all boards against one alone
+  Seconds compute = 0, exchange = 0;             // of a round
+  std::optional<std::int64_t> local_steps = {};  // the fewest between exchanges with which all are twice as fast as one
+  std::string why = {};                          // for a person, with these numbers
+
+  /// What it comes to, in one line; "" where there is nothing to be done better.
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("boards", self.boards);
+    field("predicted_speedup", self.speedup);
+    field("compute_s", self.compute);
+    field("exchange_s", self.exchange);
+    field("local_steps", self.local_steps);
+    field("why", self.why);
+  }
 };
 
 /// n boards that learn from R samples a second, each of which takes c seconds to compute, are R c times as fast as one:

@@ -19,10 +19,10 @@ Member node(MemberId id, const std::string& name) {
 TEST(JobRecord, PutsEventsOfNodesAndOfRank0IntoTheResult) {
   JobRecord record("job-1", {10});
   record.add_node(node(1, "pi"), {10});
-  record.add_event("node_lost", "pi", "", {12.5});
+  record.add_event(kNodeLost, "pi", "", {12.5});
   record.set_state(1, MemberState::lost);
-  EXPECT_TRUE(record.take({.kind = "event", .json = R"({"event":"recut"})", .attachment = {}}));
-  EXPECT_FALSE(record.take({.kind = "result", .json = R"({"loss":1})", .attachment = "model"}));
+  EXPECT_TRUE(record.take({.kind = ReportKind::event, .json = R"({"event":"recut"})", .attachment = {}}));
+  EXPECT_FALSE(record.take({.kind = ReportKind::result, .json = R"({"loss":1})", .attachment = "model"}));
   EXPECT_TRUE(record.has_result());
   const auto result = record.take_result();
   ASSERT_TRUE(result.ok() && *result);
@@ -32,13 +32,14 @@ TEST(JobRecord, PutsEventsOfNodesAndOfRank0IntoTheResult) {
   EXPECT_EQ(whole["nodes"][0]["name"], "pi");
   EXPECT_EQ(whole["nodes"][0]["state"], "lost");
   ASSERT_EQ(whole["events"].size(), 2u);
-  EXPECT_EQ(whole["events"][0], json::parse(R"({"event":"node_lost","node":"pi","time_s":2.5})"));
+  EXPECT_EQ(whole["events"][0],
+            json::parse(R"({"event":"node_lost","node":"pi","time_s":2.5,"sentence":"pi is lost","warning":true})"));
   EXPECT_EQ(whole["events"][1]["event"], "recut");
 }
 
 TEST(JobRecord, TellsTheClientOfAnEventOfANodeOnce) {
   JobRecord record("job-1", {0});
-  record.add_event("role_failed", "pi", "no disk", {1});
+  record.add_event(kRoleFailed, "pi", "no disk", {1});
   EXPECT_TRUE(record.has_news());
   const std::vector<Report> told = record.take_events();
   ASSERT_EQ(told.size(), 1u);
@@ -55,7 +56,7 @@ TEST(JobRecord, KnowsHowFarTheJobIsAndWhatItsNodesUse) {
   record.add_use(1, use, {1});
   record.add_use(2, use, {1});  // none of the job's
   EXPECT_EQ(record.progress(), "");
-  EXPECT_TRUE(record.take({.kind = "progress", .json = R"({"step":3})", .attachment = {}}));
+  EXPECT_TRUE(record.take({.kind = ReportKind::progress, .json = R"({"step":3})", .attachment = {}}));
   EXPECT_EQ(record.progress(), R"({"step":3})");
   const json nodes = json::parse(record.nodes_report().json);
   ASSERT_EQ(nodes["nodes"].size(), 1u);
@@ -66,7 +67,7 @@ TEST(JobRecord, KnowsHowFarTheJobIsAndWhatItsNodesUse) {
 TEST(JobRecord, WithoutAResultHasNoneAndRefusesWhatIsNoObject) {
   JobRecord record("job-1", {0});
   EXPECT_FALSE(*record.take_result());
-  record.take({.kind = "result", .json = "[1]", .attachment = {}});
+  record.take({.kind = ReportKind::result, .json = "[1]", .attachment = {}});
   EXPECT_EQ(record.take_result().code(), Code::internal);
 }
 

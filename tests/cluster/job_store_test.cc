@@ -19,7 +19,9 @@ std::unique_ptr<JobStore> opened(const TemporaryFolder& folder) {
 }
 
 Report checkpoint(int step, const std::string& content) {
-  return {.kind = "checkpoint", .json = R"({"epoch":1,"step":)" + std::to_string(step) + "}", .attachment = content};
+  return {.kind = ReportKind::checkpoint,
+          .json = R"({"epoch":1,"step":)" + std::to_string(step) + "}",
+          .attachment = content};
 }
 
 TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
@@ -93,7 +95,8 @@ TEST(JobStore, KeepsHowAJobEnded) {
   {
     const auto store = opened(folder);
     for (const char* id : {"good", "bad"}) ASSERT_TRUE(store->begin(id, scripted_job("echo")).ok());
-    ASSERT_TRUE(store->end("good", {}, Report{.kind = "result", .json = R"({"a":1})", .attachment = "model"}).ok());
+    ASSERT_TRUE(
+        store->end("good", {}, Report{.kind = ReportKind::result, .json = R"({"a":1})", .attachment = "model"}).ok());
     ASSERT_TRUE(store->end("bad", make_error(Code::data_loss, "sample 3 is broken"), {}).ok());
   }
   const auto store = opened(folder);
@@ -118,7 +121,7 @@ TEST(JobStore, ForgetsTheOldestOfManyThatHaveEnded) {
     const std::string id = "job-" + std::to_string(i);
     ASSERT_TRUE(store->begin(id, scripted_job("echo")).ok());
     ASSERT_TRUE(store->checkpoint(id, checkpoint(1, "c")).ok());
-    ASSERT_TRUE(store->end(id, {}, Report{.kind = "result", .json = "{}", .attachment = "model"}).ok());
+    ASSERT_TRUE(store->end(id, {}, Report{.kind = ReportKind::result, .json = "{}", .attachment = "model"}).ok());
   }
   EXPECT_EQ(store->list()->size(), 64u);
   EXPECT_FALSE(fs::exists(folder / "state/job-0.onnx"));
@@ -147,7 +150,8 @@ struct StoreOnFullDisk : ::testing::Test {
     disk.fill(0);
   }
   Status end(const std::string& result = "{}") {
-    return store->end("job-1", {}, Report{.kind = "result", .json = result, .attachment = std::string(400'000, 'm')});
+    return store->end("job-1", {},
+                      Report{.kind = ReportKind::result, .json = result, .attachment = std::string(400'000, 'm')});
   }
   void open_again() {
     store.reset();

@@ -30,7 +30,8 @@ Status echo(job::RoleContext& context) {
     }
     ++answers;
   }
-  context.report({.kind = "result", .json = "{\"answers\":" + std::to_string(answers) + "}", .attachment = "model"});
+  context.report(
+      {.kind = ReportKind::result, .json = "{\"answers\":" + std::to_string(answers) + "}", .attachment = "model"});
   return {};
 }
 
@@ -57,11 +58,11 @@ Status await_join(job::RoleContext& context) {
 
 Status endless(job::RoleContext& context, bool heeds_stop) {
   while (!heeds_stop || !context.stop.stop_requested()) {
-    context.report({.kind = "progress", .json = "{}", .attachment = {}});
+    context.report({.kind = ReportKind::progress, .json = "{}", .attachment = {}});
     const auto message = context.endpoint.recv({0}, kAnswer, context.clock.after(kSlice));
     if (!message.ok() && message.code() == Code::cancelled) return message.error();
   }
-  context.report({.kind = "checkpoint", .json = "{}", .attachment = std::string(100'000, 'c')});
+  context.report({.kind = ReportKind::checkpoint, .json = "{}", .attachment = std::string(100'000, 'c')});
   return make_error(Code::cancelled, "stopped");
 }
 
@@ -69,10 +70,11 @@ Status endless(job::RoleContext& context, bool heeds_stop) {
 Status resumable(const std::string& resume_from, job::RoleContext& context) {
   if (!resume_from.empty()) {
     const std::string size = std::to_string(resume_from.size());
-    context.report({.kind = "event", .json = R"({"event":"resumed","bytes":)" + size + "}", .attachment = {}});
+    context.report(
+        {.kind = ReportKind::event, .json = R"({"event":"resumed","bytes":)" + size + "}", .attachment = {}});
     return echo(context);
   }
-  context.report({.kind = "checkpoint", .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
+  context.report({.kind = ReportKind::checkpoint, .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
   return endless(context, true);
 }
 
@@ -86,7 +88,7 @@ Status scripted_role(const JobSpec& job, job::RoleContext& context) {
   if (rank != 0) return bad ? Status(make_error(Code::not_found, "data set 'x' is not here")) : play_worker(context);
   if (script == "endless" || script == "stubborn") return endless(context, script == "endless");
   if (script == "resumable_alone" && job.train().resume_from().empty()) {
-    context.report({.kind = "checkpoint", .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
+    context.report({.kind = ReportKind::checkpoint, .json = R"({"epoch":0,"step":5})", .attachment = "step 5"});
     MG_RETURN_IF_ERROR(await_alive(context, 0));
     return make_error(Code::unavailable, "no worker is left");
   }

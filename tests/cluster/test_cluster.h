@@ -10,6 +10,7 @@
 
 #include "tests/cluster/eventually.h"
 #include "tests/cluster/scripted_role.h"
+#include "tests/report_name.h"
 
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/coordinator.h"
@@ -101,7 +102,7 @@ class RunningJob {
     const std::lock_guard lock(mutex_);
     std::vector<Report> found;
     for (const Report& report : reports_)
-      if (report.kind == kind) found.push_back(report);
+      if (report_name(report) == kind) found.push_back(report);
     return found;
   }
   bool has(const std::string& kind) { return !reports(kind).empty(); }

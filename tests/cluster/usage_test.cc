@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/step_log.h"
 #include "mangrove/cluster/traffic_rate.h"
 
@@ -136,11 +137,14 @@ TEST(TrafficRate, IsThatBetweenHeartbeats) {
 TEST(JobReport, WritesNodesAndEvents) {
   const std::vector<NodeUsage> nodes{{"a", "alive", 12.34, 5, 6, 7}};
   EXPECT_EQ(
-      nodes_json(nodes, {}, "job-1", {}),
+      nodes_report(nodes, {}, "job-1", {}).json,
       R"({"nodes":[{"name":"a","state":"alive","cpu_percent":12.3,"rss_bytes":5,"sent_bytes":6,"received_bytes":7}],"samples":[]})");
-  EXPECT_EQ(event_json("node_lost", "a", 1.23456, ""), R"({"event":"node_lost","node":"a","time_s":1.235})");
-  EXPECT_EQ(event_json("role_failed", "a", 0, "no \"x\""),
-            R"({"event":"role_failed","node":"a","time_s":0.0,"message":"no \"x\""})");
+  EXPECT_EQ(NodeEvent(kNodeLost, "a", 1.23456).report().json,
+            R"({"event":"node_lost","node":"a","time_s":1.235,"sentence":"a is lost","warning":true})");
+  EXPECT_EQ(NodeEvent(kRoleFailed, "a", 0, "no \"x\"").report().json,
+            R"({"event":"role_failed","node":"a","time_s":0.0,"message":"no \"x\"",)"
+            R"("sentence":"a could not do its part: no \"x\"","warning":true})");
+  EXPECT_EQ(NodeEvent(kCoordinatorBack, "h:7070", 0).sentence, "the coordinator at h:7070 answers again");
 }
 
 TEST(JobReport, WritesSamples) {
@@ -153,7 +157,7 @@ TEST(JobReport, WritesSamples) {
   add_step(sample.use, 4, 0.5, 0.25);
   sample.use.mutable_steps()->mutable_total()->set_compute(1);
   EXPECT_EQ(
-      nodes_json({}, std::span(&sample, 1), "job-1", {100}),
+      nodes_report({}, std::span(&sample, 1), "job-1", {100}).json,
       R"({"nodes":[],"samples":[{"node":"a","job":"job-1","time_s":12.5,"cpu_percent":50.0,)"
       R"("core_percent":[100.0,0.0],"rss_bytes":7,)"
       R"("minor_faults":3,"major_faults":0,"sent_bytes":8,"received_bytes":9,)"
@@ -163,17 +167,18 @@ TEST(JobReport, WritesSamples) {
 }
 
 TEST(JobReport, SurvivesBytesThatAreNoText) {
-  EXPECT_FALSE(event_json("role_failed", "a\xff", 0, "\xc3\x28").empty());
+  EXPECT_FALSE(NodeEvent(kRoleFailed, "a\xff", 0, "\xc3\x28").report().json.empty());
 }
 
 TEST(JobReport, CompletesAResult) {
   const std::vector<NodeUsage> nodes{{"a", "left", 0, 1, 2, 3}};
-  const std::vector<std::string> events{event_json("node_left", "a", 2, ""), R"({"event":"work_moved"})"};
+  const std::vector<std::string> events{NodeEvent(kNodeLeft, "a", 2).report().json, R"({"event":"work_moved"})"};
   const Result<std::string> result = complete_result(R"({"accuracy":0.5,"nodes":[]})", nodes, events);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(*result,
             R"({"accuracy":0.5,"nodes":[{"name":"a","state":"left","cpu_percent":0.0,"rss_bytes":1,"sent_bytes":2,)"
-            R"("received_bytes":3}],"events":[{"event":"node_left","node":"a","time_s":2.0},{"event":"work_moved"}]})");
+            R"("received_bytes":3}],"events":[{"event":"node_left","node":"a","time_s":2.0,"sentence":"a has left",)"
+            R"("warning":false},{"event":"work_moved"}]})");
 }
 
 TEST(JobReport, RefusesAResultThatIsNoObject) {

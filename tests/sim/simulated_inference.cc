@@ -181,7 +181,8 @@ SimulatedInference simulated(const infer::InferJob& infer, const World& world, s
     SimulationOptions options{.faults = std::move(faults), .limit = kLimit, .is_modelled = is_modelled};
     options.log = [&](std::string_view line) { log += std::string(line) + "\n"; };
     options.report = [&](const Report& report) {
-      if (report.kind != "nodes" && report.kind != "progress") told["reports"].push_back({report.kind, report.json});
+      if (report.kind != ReportKind::nodes && report.kind != ReportKind::progress)
+        told["reports"].push_back({static_cast<int>(report.kind), report.json});
     };
     const Status ended = simulate(job, world, std::move(options));
     told["code"] = ended.ok() ? 0 : static_cast<int>(ended.code());
@@ -197,7 +198,8 @@ SimulatedInference simulated(const infer::InferJob& infer, const World& world, s
   }
   if (told["code"] != 0)
     run.outcome.leader = make_error(static_cast<Code>(told["code"].get<int>()), told["message"].get<std::string>());
-  for (const json& report : told["reports"]) run.outcome.reports.push_back({report[0], report[1], {}});
+  for (const json& report : told["reports"])
+    run.outcome.reports.push_back({*report_kind_of_number(report[0].get<std::int64_t>()), report[1]});
   run.log = told["log"];
   const std::size_t last = run.log.rfind(R"(,"event":"job_ended")");
   const std::size_t begin = last == std::string::npos ? last : run.log.rfind(':', last - 1);

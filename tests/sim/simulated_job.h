@@ -38,7 +38,7 @@ inline nlohmann::json simulated(const train::TrainJob& train, const World& world
     SimulationOptions options{.faults = std::move(faults), .limit = limit, .is_modelled = is_modelled};
     options.log = [&](std::string_view line) { log += std::string(line) + "\n"; };
     options.report = [&](const Report& report) {
-      if (report.kind != "result") return;
+      if (report.kind != ReportKind::result) return;
       outcome["result"] = nlohmann::json::parse(report.json);
       if (report.attachment.empty()) return;
       outcome["parameters"] = learn::flat_parameters(*parse_onnx(report.attachment));

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/report_name.h"
 #include "tests/train/virtual_network.h"
 #include "tests/train/virtual_time.h"
 
@@ -168,14 +169,14 @@ class RoleWorld {
     std::vector<Report> of_kind(const std::string& kind) const {
       std::vector<Report> found;
       for (const Report& report : reports) {
-        if (report.kind == kind) found.push_back(report);
+        if (report_name(report) == kind) found.push_back(report);
       }
       return found;
     }
     const Report& last(const std::string& kind) const {
       const Report* found = nullptr;
       for (const Report& report : reports) {
-        if (report.kind == kind) found = &report;
+        if (report_name(report) == kind) found = &report;
       }
       MG_CHECK_MSG(found != nullptr, "no report '" + kind + "'");
       return *found;
@@ -183,7 +184,7 @@ class RoleWorld {
     std::string result() const { return last("result").json; }
     bool has_event(const std::string& text) const {
       for (const Report& report : reports) {
-        if (report.kind == "event" && report.json.find(text) != std::string::npos) return true;
+        if (report.kind == ReportKind::event && report.json.find(text) != std::string::npos) return true;
       }
       return false;
     }

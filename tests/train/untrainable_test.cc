@@ -56,7 +56,7 @@ TEST(Untrainable, AsManyEpochsAsAreAllowedBegin) {
   job.set_schedule("cosine");
   RoleWorld world(2);
   world.on_report([&](const Report& report) {
-    if (report.kind == "progress") world.stop().request_stop();
+    if (report.kind == ReportKind::progress) world.stop().request_stop();
   });
   EXPECT_EQ(train(job, world).leader.code(), Code::cancelled);
 }

@@ -2,7 +2,9 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/reports/eval_report.h"
 #include "mangrove/cli/reports/exits_report.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
@@ -18,12 +20,12 @@ namespace mangrove::cli {
 
 namespace {
 
-nlohmann::json rows_of(const learn::ConfusionMatrix& matrix) {
-  nlohmann::json rows = nlohmann::json::array();
+std::vector<std::vector<std::int64_t>> rows_of(const learn::ConfusionMatrix& matrix) {
+  std::vector<std::vector<std::int64_t>> rows;
   const auto classes = static_cast<std::size_t>(matrix.classes());
   for (std::size_t truth = 0; truth < classes; ++truth) {
     const auto row = matrix.counts().subspan(truth * classes, classes);
-    rows.push_back(std::vector<std::int64_t>(row.begin(), row.end()));
+    rows.emplace_back(row.begin(), row.end());
   }
   return rows;
 }
@@ -32,7 +34,8 @@ nlohmann::json rows_of(const learn::ConfusionMatrix& matrix) {
 struct Measured {
   learn::ConfusionMatrix confusion;
   Seconds seconds;
-  nlohmann::json more;  // keys
+  std::optional<double> loss;
+  std::optional<ExitsReport> exits;
 };
 
 Result<Measured> measure_whole(const Graph& graph, const EvalSettings& settings, bool fuse,
@@ -48,7 +51,7 @@ Result<Measured> measure_whole(const Graph& graph, const EvalSettings& settings,
   const SteadyClock clock;
   const Instant start = clock.now();
   MG_TRY(const learn::Evaluation evaluation, learn::evaluate(*replica, std::move(dataset), stop, augmentation));
-  return Measured{evaluation.confusion, clock.now() - start, {{"loss", evaluation.loss}}};
+  return Measured{evaluation.confusion, clock.now() - start, evaluation.loss, {}};
 }
 
 Result<Measured> measure_exits(const Graph& graph, const std::vector<float>& thresholds, const EvalSettings& settings,
@@ -60,7 +63,7 @@ Result<Measured> measure_exits(const Graph& graph, const std::vector<float>& thr
                                      .fuse = fuse};
   MG_TRY(const exits::ExitEvaluation evaluation,
          exits::evaluate_exits(graph, thresholds, options, std::move(dataset), augmentation, SteadyClock(), stop));
-  return Measured{evaluation.confusion, evaluation.seconds, exits_report(graph, thresholds, evaluation)};
+  return Measured{evaluation.confusion, evaluation.seconds, {}, exits_report(graph, thresholds, evaluation)};
 }
 
 }  // namespace
@@ -85,15 +88,23 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
                      : measure_whole(whole, settings, fuse, dataset, augmentation, stop))
              .context("model " + settings.model));
   const learn::ConfusionMatrix& matrix = measured.confusion;
-  nlohmann::json report{
-      {"model", settings.model},        {"data", name},
-      {"data_title", dataset->title()}, {"images", matrix.total()},
-      {"accuracy", matrix.accuracy()},  {"macro_f1", matrix.macro_f1()},
-      {"confusion", rows_of(matrix)},   {"classes", dataset->class_names()},
-      {"seconds", measured.seconds},    {"images_per_s", static_cast<double>(matrix.total()) / measured.seconds}};
-  report.update(measured.more);
-  note_fallback(settings.data, name, report);
-  return report;
+  const EvalReport report{.model = settings.model,
+                          .data = name,
+                          .data_title = dataset->title(),
+                          .images = matrix.total(),
+                          .accuracy = matrix.accuracy(),
+                          .macro_f1 = matrix.macro_f1(),
+                          .confusion = rows_of(matrix),
+                          .classes = dataset->class_names(),
+                          .seconds = measured.seconds,
+                          .images_per_s = static_cast<double>(matrix.total()) / measured.seconds,
+                          .loss = measured.loss};
+  nlohmann::json result = job::json_of(report);
+  if (measured.exits) result.update(nlohmann::json(job::json_of(*measured.exits)));
+  RunFacts facts;
+  facts.in_place_of = in_place_of(settings.data, name);
+  facts.add_to(result);
+  return result;
 }
 
 }  // namespace mangrove::cli

@@ -6,6 +6,7 @@
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
 #include "mangrove/cluster/client.h"
@@ -54,8 +55,10 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
   ClusterSession session(context.output.quiet);
   JobContext run{session, folder, context.output, context.stop};
   MG_TRY(json result, follow_job(client, state.follow, run));
-  result["model"] = job->id();
-  result["data"] = job->title();
+  RunFacts facts;
+  facts.model = job->id();
+  facts.data = job->title();
+  facts.add_to(result);
   const std::string kind = job->title().starts_with("infer") ? "infer" : "train";
   return leave_result(result, summary_table({{kind, result}}), folder, context);
 }

@@ -11,6 +11,7 @@
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/plan/device_file.h"
 #include "mangrove/plan/operator_memory.h"
 #include "mangrove/plan/operator_times.h"
@@ -168,9 +169,9 @@ Status run(State& state, const OutputOptions& output) {
   MG_TRY(const plan::Plan plan, plan::make_plan(problem));
   const Seconds planning = clock.now() - start;
   MG_TRY(const plan::Advice advice, plan::advise(problem, plan));
-  nlohmann::json report = plan_report(problem, plan, advice);
-  report["planning_s"] = planning;
-  return print_result(report, timed.note + plan_text(problem, plan, advice), output);
+  PlanReport report = plan_report(problem, plan, advice);
+  report.planning = planning;
+  return print_result(job::json_of(report), timed.note + plan_text(problem, plan, advice), output);
 }
 
 }  // namespace

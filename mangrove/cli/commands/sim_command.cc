@@ -9,6 +9,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
 #include "mangrove/cli/job_runner.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
 #include "mangrove/data/dataset.h"
@@ -161,9 +162,12 @@ Status run(State& state, CommandContext& context) {
   const Status told = events ? Status() : make_error(Code::resource_exhausted, events_path.string() + ": cannot write");
   std::ignore = folder.noted(events_path.filename().string(), told);
   if (is_modelled) result.erase("model_file");
-  result["world"] = state.world_file;
-  if (!state.is_inference) result["devices"] = world.devices.size() - 1;  // else it says more of each
-  result["events_file"] = events_path.string();
+  RunFacts facts;
+  facts.world = state.world_file;
+  facts.events_file = events_path.string();
+  facts.add_to(result);
+  // the result of inference says more of each
+  if (!state.is_inference) result.emplace("devices", world.devices.size() - 1);
   const std::string learnt = !is_modelled         ? ""
                              : state.is_inference ? ", and nothing was answered"
                                                   : ", and nothing was learnt";

@@ -80,8 +80,8 @@ void add_strategies_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("strategies", "list the ways of training and of inference on several devices");
   add_output_flags(*command, context.output);
   command->footer(
-      "`mangrove train --help STRATEGY` and `mangrove infer --help STRATEGY` explain the\n"
-      "flags that only this strategy reads.\n"
+      "`mangrove train --help STRATEGY` and `mangrove infer --help STRATEGY` explain\n"
+      "the flags that only this strategy reads.\n"
       "Examples:\n"
       "  mangrove strategies\n"
       "  mangrove strategies --json");

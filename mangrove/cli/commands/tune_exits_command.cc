@@ -16,6 +16,7 @@
 #include "mangrove/exits/evaluation.h"
 #include "mangrove/exits/tuning.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/learn/preparation.h"
 
 namespace mangrove::cli {
@@ -94,12 +95,12 @@ json segments_report(const exits::ExitRecords& records) {
   return segments;
 }
 
-std::string tuned_table(const json& report) {
+std::string tuned_table(const json& report, const ExitsReport& exits) {
   const json& expected = report["forecast"];
   std::string text = fmt::format("Early exits of {}, tuned on {} of {} to {}\n", report["model"].get<std::string>(),
                                  format_things(report["samples"].get<std::int64_t>(), "validation sample"),
                                  report["data"].get<std::string>(), report["target"].get<std::string>());
-  text += exit_rows(report);
+  text += exit_rows(exits);
   text += fmt::format("  {:<26} {} for a sample\n", "forecast",
                       format_seconds(expected["seconds_per_sample"].get<double>()));
   text += fmt::format("  {:<26} {}\n", "accuracy with exits", format_percent(report["accuracy"].get<double>()));
@@ -153,14 +154,15 @@ Result<json> tune(const State& state, std::stop_token stop) {
                  {"accuracy", evaluation.confusion.accuracy()},
                  {"forecast", forecast_report(expected)},
                  {"segments", segments_report(records)}};
-  report.update(exits_report(graph, thresholds, evaluation));
+  report.update(json(job::json_of(exits_report(graph, thresholds, evaluation))));
   return report;
 }
 
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
   MG_TRY(const json report, tune(state, context.stop).context("model " + state.model));
-  return print_result(report, tuned_table(report), context.output);
+  MG_TRY(const auto exits, job::read_json<ExitsReport>(report));
+  return print_result(report, tuned_table(report, exits), context.output);
 }
 
 }  // namespace

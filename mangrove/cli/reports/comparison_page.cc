@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "mangrove/base/format.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cli/reports/html.h"
-#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/cli/reports/run_results.h"
 #include "mangrove/cli/reports/svg_chart.h"
 
 namespace mangrove::cli {
 namespace {
 
-using nlohmann::json;
 using Names = std::vector<std::string>;
 using Runs = std::vector<RunRecord>;
 
@@ -39,52 +37,98 @@ std::string size_text(double bytes) {
 
 enum class Better { higher, lower, neither };
 
+using Value = std::optional<double>;
+
+Value number(std::int64_t count) {
+  return static_cast<double>(count);
+}
+Value number(double value) {
+  return std::isfinite(value) ? Value(value) : std::nullopt;
+}
+template <class T>
+Value number(const std::optional<T>& value) {
+  return value ? number(*value) : std::nullopt;
+}
+
+/// Of a pipeline or tiers, which have what others do not.
+template <class OfPipeline, class OfTiers>
+Value of_either(const RunResults& run, const OfPipeline& of_pipeline, const OfTiers& of_tiers) {
+  if (!run.infer) return std::nullopt;
+  if (run.infer->pipeline) return number(of_pipeline(*run.infer->pipeline));
+  if (run.infer->tiers) return number(of_tiers(*run.infer->tiers));
+  return std::nullopt;
+}
+
+Value lost_of(const RunResults& run) {
+  if (run.infer && run.infer->views) return number(run.infer->views->lost);
+  return of_either(
+      run, [](const infer::PipelineResult& r) { return r.lost; }, [](const infer::TiersResult& r) { return r.lost; });
+}
+
+/// Bytes that all nodes sent.
+Value sent_of(const RunResults& run) {
+  Value sum;
+  for (const RunFacts* facts : {&run.train_facts, &run.infer_facts})
+    if (facts->nodes)
+      for (const cluster::NodeUsage& node : *facts->nodes) sum = sum.value_or(0) + static_cast<double>(node.sent_bytes);
+  return sum;
+}
+
 /// A row of the table of results.
 struct Figure {
-  const char* section;
-  const char* key;  // "a.b": b in the object a
   const char* name;
+  Value (*value)(const RunResults& run);
   std::string (*text)(double);
   Better better;
 };
 
+constexpr Value kNone = std::nullopt;
 constexpr Figure kFigures[] = {
-    {"train", "accuracy", "test accuracy", &share_text, Better::higher},
-    {"train", "macro_f1", "macro F1", &share_text, Better::higher},
-    {"train", "test_loss", "test loss", &loss_text, Better::lower},
-    {"train", "best_validation_accuracy", "best validation accuracy", &share_text, Better::higher},
-    {"train", "train_seconds", "training time", &format_seconds, Better::lower},
-    {"train", "images_per_s", "training images/s", &format_number, Better::higher},
-    {"train", "epochs", "epochs", &count_text, Better::neither},
-    {"train", "workers", "workers", &count_text, Better::neither},
-    {"eval", "accuracy", "evaluated: accuracy", &share_text, Better::higher},
-    {"infer", "accuracy", "accuracy", &share_text, Better::higher},
-    {"infer", "images_per_s", "images/s", &format_number, Better::higher},
-    {"infer", "predicted_images_per_s", "predicted images/s", &format_number, Better::neither},
-    {"infer", "latency.p50_s", "latency p50", &format_seconds, Better::lower},
-    {"infer", "latency.p95_s", "latency p95", &format_seconds, Better::lower},
-    {"infer", "seconds", "time", &format_seconds, Better::lower},
-    {"infer", "agreement", "same answer as one node", &share_text, Better::higher},
-    {"infer", "lost", "lost images", &count_text, Better::lower},
-    {"infer", "sent_up_bytes", "sent up", &size_text, Better::lower},
+    {"test accuracy", [](const RunResults& r) { return r.train ? number(r.train->accuracy) : kNone; }, &share_text,
+     Better::higher},
+    {"macro F1", [](const RunResults& r) { return r.train ? number(r.train->macro_f1) : kNone; }, &share_text,
+     Better::higher},
+    {"test loss", [](const RunResults& r) { return r.train ? number(r.train->test_loss) : kNone; }, &loss_text,
+     Better::lower},
+    {"best validation accuracy",
+     [](const RunResults& r) { return r.train ? number(r.train->best_validation_accuracy) : kNone; }, &share_text,
+     Better::higher},
+    {"training time", [](const RunResults& r) { return r.train ? number(r.train->train_seconds) : kNone; },
+     &format_seconds, Better::lower},
+    {"training images/s", [](const RunResults& r) { return r.train ? number(r.train->images_per_s) : kNone; },
+     &format_number, Better::higher},
+    {"epochs", [](const RunResults& r) { return r.train ? number(r.train->epochs) : kNone; }, &count_text,
+     Better::neither},
+    {"workers", [](const RunResults& r) { return r.train ? number(r.train->workers) : kNone; }, &count_text,
+     Better::neither},
+    {"evaluated: accuracy", [](const RunResults& r) { return r.eval ? number(r.eval->accuracy) : kNone; }, &share_text,
+     Better::higher},
+    {"accuracy", [](const RunResults& r) { return r.infer ? number(r.infer->all.accuracy) : kNone; }, &share_text,
+     Better::higher},
+    {"images/s", [](const RunResults& r) { return r.infer ? number(r.infer->all.images_per_s) : kNone; },
+     &format_number, Better::higher},
+    {"predicted images/s",
+     [](const RunResults& r) {
+       return r.infer && r.infer->pipeline ? number(r.infer->pipeline->predicted_images_per_s) : kNone;
+     },
+     &format_number, Better::neither},
+    {"latency p50",
+     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->latency.p50) : kNone; },
+     &format_seconds, Better::lower},
+    {"latency p95",
+     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->latency.p95) : kNone; },
+     &format_seconds, Better::lower},
+    {"time", [](const RunResults& r) { return r.infer ? number(r.infer->all.seconds) : kNone; }, &format_seconds,
+     Better::lower},
+    {"same answer as one node",
+     [](const RunResults& r) { return r.infer && r.infer->pipeline ? number(r.infer->pipeline->agreement) : kNone; },
+     &share_text, Better::higher},
+    {"lost images", &lost_of, &count_text, Better::lower},
+    {"sent up",
+     [](const RunResults& r) { return r.infer && r.infer->tiers ? number(r.infer->tiers->sent_up_bytes) : kNone; },
+     &size_text, Better::lower},
+    {"sent by all nodes", &sent_of, &size_text, Better::lower},
 };
-
-std::optional<double> value_of(const Figure& figure, const RunRecord& run) {
-  const json& result = object_at(run.results, figure.section);
-  const std::string key = figure.key;
-  const std::size_t dot = key.find('.');
-  if (dot == std::string::npos) return number_at(result, figure.key);
-  return number_at(object_at(result, key.substr(0, dot).c_str()), key.substr(dot + 1).c_str());
-}
-
-/// Bytes that all nodes sent.
-std::optional<double> sent_of(const RunRecord& run) {
-  std::optional<double> sum;
-  for (const char* section : {"train", "infer"})
-    for (const json& node : array_at(object_at(run.results, section), "nodes"))
-      sum = sum.value_or(0) + number_or_0(node, "sent_bytes");
-  return sum;
-}
 
 std::string style_of(std::size_t run) {
   return fmt::format("n{}", run % kMostCompared);
@@ -118,17 +162,14 @@ std::string value_row(const char* name, const std::vector<std::optional<double>>
 }
 
 std::string result_table(const Runs& runs, const Names& names) {
+  std::vector<RunResults> results;
+  for (const RunRecord& run : runs) results.emplace_back(run.results);
   std::string rows;
-  const auto add = [&](const char* name, const std::function<std::optional<double>(const RunRecord&)>& value,
-                       std::string (*text)(double), Better better) {
-    std::vector<std::optional<double>> values;
-    for (const RunRecord& run : runs) values.push_back(value(run));
-    rows += value_row(name, values, text, better);
-  };
-  for (const Figure& figure : kFigures)
-    add(
-        figure.name, [&](const RunRecord& run) { return value_of(figure, run); }, figure.text, figure.better);
-  add("sent by all nodes", &sent_of, &size_text, Better::lower);
+  for (const Figure& figure : kFigures) {
+    std::vector<Value> values;
+    for (const RunResults& run : results) values.push_back(figure.value(run));
+    rows += value_row(figure.name, values, figure.text, figure.better);
+  }
   std::string html = "<h2>Results</h2>\n<div class=\"table\"><table>" + head_row("", names);
   html += "<tr><td>what</td>";
   for (const RunRecord& run : runs)

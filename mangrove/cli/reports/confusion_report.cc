@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
@@ -14,7 +13,6 @@ namespace mangrove::cli {
 namespace {
 
 using learn::ConfusionMatrix;
-using nlohmann::json;
 
 constexpr std::size_t kPageWidth = 100;
 constexpr std::size_t kListed = 10;  // classes, and pairs
@@ -81,11 +79,9 @@ std::string lists(const ConfusionMatrix& matrix, const Names& names) {
 
 }  // namespace
 
-std::string confusion_text(const json& result) {
-  const auto names = result.value("classes", Names());
+std::string confusion_text(const Names& names, const std::vector<std::vector<std::int64_t>>& confusion) {
   std::vector<std::int64_t> counts;
-  for (const json& line : result.value("confusion", json::array()))
-    for (const json& count : line) counts.push_back(count.get<std::int64_t>());
+  for (const auto& line : confusion) counts.insert(counts.end(), line.begin(), line.end());
   if (counts.empty()) return "";
   const auto matrix = ConfusionMatrix::from_counts(static_cast<std::int32_t>(names.size()), std::move(counts));
   if (!matrix.ok()) return "";

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "mangrove/base/units.h"
+#include "mangrove/cli/reports/event_text.h"
 
 namespace mangrove::cli {
 
@@ -20,12 +19,7 @@ class EventLog {
   std::string html() const;
 
  private:
-  struct Event {
-    std::optional<Seconds> time;  // since its job began
-    std::string text;
-    bool is_warning = false;
-  };
-  std::vector<Event> events_;
+  std::vector<EventText> events_;
   std::int64_t all_ = 0;
 };
 

@@ -1,18 +1,23 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+
+#include "mangrove/base/units.h"
 
 namespace mangrove::cli {
 
-/// An event of a job (docs/json.md) as one line for people, e.g. "pi-3 is lost: no heartbeat for 3.0 s". "" for one
-/// that says nothing but that all is as it should be.
-std::string event_line(const nlohmann::json& event);
+/// What people read of an event of a job (docs/json.md).
+struct EventText {
+  std::string line;             // one line without control characters; "": it says only that all is as it should be
+  bool is_warning = false;      // a person may have to act upon it
+  bool is_advice = false;       // how many boards would be enough
+  std::optional<Seconds> time;  // since its job began
+};
 
-/// Whether the event is one that a person may have to act upon.
-bool is_warning(const nlohmann::json& event);
-
-/// What a training's `advice` comes to, in one line; "" where there is nothing to be done better.
-std::string advice_line(const nlohmann::json& advice);
+/// The sentence is the sender's. Of an event without one, from an older program, the line names its keys and values.
+EventText event_text(const nlohmann::json& event);
+EventText event_text(const nlohmann::ordered_json& event);
 
 }  // namespace mangrove::cli

@@ -10,7 +10,7 @@ namespace mangrove::cli {
 
 /// Prints what a report "answers" of frames says (docs/json.md), in their order: with --json an object a line on
 /// standard output, else a line for a person. Returns how many there were.
-/// errors: resource_exhausted (standard output takes no more).
+/// errors: resource_exhausted (standard output takes no more); data_loss (it says something else).
 Result<std::int64_t> print_answers(const std::string& report, const OutputOptions& output);
 
 }  // namespace mangrove::cli

@@ -7,6 +7,10 @@
 
 #include "mangrove/cli/reports/thinned_curve.h"
 #include "mangrove/cli/reports/time_histogram.h"
+#include "mangrove/infer/pipeline/report.h"
+#include "mangrove/infer/tiers/report.h"
+#include "mangrove/infer/views/report.h"
+#include "mangrove/job/progress.h"
 
 namespace mangrove::cli {
 
@@ -43,10 +47,10 @@ class InferenceHistory {
   const ThinnedCurve& latency() const { return latency_; }
 
  private:
-  void take_progress(const nlohmann::json& line);
-  void take_tier(const nlohmann::json& line);
-  void take_exits(const nlohmann::json& line, double at);
-  void take_stages(const nlohmann::json& line);
+  void take_progress(const job::Progress& progress);
+  void take_tier(const infer::TierAnswersLine& line);
+  void take_exit(std::int64_t exit, Seconds at);
+  void take_stages(const infer::StageLoad& line);
 
   std::vector<Phase> phases_;
   std::vector<Answers> tiers_, exits_;

@@ -1,24 +1,22 @@
 #include "mangrove/cli/reports/node_history.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <optional>
 
-#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/cli/reports/html.h"
+#include "mangrove/cli/reports/metrics_line.h"
 #include "mangrove/cli/reports/thinned_curve.h"
 
 namespace mangrove::cli {
 namespace {
 
-using nlohmann::json;
+using cluster::SampleLine;
 
 constexpr std::size_t kLastSteps = 8;
 constexpr std::size_t kMostNodes = 256, kMostJobs = 256, kMostPurposes = 32;
 constexpr std::size_t kMostIntervals = 1024;
-
-PhaseSeconds phases_of(const json& steps) {
-  return {number_or_0(steps, "load_s"), number_or_0(steps, "compute_s"), number_or_0(steps, "encode_s"),
-          number_or_0(steps, "wire_s"), number_or_0(steps, "wait_s")};
-}
+constexpr std::size_t kLongestName = 200;
 
 PhaseSeconds operator-(const PhaseSeconds& a, const PhaseSeconds& b) {
   return {a.load - b.load, a.compute - b.compute, a.encode - b.encode, a.wire - b.wire, a.wait - b.wait};
@@ -49,20 +47,20 @@ class NodeHistories::Follower {
   explicit Follower(const std::string& name) { history_.name = name; }
 
   /// `begin`: when the sample's job began.
-  void take(const json& sample, double begin) {
-    if (const std::string job = text_at(sample, "job"); job != job_) {
-      job_ = job;
+  void take(const SampleLine& sample, double begin) {
+    if (sample.job != job_) {
+      job_ = sample.job;
       before_ = {};
       before_.time = begin;
     }
-    Counters now{begin + number_or_0(sample, "time_s"),
-                 number_or_0(sample, "sent_bytes"),
-                 number_or_0(sample, "received_bytes"),
+    Counters now{begin + sample.time,
+                 static_cast<double>(sample.sent_bytes),
+                 static_cast<double>(sample.received_bytes),
                  {},
                  {}};
     take_use(sample, now);
     take_traffic(sample, now);
-    take_steps(object_at(sample, "steps"), begin, now);
+    take_steps(sample.steps, begin, now);
     before_ = std::move(now);
   }
 
@@ -87,28 +85,25 @@ class NodeHistories::Follower {
     std::int64_t steps = 0;
   };
 
-  void take_use(const json& sample, const Counters& now) {
-    const double memory = number_or_0(sample, "rss_bytes") / 1e6;
-    cpu_.add(now.time, number_or_0(sample, "cpu_percent"));
+  void take_use(const SampleLine& sample, const Counters& now) {
+    const double memory = static_cast<double>(sample.rss_bytes) / 1e6;
+    cpu_.add(now.time, sample.cpu_percent);
     memory_.add(now.time, memory);
     history_.peak_memory = std::max(history_.peak_memory, memory);
     double busy = 0;
-    const json& cores = array_at(sample, "core_percent");
-    for (const json& core : cores) busy += core.is_number() ? core.get<double>() : 0;
-    if (!cores.empty()) cores_.add(now.time, busy / static_cast<double>(cores.size()));
-    if (const auto temperature = number_at(sample, "temperature_c")) temperature_.add(now.time, *temperature);
+    for (const double core : sample.core_percent) busy += core;
+    if (!sample.core_percent.empty()) cores_.add(now.time, busy / static_cast<double>(sample.core_percent.size()));
+    if (sample.temperature) temperature_.add(now.time, *sample.temperature);
     const double seconds = now.time - before_.time;
     if (seconds <= 0) return;
     sent_.add(now.time, (now.sent - before_.sent) / seconds / 1e6);
     received_.add(now.time, (now.received - before_.received) / seconds / 1e6);
   }
 
-  void take_traffic(const json& sample, Counters& now) {
-    for (const json& flow : array_at(sample, "traffic")) {
-      if (!flow.is_object()) continue;
-      const std::string purpose = text_at(flow, "purpose");
-      if (now.by_purpose.size() >= kMostPurposes && !now.by_purpose.contains(purpose)) continue;
-      now.by_purpose[purpose] += {whole_at(flow, "sent_bytes"), whole_at(flow, "received_bytes")};
+  void take_traffic(const SampleLine& sample, Counters& now) {
+    for (const SampleLine::Flow& flow : sample.traffic) {
+      if (now.by_purpose.size() >= kMostPurposes && !now.by_purpose.contains(flow.purpose)) continue;
+      now.by_purpose[flow.purpose] += {flow.sent_bytes, flow.received_bytes};
     }
     for (const auto& [purpose, bytes] : now.by_purpose) {
       if (history_.by_purpose.size() >= kMostPurposes && !history_.by_purpose.contains(purpose)) continue;
@@ -119,19 +114,17 @@ class NodeHistories::Follower {
   }
 
   /// A role has no steps before it begins, and none after it has ended.
-  void take_steps(const json& steps, double begin, Counters& now) {
-    now.phases = steps.empty() ? before_.phases : phases_of(steps);
-    now.steps = steps.empty() ? before_.steps : whole_at(steps, "count");
+  void take_steps(const std::optional<SampleLine::Steps>& steps, double begin, Counters& now) {
+    now.phases = steps ? steps->total : before_.phases;
+    now.steps = steps ? steps->count : before_.steps;
     if (now.steps > before_.steps) {
       const PhaseSeconds more = now.phases - before_.phases;
       history_.steps += now.steps - before_.steps;
       add(history_.total, more);
       add(history_.intervals, {before_.time, now.time, more});
     }
-    for (const json& step : array_at(steps, "recent")) {
-      if (!step.is_object()) continue;
-      history_.last_steps.push_back({begin + number_or_0(step, "time_s"), phases_of(step)});
-    }
+    if (!steps) return;
+    for (const SampleLine::Step& step : steps->recent) history_.last_steps.push_back({begin + step.time, step.phases});
     if (history_.last_steps.size() > kLastSteps)
       history_.last_steps.erase(history_.last_steps.begin(), history_.last_steps.end() - kLastSteps);
   }
@@ -147,18 +140,19 @@ NodeHistories::~NodeHistories() = default;
 NodeHistories::NodeHistories(const NodeHistories&) = default;
 NodeHistories::NodeHistories(NodeHistories&&) noexcept = default;
 
-void NodeHistories::take(const json& line) {
-  if (text_at(line, "kind") != "sample") return;
-  const std::string name = text_at(line, "node"), job = text_at(line, "job");
-  if (begins_.size() >= kMostJobs && !begins_.contains(job)) return;
-  const double begin = begins_.emplace(job, latest_).first->second;
-  auto follower = std::ranges::find(followers_, name, &Follower::name);
+void NodeHistories::take(const nlohmann::json& line) {
+  auto sample = read_line<SampleLine>(line);
+  if (!sample || !std::isfinite(sample->time)) return;
+  sample->node = shortened(sample->node, kLongestName);
+  if (begins_.size() >= kMostJobs && !begins_.contains(sample->job)) return;
+  const double begin = begins_.emplace(sample->job, latest_).first->second;
+  auto follower = std::ranges::find(followers_, sample->node, &Follower::name);
   if (follower == followers_.end()) {
     if (followers_.size() >= kMostNodes) return;
-    follower = followers_.emplace(followers_.end(), name);
+    follower = followers_.emplace(followers_.end(), sample->node);
   }
-  follower->take(line, begin);
-  latest_ = std::max(latest_, begin + number_or_0(line, "time_s"));
+  follower->take(*sample, begin);
+  latest_ = std::max(latest_, begin + sample->time);
 }
 
 std::vector<NodeHistory> NodeHistories::all() const {

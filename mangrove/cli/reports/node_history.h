@@ -5,17 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/units.h"
 #include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/cluster/job_report.h"
 #include "mangrove/net/endpoint.h"
 
 namespace mangrove::cli {
 
-/// Where the time of training steps went, seconds.
-struct PhaseSeconds {
-  Seconds load = 0, compute = 0, encode = 0, wire = 0, wait = 0;
-  Seconds sum() const { return load + compute + encode + wire + wait; }
-};
+using cluster::PhaseSeconds;
 
 /// What one node did over a run, from its samples in metrics.jsonl. Times are seconds since the run's first job began;
 /// a job that follows begins where the one before ended.
@@ -53,7 +49,7 @@ class NodeHistories {
   NodeHistories(const NodeHistories&);
   NodeHistories(NodeHistories&&) noexcept;
 
-  /// Of any kind. Values that are no numbers are left out.
+  /// Of any kind.
   void take(const nlohmann::json& line);
   /// By order of first appearance.
   std::vector<NodeHistory> all() const;

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "mangrove/cli/reports/plan_report.h"
 
 namespace mangrove::cli {
 
-/// Whether the object is what `mangrove plan --json` prints.
-bool is_plan(const nlohmann::json& object);
-
 /// The plan as a page: its figures, the devices and their links, the stages on them, and what other plans would come
 /// to.
-std::string plan_page(const nlohmann::json& plan);
+std::string plan_page(const PlanReport& report);
 
 }  // namespace mangrove::cli

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "mangrove/base/format.h"
 
 namespace mangrove::cli {
 namespace {
-
-using nlohmann::json;
 
 constexpr double kBarWidth = 24;  // of a stage that is always busy
 
@@ -41,30 +38,29 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-json plan_json(const plan::Problem& problem, const plan::Plan& plan) {
-  json stages = json::array();
+PlanFigures figures_of(const plan::Problem& problem, const plan::Plan& plan) {
+  PlanFigures figures;
+  figures.samples_per_s = samples_a_second(problem, plan);
+  figures.period = plan.period;
+  figures.latency = plan.latency;
+  figures.joules_per_sample = plan.joules / static_cast<double>(problem.network.batch);
+  figures.in_flight = plan.in_flight;
+  figures.limited_by = plan.limiting;
+  figures.is_proven_best = plan.caveat.empty();
+  figures.caveat = plan.caveat;
   for (const plan::Stage& stage : plan.stages) {
-    json layers = json::array();
-    for (const std::size_t layer : stage.layers) layers.push_back(problem.network.layers[layer].name);
-    stages.push_back({{"devices", device_names(problem, stage)},
-                      {"layers", std::move(layers)},
-                      {"busy_s", stage.busy},
-                      {"period_s", stage.period},
-                      {"utilisation", stage.utilisation},
-                      {"received_bytes", stage.received},
-                      {"sent_bytes", stage.sent},
-                      {"transfer_s", stage.transfer},
-                      {"memory", stage.memory}});
+    PlanFigures::Stage& told = figures.stages.emplace_back();
+    told.devices = device_names(problem, stage);
+    for (const std::size_t layer : stage.layers) told.layers.push_back(problem.network.layers[layer].name);
+    told.busy = stage.busy;
+    told.period = stage.period;
+    told.utilisation = stage.utilisation;
+    told.received_bytes = stage.received;
+    told.sent_bytes = stage.sent;
+    told.transfer = stage.transfer;
+    told.memory = stage.memory;
   }
-  return {{"samples_per_s", samples_a_second(problem, plan)},
-          {"period_s", plan.period},
-          {"latency_s", plan.latency},
-          {"joules_per_sample", plan.joules / static_cast<double>(problem.network.batch)},
-          {"in_flight", plan.in_flight},
-          {"limited_by", plan.limiting},
-          {"proven_best", plan.caveat.empty()},
-          {"caveat", plan.caveat},
-          {"stages", std::move(stages)}};
+  return figures;
 }
 
 std::string speed_text(const plan::Problem& problem, const plan::Plan& plan) {
@@ -129,42 +125,25 @@ std::string change_text(const plan::Problem& problem, const plan::Plan& plan, co
                      format_things(static_cast<std::int64_t>(other.devices()), "device"));
 }
 
-/// What the plan was made for.
-json devices_json(const plan::Problem& problem) {
-  json devices = json::array();
-  for (const plan::Device& device : problem.devices)
-    devices.push_back(
-        {{"name", device.name}, {"memory", device.memory}, {"rate", device.rate}, {"delay_s", device.delay}});
-  return devices;
-}
-
-json ways_json(const plan::Problem& problem) {
-  json ways = json::array();
-  for (const auto& [between, way] : problem.ways)
-    ways.push_back({{"between", {problem.devices[between.first].name, problem.devices[between.second].name}},
-                    {"rate", way.rate},
-                    {"delay_s", way.delay}});
-  return ways;
-}
-
 }  // namespace
 
-json plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
-  const auto plan_or_null = [&](const std::optional<plan::Plan>& other) {
-    return other ? plan_json(problem, *other) : json();
-  };
-  json report = plan_json(problem, plan);
-  report["model"] = problem.network.name;
-  report["batch"] = problem.network.batch;
-  report["devices"] = devices_json(problem);
-  report["ways"] = ways_json(problem);
-  report["unused"] = unused_devices(problem, plan);
-  report["runner_up"] = plan_or_null(advice.runner_up);
-  report["why_it_lost"] = advice.why_it_lost;
-  report["faster_links"] = plan_or_null(advice.faster_links);
+PlanReport plan_report(const plan::Problem& problem, const plan::Plan& plan, const plan::Advice& advice) {
+  PlanReport report;
+  report.plan = figures_of(problem, plan);
+  report.model = problem.network.name;
+  report.batch = problem.network.batch;
+  for (const plan::Device& device : problem.devices)
+    report.devices.push_back({device.name, device.memory, device.rate, device.delay});
+  for (const auto& [between, way] : problem.ways)
+    report.ways.push_back(
+        {{problem.devices[between.first].name, problem.devices[between.second].name}, way.rate, way.delay});
+  report.unused = unused_devices(problem, plan);
+  if (advice.runner_up) report.runner_up = figures_of(problem, *advice.runner_up);
+  report.why_it_lost = advice.why_it_lost;
+  if (advice.faster_links) report.faster_links = figures_of(problem, *advice.faster_links);
   plan::Problem more = problem;  // with the device that is added, at the end
   more.devices.push_back({.name = "another " + advice.one_more_kind});
-  report["one_more"] = advice.one_more ? plan_json(more, *advice.one_more) : json();
+  if (advice.one_more) report.one_more = figures_of(more, *advice.one_more);
   return report;
 }
 

@@ -12,6 +12,9 @@
 #include "mangrove/base/format.h"
 #include "mangrove/cli/reports/event_text.h"
 #include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cluster/job_report.h"
+#include "mangrove/job/json_fields.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -23,44 +26,35 @@ constexpr Seconds kPlainLineEvery = 5;
 constexpr int kPlainColumns = 160;
 constexpr int kRowsBelow = 2;  // of the terminal, that stay free
 
-/// 0 where there is none, or where it is no number: JSON has no NaN.
-double number(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::string render_node(const json& n) {
-  std::string line = fmt::format("  {:<12}", n.value("name", "?"));
-  if (const std::string state = n.value("state", ""); state != "alive") line += " " + state;
-  line += fmt::format("  cpu {:>7}  memory {:>7}", format_percent(number(n, "cpu_percent") / 100, 1),
-                      format_bytes(n.value("rss_bytes", Bytes{0})));
-  const Bytes sent = n.value("sent_bytes", Bytes{0}), received = n.value("received_bytes", Bytes{0});
-  if (sent == 0 && received == 0) return line;
-  return line + fmt::format("  sent {:>7}  received {:>7}", format_bytes(sent), format_bytes(received));
+std::string render_node(const cluster::NodeUsage& n) {
+  std::string line = fmt::format("  {:<12}", n.name);
+  if (n.state != "alive") line += " " + n.state;
+  line += fmt::format("  cpu {:>7}  memory {:>7}", format_percent(n.cpu_percent / 100, 1), format_bytes(n.rss_bytes));
+  if (n.sent_bytes == 0 && n.received_bytes == 0) return line;
+  return line + fmt::format("  sent {:>7}  received {:>7}", format_bytes(n.sent_bytes), format_bytes(n.received_bytes));
 }
 
 /// " (exits: 95.20 %, 97.60 %)", of a network with early exits
-std::string render_exits(const json& e, const char* key) {
-  if (!e.contains(key)) return "";
+std::string render_exits(const std::optional<std::vector<double>>& accuracies) {
+  if (!accuracies) return "";
   std::string text;
-  for (const json& accuracy : e[key]) text += (text.empty() ? "" : ", ") + format_percent(accuracy.get<double>());
+  for (const double accuracy : *accuracies) text += (text.empty() ? "" : ", ") + format_percent(accuracy);
   return " (exits: " + text + ")";
 }
 
 /// epoch 3: loss 0.0912, accuracy 97.21 %; validation: loss 0.0801, accuracy 97.60 % (best so far)
-std::string render_epoch(const json& e) {
-  if (!e.contains("loss"))
-    return fmt::format("epoch {}: {}", e.value("epoch", 0), format_seconds(number(e, "train_seconds")));
-  std::string line = fmt::format("epoch {}: loss {:.4f}, accuracy {}", e.value("epoch", 0), number(e, "loss"),
-                                 format_percent(number(e, "accuracy")));
-  line += render_exits(e, "exit_accuracy");
-  if (!e.contains("validation_loss")) return line;
-  line += fmt::format("; validation: loss {:.4f}, accuracy {}", number(e, "validation_loss"),
-                      format_percent(number(e, "validation_accuracy")));
-  line += render_exits(e, "validation_exit_accuracy");
-  if (e.value("best_epoch", 0) == e.value("epoch", 0)) return line + " (best so far)";
-  return line + fmt::format(" (best: {} after epoch {})", format_percent(number(e, "best_accuracy")),
-                            e.value("best_epoch", 0));
+std::string render_epoch(const train::EpochReport& e) {
+  if (!e.loss) return fmt::format("epoch {}: {}", e.epoch, format_seconds(e.train_seconds));
+  std::string line =
+      fmt::format("epoch {}: loss {:.4f}, accuracy {}", e.epoch, *e.loss, format_percent(e.accuracy.value_or(0)));
+  line += render_exits(e.exit_accuracy);
+  if (!e.validation_loss) return line;
+  line += fmt::format("; validation: loss {:.4f}, accuracy {}", *e.validation_loss,
+                      format_percent(e.validation_accuracy.value_or(0)));
+  line += render_exits(e.validation_exit_accuracy);
+  if (e.best_epoch == e.epoch) return line + " (best so far)";
+  return line + fmt::format(" (best: {} after epoch {})", format_percent(e.best_accuracy.value_or(0)),
+                            e.best_epoch.value_or(0));
 }
 
 /// What a line of progress says behind its bar.
@@ -69,16 +63,14 @@ struct Part {
   int importance;
 };
 
-std::vector<Part> parts_of(const json& p) {
+std::vector<Part> parts_of(const job::Progress& p) {
   std::vector<Part> parts;
-  const bool has_one_epoch = p.value("epochs", 0) == 1;
-  if (p.contains("epoch") && !has_one_epoch)
-    parts.push_back({fmt::format("epoch {}/{}", p.value("epoch", 0), p.value("epochs", 0)), 3});
-  if (p.contains("step")) parts.push_back({fmt::format("step {}/{}", p.value("step", 0), p.value("steps", 0)), 1});
-  if (p.contains("loss")) parts.push_back({fmt::format("loss {:.4f}", number(p, "loss")), 2});
-  if (p.contains("accuracy")) parts.push_back({"accuracy " + format_percent(number(p, "accuracy")), 4});
-  if (p.contains("images_per_s")) parts.push_back({format_rate(number(p, "images_per_s")), 5});
-  if (const double left = number(p, "eta_s"); left > 0) parts.push_back({format_seconds(left) + " left", 6});
+  if (p.epoch && p.epochs != 1) parts.push_back({fmt::format("epoch {}/{}", *p.epoch, p.epochs.value_or(0)), 3});
+  if (p.step) parts.push_back({fmt::format("step {}/{}", *p.step, p.steps.value_or(0)), 1});
+  if (p.loss) parts.push_back({fmt::format("loss {:.4f}", *p.loss), 2});
+  if (p.accuracy) parts.push_back({"accuracy " + format_percent(*p.accuracy), 4});
+  parts.push_back({format_rate(p.images_per_s), 5});
+  if (p.eta > 0) parts.push_back({format_seconds(p.eta) + " left", 6});
   return parts;
 }
 
@@ -90,14 +82,13 @@ std::string text_bar(double share, int width) {
          std::string(static_cast<std::size_t>(width - filled), '.') + "]";
 }
 
-std::string progress_line(const json& p, int columns) {
+std::string progress_line(const job::Progress& p, int columns) {
   constexpr int kLongestBar = 24, kMostImportant = 6;
   constexpr std::array kShorterBars = {10, 6};
-  const double share = number(p, "done") / std::max(number(p, "total"), 1.0);
+  const double share = static_cast<double>(p.done) / std::max(static_cast<double>(p.total), 1.0);
   const std::vector<Part> parts = parts_of(p);
   const auto line_with = [&](int bar, int least) {
-    std::string line =
-        fmt::format("{:<8} {} {:>5}", p.value("phase", "job"), text_bar(share, bar), format_percent(share, 0));
+    std::string line = fmt::format("{:<8} {} {:>5}", p.phase, text_bar(share, bar), format_percent(share, 0));
     for (const Part& part : parts)
       if (part.importance >= least) line += "  " + part.text;
     return line;
@@ -113,35 +104,52 @@ ProgressDisplay::ProgressDisplay(bool enabled) : enabled_(enabled), terminal_(is
 
 void ProgressDisplay::show(const Report& report) {
   if (!enabled_) return;
-  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-  if (!body.is_object()) return;
-  const bool is_line = report.kind == "event" || report.kind == "epoch";  // that stays on the screen
-  if (is_line) {
-    const std::string line = report.kind == "event" ? event_line(body) : render_epoch(body);
-    if (line.empty()) return;
-    const bool in_colour = report.kind == "event" && is_warning(body) && has_colours(STDERR_FILENO);
-    print_line(in_colour ? in_warning_colour(line) : line);
-  } else if (report.kind == "progress") {
-    const std::string phase = body.value("phase", "job");
-    if (phase != phase_ && !phase_.empty()) finish();  // a finished phase stays on the screen
-    phase_ = phase;
-    progress_ = report.json;
-    unseen_ = true;
-  } else if (report.kind == "nodes") {
-    nodes_.clear();
-    for (const json& node : body.value("nodes", json::array())) nodes_.push_back(render_node(node));
-    unseen_ = unseen_ || progress_.empty();
-  } else {
-    return;
-  }
+  const bool stays = report.kind == ReportKind::event || report.kind == ReportKind::epoch;  // a line on the screen
+  const bool is_shown = report.kind == ReportKind::event      ? show_event(report)
+                        : report.kind == ReportKind::epoch    ? show_epoch(report)
+                        : report.kind == ReportKind::progress ? take_progress(report)
+                        : report.kind == ReportKind::nodes    ? take_nodes(report)
+                                                              : false;
   const Seconds pause = terminal_ ? kRedrawEvery : kPlainLineEvery;
-  if (is_line || clock_.now() - last_drawn_ >= pause) draw();
+  if (is_shown && (stays || clock_.now() - last_drawn_ >= pause)) draw();
+}
+
+bool ProgressDisplay::show_event(const Report& report) {
+  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
+  if (!body.is_object()) return false;
+  const EventText event = event_text(body);
+  if (event.line.empty()) return false;
+  print_line(event.is_warning && has_colours(STDERR_FILENO) ? in_warning_colour(event.line) : event.line);
+  return true;
+}
+
+bool ProgressDisplay::show_epoch(const Report& report) {
+  const auto epoch = job::parse_json<train::EpochReport>(report.json);
+  if (epoch.ok()) print_line(render_epoch(*epoch));
+  return epoch.ok();
+}
+
+bool ProgressDisplay::take_progress(const Report& report) {
+  auto progress = job::parse_json<job::Progress>(report.json);
+  if (!progress.ok()) return false;
+  if (progress_ && progress->phase != progress_->phase) finish();  // a finished phase stays on the screen
+  progress_ = *std::move(progress);
+  return unseen_ = true;
+}
+
+bool ProgressDisplay::take_nodes(const Report& report) {
+  const auto nodes = job::parse_json<cluster::NodesReport>(report.json);
+  if (!nodes.ok()) return false;
+  nodes_.clear();
+  for (const cluster::NodeUsage& node : nodes->nodes) nodes_.push_back(render_node(node));
+  unseen_ = unseen_ || !progress_;
+  return true;
 }
 
 std::vector<std::string> ProgressDisplay::lines(int columns, int rows) const {
   std::vector<std::string> all = {
-      progress_.empty() ? fitted("preparing: nodes load and measure, " + format_seconds(clock_.now() - began_), columns)
-                        : progress_line(json::parse(progress_, nullptr, /*allow_exceptions=*/false), columns)};
+      !progress_ ? fitted("preparing: nodes load and measure, " + format_seconds(clock_.now() - began_), columns)
+                 : progress_line(*progress_, columns)};
   const auto room = static_cast<std::size_t>(std::max(rows, 1));
   const std::size_t shown = nodes_.size() <= room ? nodes_.size() : room - 1;
   for (std::size_t i = 0; i < shown; ++i) all.push_back(fitted(nodes_[i], columns));
@@ -153,7 +161,7 @@ void ProgressDisplay::draw() {
   last_drawn_ = clock_.now();
   if (!terminal_) return print_plain();
   std::string screen = erasure();
-  if (!progress_.empty() || !nodes_.empty()) {
+  if (progress_ || !nodes_.empty()) {
     const TerminalSize size = terminal_size(STDERR_FILENO);
     // a line as wide as the terminal makes some of them begin the next row
     for (const std::string& line : lines(size.columns - 1, size.rows - kRowsBelow)) {
@@ -187,25 +195,22 @@ std::string ProgressDisplay::erasure() {
 
 void ProgressDisplay::finish() {
   if (!enabled_) return;
-  if (!progress_.empty())
+  if (progress_)
     draw();
   else
     std::fputs(erasure().c_str(), stderr);
   drawn_.clear();
-  progress_.clear();
+  progress_.reset();
 }
 
 SampleProgress::SampleProgress(ProgressDisplay& display, std::string phase, std::int64_t total)
     : display_(display), phase_(std::move(phase)), total_(total), start_(clock_.now()) {}
 
 void SampleProgress::operator()(std::int64_t done) const {
-  const double rate = static_cast<double>(done) / std::max(clock_.now() - start_, 1e-9);
-  const json body = {{"phase", phase_},
-                     {"done", done},
-                     {"total", total_},
-                     {"images_per_s", rate},
-                     {"eta_s", static_cast<double>(total_ - done) / rate}};
-  display_.show({.kind = "progress", .json = body.dump(), .attachment = {}});
+  job::Progress progress{.phase = phase_, .done = done, .total = total_};
+  progress.images_per_s = static_cast<double>(done) / std::max(clock_.now() - start_, 1e-9);
+  progress.estimate();
+  display_.show({ReportKind::progress, dump(job::json_of(progress))});
 }
 
 }  // namespace mangrove::cli

@@ -1,20 +1,21 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/report.h"
+#include "mangrove/job/progress.h"
 
 namespace mangrove::cli {
 
 /// [#####.....]
 std::string text_bar(double share, int width);
-/// A "progress" report as a line of at most so many columns: where they are few the bar is shorter, and what matters
+/// Progress as a line of at most so many columns: where they are few the bar is shorter, and what matters
 /// least is left out.
-std::string progress_line(const nlohmann::json& progress, int columns);
+std::string progress_line(const job::Progress& progress, int columns);
 
 /// Shows a running job on standard error: on a terminal a bar and a line per node, redrawn in place and as wide as it
 /// is now; elsewhere a plain line every few seconds. Events, and what each epoch came to, are printed as they come.
@@ -30,6 +31,10 @@ class ProgressDisplay {
   void finish();
 
  private:
+  bool show_event(const Report& report);
+  bool show_epoch(const Report& report);
+  bool take_progress(const Report& report);
+  bool take_nodes(const Report& report);
   void draw();
   void print_plain();
   void print_line(const std::string& line);
@@ -43,10 +48,9 @@ class ProgressDisplay {
   bool terminal_;
   SteadyClock clock_;
   Instant last_drawn_{};
-  std::vector<int> drawn_;  // columns of each line on the screen
-  bool unseen_ = false;     // something has changed since the last plain line
-  std::string progress_;    // the latest, JSON
-  std::string phase_;
+  std::vector<int> drawn_;                 // columns of each line on the screen
+  bool unseen_ = false;                    // something has changed since the last plain line
+  std::optional<job::Progress> progress_;  // the latest
   Instant began_ = clock_.now();
   std::vector<std::string> nodes_;  // a line each
 };

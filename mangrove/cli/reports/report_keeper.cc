@@ -5,40 +5,52 @@
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/metrics_line.h"
+#include "mangrove/cli/reports/run_facts.h"
+#include "mangrove/cluster/job_report.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
 
-std::int64_t whole(const json& body, const char* key) {
-  return body.value(key, std::int64_t{0});
+/// Progress of this job, as that of the run; of phases without epochs as it is.
+Report progress_in_run(Report report, const RunPhase& phase) {
+  auto progress = job::parse_json<job::Progress>(report.json);
+  if (!progress.ok() || !progress->epoch) return report;
+  const std::int64_t samples_per_epoch = progress->total / std::max<std::int64_t>(1, progress->epochs.value_or(1));
+  progress->phase = phase.name;
+  *progress->epoch += phase.epochs_done;
+  progress->epochs = phase.epochs;
+  progress->done += phase.epochs_done * samples_per_epoch;
+  progress->total = phase.epochs * samples_per_epoch;
+  return {report.kind, dump(job::json_of(*progress))};
 }
 
-/// A report on epochs of this job, as one on epochs of the run; others as they are.
-std::string placed_in_run(const Report& report, const RunPhase& phase) {
-  json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-  if (!body.is_object() || !body.contains("epoch")) return report.json;
-  const std::int64_t before = phase.epochs_done;
-  body["phase"] = phase.name;
-  body["epoch"] = whole(body, "epoch") + before;
-  if (report.kind == "progress") {
-    const std::int64_t samples_per_epoch = whole(body, "total") / std::max<std::int64_t>(1, whole(body, "epochs"));
-    body["epochs"] = phase.epochs;
-    body["done"] = whole(body, "done") + before * samples_per_epoch;
-    body["total"] = phase.epochs * samples_per_epoch;
-  } else {
-    body["train_seconds"] = body.value("train_seconds", 0.0) + phase.seconds_done;
-    if (body.contains("best_epoch")) body["best_epoch"] = whole(body, "best_epoch") + before;
-  }
-  return dump(body);
+/// An epoch of this job, as one of the run.
+Report epoch_in_run(Report report, const RunPhase& phase) {
+  auto epoch = job::parse_json<train::EpochReport>(report.json);
+  if (!epoch.ok()) return report;
+  epoch->phase = phase.name;
+  epoch->epoch += phase.epochs_done;
+  epoch->train_seconds += phase.seconds_done;
+  if (epoch->best_epoch) *epoch->best_epoch += phase.epochs_done;
+  return {report.kind, dump(job::json_of(*epoch)), std::move(report.attachment)};
+}
+
+Report placed_in_run(Report report, const RunPhase& phase) {
+  if (phase.name.empty()) return report;
+  if (report.kind == ReportKind::progress) return progress_in_run(std::move(report), phase);
+  if (report.kind == ReportKind::epoch) return epoch_in_run(std::move(report), phase);
+  return report;
 }
 
 /// How many boards would be enough.
 bool is_advice(const Report& report) {
-  if (report.kind != "event") return false;
-  const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-  return body.is_object() && body.value("event", "") == "advice";
+  if (report.kind != ReportKind::event) return false;
+  const auto event = job::parse_json<job::EventHead>(report.json);
+  return event.ok() && event->event == train::AdviceGiven::kEvent;
 }
 
 }  // namespace
@@ -47,48 +59,56 @@ ReportKeeper::ReportKeeper(JobContext& context, RunPhase phase)
     : context_(context), phase_(std::move(phase)), display_(!context.output.quiet) {}
 
 void ReportKeeper::take(Report report) {
-  if (!phase_.name.empty() && (report.kind == "progress" || report.kind == "epoch"))
-    report.json = placed_in_run(report, phase_);
+  report = placed_in_run(std::move(report), phase_);
   if (!(context_.is_embedded && is_advice(report))) display_.show(report);
   RunFolder& folder = context_.folder;
-  if (report.kind == "result") {
+  if (report.kind == ReportKind::result) {
     result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
     if (!report.attachment.empty()) note(folder.write_model(phase_.file_prefix, report.attachment));
     return;
   }
-  const bool is_checkpoint = report.kind == "checkpoint";
-  if (!report.attachment.empty() && (is_checkpoint || report.kind == "epoch"))
+  const bool is_checkpoint = report.kind == ReportKind::checkpoint;
+  if (!report.attachment.empty() && (is_checkpoint || report.kind == ReportKind::epoch))
     note(
         folder.write(phase_.file_prefix + (is_checkpoint ? "checkpoint.safetensors" : "best.onnx"), report.attachment));
   if (!is_checkpoint) take_other(report);
 }
 
 void ReportKeeper::take_other(const Report& report) {
+  if (report.kind == ReportKind::nodes) {
+    const auto nodes = job::parse_json<cluster::NodesReport>(report.json);
+    if (!nodes.ok()) return;
+    for (const cluster::SampleLine& sample : nodes->samples)
+      add_metrics(metrics_line(cluster::SampleLine::kLine, job::json_of(sample)));
+    return;
+  }
   const json body = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
   if (!body.is_object()) return;
-  if (report.kind != "nodes") return add_metrics(report.kind, body);
-  for (const json& sample : body.value("samples", json::array())) add_metrics("sample", sample);
+  add_metrics(report.kind == ReportKind::line ? body : metrics_line(report_kind_name(report.kind), body));
 }
 
-void ReportKeeper::add_metrics(const std::string& kind, const json& body) {
-  json line = {{"kind", kind}};
-  line.update(body);
+void ReportKeeper::add_metrics(const json& line) {
   note(context_.folder.add_metrics(dump(line)));
 }
 
 /// Says it once, at the first file that cannot be written: there may be hours left to make room.
 void ReportKeeper::note(const Status& written) {
-  if (written.ok() || !warning_.is_null()) return;
-  warning_ = {{"event", "not_written"}, {"message", written.error().message}};
-  display_.show({.kind = "event", .json = dump(warning_), .attachment = {}});
+  if (written.ok() || warning_) return;
+  warning_ = NotWritten{written.error().message};
+  display_.show(job::event_report(*warning_));
 }
 
 Result<json> ReportKeeper::finish(const Status& ended) {
   display_.finish();
   if (!ended.ok()) return ended.error();
   if (!result_.is_object()) return make_error(Code::internal, "the job ended without a result");
-  if (!warning_.is_null() && result_.contains("events")) result_["events"].push_back(warning_);
-  result_["run_dir"] = context_.folder.path().string();
+  RunFacts facts;
+  facts.run_dir = context_.folder.path().string();
+  if (auto known = job::read_json<RunFacts>(result_); warning_ && known.ok() && known->events) {
+    facts.events = std::move(known->events);
+    facts.events->push_back(job::event_json(*warning_));
+  }
+  facts.add_to(result_);
   return result_;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "mangrove/base/report.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cli/job_context.h"
 #include "mangrove/cli/reports/progress.h"
+#include "mangrove/job/event.h"
 
 namespace mangrove::cli {
 
@@ -17,6 +19,16 @@ struct RunPhase {
   std::int64_t epochs = 0;       // of the whole run
   std::int64_t epochs_done = 0;  // before this job
   Seconds seconds_done = 0;      // of training, before this job
+};
+
+/// The first file of the run folder that could not be written.
+struct NotWritten {
+  static constexpr const char* kEvent = "not_written";
+  static constexpr bool kIsWarning = true;
+  std::string message;
+
+  std::string sentence() const { return message + "; the run goes on, and tries to write again"; }
+  static void fields(auto& self, auto& field) { field("message", self.message); }
 };
 
 /// Keeps what a job reports: on the screen, in the run folder, and the result for the caller. A file that cannot be
@@ -33,13 +45,13 @@ class ReportKeeper {
 
  private:
   void take_other(const Report& report);
-  void add_metrics(const std::string& kind, const nlohmann::json& body);
+  void add_metrics(const nlohmann::json& line);
   void note(const Status& written);
 
   JobContext& context_;
   const RunPhase phase_;
   ProgressDisplay display_;
-  nlohmann::json warning_;  // of the first file that could not be written
+  std::optional<NotWritten> warning_;
   nlohmann::json result_;
 };
 

@@ -1,15 +1,20 @@
 #include "mangrove/cli/reports/run_record.h"
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/cli/reports/eval_report.h"
+#include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/json_lines.h"
-#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/run_folder.h"
 #include "mangrove/cli/settings.h"
+#include "mangrove/infer/report.h"
 
 namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kLongestTitle = 400;
 
 /// {"train": ..., "infer": ...}: `mangrove train` and `infer` leave their result alone.
 Result<json> read_results(const fs::path& path) {
@@ -58,9 +63,12 @@ Result<std::map<std::string, std::string>> read_settings(const fs::path& path, b
 }  // namespace
 
 std::string title_of(const json& results) {
-  for (const json& result : results)
-    if (const std::string model = text_at(result, "model"); !model.empty())
-      return model + " on " + (result.contains("data") ? text_at(result, "data") : text_at(result, "input"));
+  for (const json& result : results) {
+    const auto facts = job::read_json<RunFacts>(result);
+    if (!facts.ok() || !facts->model) continue;
+    const std::string data = facts->data ? *facts->data : facts->input.value_or("");
+    return shortened(*facts->model + " on " + data, kLongestTitle);
+  }
   return "";
 }
 
@@ -88,8 +96,11 @@ Result<RunRecord> load_run(const fs::path& folder) {
 }
 
 json results_of(json result) {
-  if (!result.contains("model")) return result;
-  const char* section = result.contains("images") ? "infer" : "train";
+  const auto facts = job::read_json<RunFacts>(result);
+  if (!facts.ok() || !facts->model) return result;
+  const char* section = job::read_json<infer::InferResult>(result).ok() ? "infer"
+                        : job::read_json<EvalReport>(result).ok()       ? "eval"
+                                                                        : "train";
   return {{section, std::move(result)}};
 }
 

@@ -28,8 +28,8 @@ struct RunRecord {
 /// names it, and the line), invalid_argument (its settings, or its world).
 Result<RunRecord> load_run(const fs::path& folder);
 
-/// {"train": ..., "infer": ...}, of what `mangrove train`, `infer`, `sim` or `run` print: but for `run`, that is one
-/// result alone.
+/// {"train": ..., "infer": ...}, of what `mangrove train`, `eval`, `infer`, `sim` or `run` print: but for `run`, that
+/// is one result alone.
 nlohmann::json results_of(nlohmann::json result);
 
 /// "lenet on mnist", from such results; "" where none says it.

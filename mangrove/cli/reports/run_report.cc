@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/cli/reports/json_lines.h"
-#include "mangrove/cli/reports/json_values.h"
 #include "mangrove/cli/reports/plan_page.h"
 #include "mangrove/cli/reports/report_page.h"
 #include "mangrove/cli/reports/run_record.h"
@@ -25,7 +24,7 @@ Result<std::string> report_of_file(const fs::path& file) {
     return world_page(file.stem().string(), world);
   }
   MG_TRY(json object, read_json_object(file));
-  if (is_plan(object)) return plan_page(object);
+  if (const auto plan = job::read_json<PlanReport>(object); plan.ok()) return plan_page(*plan);
   RunRecord run;
   run.results = results_of(std::move(object));
   run.title = title_of(run.results);

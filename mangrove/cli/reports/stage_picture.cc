@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -12,17 +11,15 @@
 #include "mangrove/base/units.h"
 #include "mangrove/cli/reports/box_picture.h"
 #include "mangrove/cli/reports/html.h"
-#include "mangrove/cli/reports/json_values.h"
 
 namespace mangrove::cli {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMostStages = 64;
 constexpr std::size_t kMostListed = 1000;  // devices, or layers, of a stage
 constexpr std::size_t kMostNames = 4;      // of devices in a box
 constexpr std::size_t kLongestTooltip = 2000;
+constexpr std::size_t kLongestName = 100;
 
 /// Of a stage with several boards: the means of these, and the most memory.
 struct Stage {
@@ -33,12 +30,16 @@ struct Stage {
   Bytes memory = 0, predicted_memory = 0;
 };
 
-std::vector<std::string> names_in(const json& list) {
+std::vector<std::string> shown(const std::vector<std::string>& all) {
   std::vector<std::string> names;
-  for (const json& name : list)
-    if (name.is_string() && names.size() < kMostListed)
-      names.push_back(shortened(name.get_ref<const std::string&>(), 100));
+  for (const std::string& name : all)
+    if (names.size() < kMostListed) names.push_back(shortened(name, kLongestName));
   return names;
+}
+
+/// A number, or nothing.
+std::optional<double> number(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 /// The mean of two boards of a stage: of the first, `boards` have been added up.
@@ -47,21 +48,29 @@ std::optional<double> mean(const std::optional<double>& a, std::size_t boards, c
   return (*a * static_cast<double>(boards) + *b) / static_cast<double>(boards + 1);
 }
 
-/// Of a result: an object for each board of each stage.
-Stage stage_of_board(const json& s) {
+Stage stage_of(const train::TrainedStage& s) {
   Stage stage;
-  stage.nodes = {text_at(s, "node")};
-  stage.layers = names_in(array_at(s, "operators"));
-  stage.busy = number_at(s, "busy_s");
-  stage.predicted_busy = number_at(s, "predicted_busy_s");
-  stage.utilisation = number_at(s, "utilisation");
-  stage.predicted_utilisation = number_at(s, "predicted_utilisation");
-  if (const auto idle = number_at(s, "idle")) stage.utilisation = 1 - *idle;
-  if (const auto idle = number_at(s, "predicted_idle")) stage.predicted_utilisation = 1 - *idle;
-  stage.queue = number_at(s, "queue_mean");
-  stage.sent = number_at(s, "bytes_per_image");
-  stage.memory = whole_at(s, "rss_bytes");
-  stage.predicted_memory = whole_at(s, "predicted_rss_bytes");
+  stage.nodes = shown({s.node});
+  stage.layers = shown(s.operators);
+  stage.busy = number(s.busy);
+  stage.predicted_busy = s.predicted_busy;
+  stage.utilisation = number(1 - s.idle);
+  stage.predicted_utilisation = number(1 - s.predicted_idle);
+  return stage;
+}
+
+Stage stage_of(const infer::StageReport& s) {
+  Stage stage;
+  stage.nodes = shown({s.node});
+  stage.layers = shown(s.operators);
+  stage.busy = number(s.busy);
+  stage.predicted_busy = number(s.predicted_busy);
+  stage.utilisation = number(s.utilisation);
+  stage.predicted_utilisation = number(s.predicted_utilisation);
+  stage.queue = number(s.queue_mean);
+  stage.sent = static_cast<double>(s.bytes_per_image);
+  stage.memory = s.resident;
+  stage.predicted_memory = s.predicted_resident;
   return stage;
 }
 
@@ -77,33 +86,31 @@ void add_board(Stage& stage, const Stage& board) {
   stage.predicted_memory = std::max(stage.predicted_memory, board.predicted_memory);
 }
 
-/// Of a plan: an object for each stage.
-Stage stage_of_plan(const json& s) {
+Stage stage_of(const PlanFigures::Stage& s) {
   Stage stage;
-  stage.nodes = names_in(array_at(s, "devices"));
-  stage.layers = names_in(array_at(s, "layers"));
-  stage.predicted_busy = number_at(s, "busy_s");
-  stage.predicted_utilisation = number_at(s, "utilisation");
-  stage.predicted_memory = whole_at(s, "memory");
-  stage.sent = number_at(s, "sent_bytes");
-  stage.transfer = number_at(s, "transfer_s");
+  stage.nodes = shown(s.devices);
+  stage.layers = shown(s.layers);
+  stage.predicted_busy = number(s.busy);
+  stage.predicted_utilisation = number(s.utilisation);
+  stage.predicted_memory = s.memory;
+  stage.sent = static_cast<double>(s.sent_bytes);
+  stage.transfer = number(s.transfer);
   return stage;
 }
 
-std::vector<Stage> stages_of(const json& list) {
+/// Of a result, which has one for each board of each stage.
+template <class Board>
+std::vector<Stage> stages_of(const std::vector<Board>& boards) {
   std::vector<Stage> stages;
-  std::int64_t last = -1;
-  for (const json& one : list) {
-    const bool is_plan = !array_at(one, "devices").empty();
-    const Stage stage = is_plan ? stage_of_plan(one) : stage_of_board(one);
-    const std::int64_t number = whole_at(one, "stage");
-    if (!is_plan && !stages.empty() && number == last) {
-      add_board(stages.back(), stage);
+  const Board* last = nullptr;
+  for (const Board& board : boards) {
+    if (last != nullptr && board.stage == last->stage) {
+      add_board(stages.back(), stage_of(board));
     } else {
       if (stages.size() == kMostStages) break;
-      stages.push_back(stage);
+      stages.push_back(stage_of(board));
     }
-    last = number;
+    last = &board;
   }
   return stages;
 }
@@ -177,10 +184,7 @@ std::string table_of(const std::vector<Stage>& stages, bool has_measured) {
   return html + "</table></div>\n";
 }
 
-}  // namespace
-
-std::string stage_picture(const json& list) {
-  const std::vector<Stage> stages = stages_of(list);
+std::string picture_of(const std::vector<Stage>& stages) {
   if (stages.empty()) return {};
   double longest = 0;
   for (const Stage& stage : stages)
@@ -194,6 +198,23 @@ std::string stage_picture(const json& list) {
                            : "<p class=\"legend\"><b class=\"b\">predicted</b></p>\n";
   return legend + chain_picture("the stages of the network, and what travels between them", boxes) +
          table_of(stages, has_measured);
+}
+
+}  // namespace
+
+std::string stage_picture(const std::vector<train::TrainedStage>& stages) {
+  return picture_of(stages_of(stages));
+}
+
+std::string stage_picture(const std::vector<infer::StageReport>& stages) {
+  return picture_of(stages_of(stages));
+}
+
+std::string stage_picture(const std::vector<PlanFigures::Stage>& stages) {
+  std::vector<Stage> all;
+  for (const PlanFigures::Stage& stage : stages)
+    if (all.size() < kMostStages) all.push_back(stage_of(stage));
+  return picture_of(all);
 }
 
 }  // namespace mangrove::cli

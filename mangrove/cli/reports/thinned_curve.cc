@@ -1,5 +1,7 @@
 #include "mangrove/cli/reports/thinned_curve.h"
 
+#include <cmath>
+
 namespace mangrove::cli {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr std::size_t kMostPoints = 1024;
 }  // namespace
 
 void ThinnedCurve::add(double x, double y) {
+  if (!std::isfinite(x) || !std::isfinite(y)) return;
   x_ += x;
   y_ += y;
   if (++count_ < run_) return;

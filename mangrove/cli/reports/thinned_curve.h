@@ -9,7 +9,7 @@ namespace mangrove::cli {
 /// A curve of any number of points in bounded memory: beyond 1,024 points, each is the mean of as many neighbours.
 class ThinnedCurve {
  public:
-  /// In order of x.
+  /// In order of x. What is no number is left out.
   void add(double x, double y);
   /// (x, y)
   Curve points() const;

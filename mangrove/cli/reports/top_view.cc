@@ -10,6 +10,7 @@
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/straggler.h"
 #include "mangrove/cli/reports/terminal.h"
+#include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
 namespace {
@@ -169,10 +170,10 @@ json parsed(const std::string& text) {
 std::string job_line(const cluster::ListNodesResponse& status, int columns) {
   if (!status.has_job()) return "no job runs";
   const cluster::CurrentJob& job = status.job();
-  const json progress = parsed(job.progress());
+  const auto progress = job::parse_json<job::Progress>(job.progress());
   const std::string line = fmt::format("{}: {}, {}", job.id(), job.kind(), job.strategy());
-  if (!progress.is_object()) return line;
-  return line + ": " + progress_line(progress, columns - text_width(line) - 2);
+  if (!progress.ok()) return line;
+  return line + ": " + progress_line(*progress, columns - text_width(line) - 2);
 }
 
 std::string straggler_line(const NodeStatus& node) {
@@ -240,17 +241,17 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
 }
 
 json top_json(const std::string& coordinator, const cluster::ListNodesResponse& status) {
-  json object = {{"coordinator", coordinator}, {"job", json()}, {"straggler", json()}, {"nodes", json::array()}};
+  json job, straggler, nodes = json::array();
   if (status.has_job()) {
-    object["job"] = {{"id", status.job().id()},
-                     {"kind", status.job().kind()},
-                     {"strategy", status.job().strategy()},
-                     {"progress", parsed(status.job().progress())}};
+    job = {{"id", status.job().id()},
+           {"kind", status.job().kind()},
+           {"strategy", status.job().strategy()},
+           {"progress", parsed(status.job().progress())}};
   }
   if (const auto slowest = straggler_of(status))
-    object["straggler"] = status.nodes(static_cast<int>(*slowest)).description().name();
-  for (const NodeStatus& node : status.nodes()) object["nodes"].push_back(node_json(node, status.job()));
-  return object;
+    straggler = status.nodes(static_cast<int>(*slowest)).description().name();
+  for (const NodeStatus& node : status.nodes()) nodes.push_back(node_json(node, status.job()));
+  return {{"coordinator", coordinator}, {"job", job}, {"straggler", straggler}, {"nodes", nodes}};
 }
 
 }  // namespace mangrove::cli

@@ -2,41 +2,39 @@
 
 #include <optional>
 
-#include "mangrove/cli/reports/json_values.h"
+#include "mangrove/base/report.h"
+#include "mangrove/cli/reports/metrics_line.h"
 
 namespace mangrove::cli {
 namespace {
 
-using nlohmann::json;
-
-/// The epochs that are done, in part too.
-std::optional<double> epochs_done(const json& progress) {
-  const auto done = number_at(progress, "done"), total = number_at(progress, "total"),
-             epochs = number_at(progress, "epochs");
-  if (!number_at(progress, "epoch") || !done || !total || !epochs || *total <= 0) return std::nullopt;
-  return *done / *total * *epochs;
-}
-
-void add(ThinnedCurve& curve, const std::optional<double>& x, const json& line, const char* key) {
-  if (const auto y = number_at(line, key); x && y) curve.add(*x, *y);
+void add(ThinnedCurve& curve, double x, const std::optional<double>& y) {
+  if (y) curve.add(x, *y);
 }
 
 }  // namespace
 
-void TrainingHistory::take(const json& line) {
-  const std::string kind = text_at(line, "kind");
-  if (kind == "progress") {
-    const std::optional<double> epoch = epochs_done(line);
-    add(loss, epoch, line, "loss");
-    add(accuracy, epoch, line, "accuracy");
-    add(learning_rate, epoch, line, "learning_rate");
-    add(images_per_s, epoch, line, "images_per_s");
-  } else if (kind == "epoch") {
-    const std::optional<double> epoch = number_at(line, "epoch");
-    add(validation_loss, epoch, line, "validation_loss");
-    add(validation_accuracy, epoch, line, "validation_accuracy");
-    add(accuracy_by_seconds, number_at(line, "train_seconds"), line, "validation_accuracy");
-  }
+void TrainingHistory::take(const nlohmann::json& line) {
+  if (const auto progress = read_line<job::Progress>(line, report_kind_name(ReportKind::progress)))
+    take_progress(*progress);
+  if (const auto epoch = read_line<train::EpochReport>(line, report_kind_name(ReportKind::epoch))) take_epoch(*epoch);
+}
+
+void TrainingHistory::take_progress(const job::Progress& progress) {
+  if (!progress.epoch || !progress.epochs || progress.total <= 0) return;
+  const double done = static_cast<double>(progress.done) / static_cast<double>(progress.total);
+  const double epoch = done * static_cast<double>(*progress.epochs);
+  add(loss, epoch, progress.loss);
+  add(accuracy, epoch, progress.accuracy);
+  add(learning_rate, epoch, progress.learning_rate);
+  add(images_per_s, epoch, progress.images_per_s);
+}
+
+void TrainingHistory::take_epoch(const train::EpochReport& epoch) {
+  const auto number = static_cast<double>(epoch.epoch);
+  add(validation_loss, number, epoch.validation_loss);
+  add(validation_accuracy, number, epoch.validation_accuracy);
+  add(accuracy_by_seconds, epoch.train_seconds, epoch.validation_accuracy);
 }
 
 }  // namespace mangrove::cli

@@ -3,6 +3,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "mangrove/cli/reports/thinned_curve.h"
+#include "mangrove/job/progress.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cli {
 
@@ -16,6 +18,10 @@ struct TrainingHistory {
 
   /// A line of metrics.jsonl, of any kind.
   void take(const nlohmann::json& line);
+
+ private:
+  void take_progress(const job::Progress& progress);
+  void take_epoch(const train::EpochReport& epoch);
 };
 
 }  // namespace mangrove::cli

@@ -3,20 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "mangrove/base/format.h"
 #include "mangrove/cli/reports/html.h"
-#include "mangrove/cli/reports/json_values.h"
 #include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kMostPurposes = 16;
+constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kMostFaults = 200;
 constexpr std::size_t kMostRows = 40;  // devices in the picture of faults
 constexpr double kWidth = 980, kLabel = 110, kRow = 22, kBar = 14;
@@ -32,19 +32,38 @@ const FaultStyle* style_of(const std::string& kind) {
   return found == std::end(kFaults) ? nullptr : found;
 }
 
+/// What of a line of events.jsonl (docs/simulation.md) is shown.
+struct WorldEvent {
+  Seconds time = 0;
+  std::string event;
+  std::optional<std::string> purpose;  // of a message
+  std::optional<double> bytes;         // of a message
+  std::optional<std::string> node;     // of a fault
+  std::optional<Seconds> duration;     // of a fault; nothing: for good
+
+  static void fields(auto& self, auto& field) {
+    field("time_s", self.time);
+    field("event", self.event);
+    field("purpose", self.purpose);
+    field("bytes", self.bytes);
+    field("node", self.node);
+    field("for_s", self.duration);
+  }
+};
+
 }  // namespace
 
-void WorldHistory::take(const json& line) {
-  const auto time = number_at(line, "time_s");
-  if (!time) return;
-  last_ = std::max(last_, *time);
-  const std::string kind = text_at(line, "event");
-  if (kind == "message") {
-    const std::string purpose = text_at(line, "purpose");
+void WorldHistory::take(const nlohmann::json& line) {
+  const auto read = job::read_json<WorldEvent>(line);
+  if (!read.ok() || !std::isfinite(read->time)) return;
+  last_ = std::max(last_, read->time);
+  if (read->event == "message") {
+    const std::string purpose = shortened(read->purpose.value_or(""), kLongestName);
     if (bytes_.size() >= kMostPurposes && !bytes_.contains(purpose)) return;
-    bytes_[purpose].add(*time, number_or_0(line, "bytes") / 1e6);
-  } else if (style_of(kind) != nullptr && all_faults_++ < static_cast<std::int64_t>(kMostFaults)) {
-    faults_.push_back({text_at(line, "node"), kind, *time, number_or_0(line, "for_s")});
+    bytes_[purpose].add(read->time, read->bytes.value_or(0) / 1e6);
+  } else if (style_of(read->event) != nullptr && all_faults_++ < static_cast<std::int64_t>(kMostFaults)) {
+    faults_.push_back(
+        {shortened(read->node.value_or(""), kLongestName), read->event, read->time, read->duration.value_or(0)});
   }
 }
 

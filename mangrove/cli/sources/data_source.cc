@@ -38,8 +38,8 @@ Result<std::string> ensure_data(const DataSettings& settings, std::stop_token st
   return settings.data_fallback;
 }
 
-void note_fallback(const DataSettings& settings, const std::string& used, nlohmann::json& result) {
-  if (used != settings.data) result["in_place_of"] = settings.data;
+std::optional<std::string> in_place_of(const DataSettings& settings, const std::string& used) {
+  return used != settings.data ? std::optional(settings.data) : std::nullopt;
 }
 
 Result<std::string> data_for(const Graph& graph, const std::string& data, const std::string& data_dir,

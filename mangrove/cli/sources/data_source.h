@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -15,8 +15,8 @@ namespace mangrove::cli {
 /// downloaded, and no fallback).
 Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop);
 
-/// Says in the result of a job (`in_place_of`) that the fallback was used.
-void note_fallback(const DataSettings& settings, const std::string& used, nlohmann::json& result);
+/// The data set that was wanted, where the fallback was used; for the result of a job (`in_place_of`).
+std::optional<std::string> in_place_of(const DataSettings& settings, const std::string& used);
 
 /// The name of the data set to use with a trained network: `data` as above, or where that is empty what the network was
 /// trained on. errors: those of ensure_data; invalid_argument (the network does not say it).

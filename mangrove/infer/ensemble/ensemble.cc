@@ -6,6 +6,7 @@
 #include <map>
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/ensemble/report.h"
 #include "mangrove/infer/ensemble/votes.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/leader.h"
@@ -151,15 +152,14 @@ Seconds longest(const std::vector<Runs::Run>& runs) {
   return most;
 }
 
-Json members_json(const std::vector<Member>& members, const std::vector<Runs::Run>& runs, const Hello& data,
-                  const Reports& reports) {
-  Json all = Json::array();
+std::vector<EnsembleResult::Member> members_of(const std::vector<Member>& members, const std::vector<Runs::Run>& runs,
+                                               const Hello& data, const Reports& reports) {
+  std::vector<EnsembleResult::Member> all;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    Json classes = Json::array();
+    std::vector<std::string> classes;
     for (const std::int32_t c : members[i].class_of)
       if (c != kRest) classes.push_back(data.classes(c));
-    all.push_back(
-        {{"node", reports.node(runs[i].rank)}, {"classes", std::move(classes)}, {"seconds", runs[i].seconds}});
+    all.push_back({reports.node(runs[i].rank), std::move(classes), runs[i].seconds});
   }
   return all;
 }
@@ -195,11 +195,11 @@ Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, R
   for (std::size_t i = 0; i < members.size(); ++i) votes.add(members[i], runs[i].scores);
   Votes::Claims claims;
   const std::vector<std::int32_t> decisions = votes.decide(rule == Votes::Rule::one_vs_rest ? &claims : nullptr);
-  Json result = answers_json(job, data, runs.front().truths, decisions, longest(runs));
-  result["model_bytes"] = nodes.model_bytes();
-  result["members"] = members_json(members, runs, data, reports);
-  if (rule == Votes::Rule::one_vs_rest)
-    result["claims"] = {{"one", claims.one}, {"none", claims.none}, {"several", claims.several}};
+  EnsembleResult result;
+  result.all = result_of(job, data, runs.front().truths, decisions, longest(runs));
+  result.all.model_bytes = nodes.model_bytes();
+  result.members = members_of(members, runs, data, reports);
+  if (rule == Votes::Rule::one_vs_rest) result.claims = {claims.one, claims.none, claims.several};
   reports.result(result);
   return {};
 }

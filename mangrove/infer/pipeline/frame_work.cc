@@ -54,11 +54,11 @@ bool FrameWork::expire(Batch& batch, Instant now) {
   batch.rows.clear();
   for (std::size_t at = 0; at < batch.slots.size(); ++at) {
     Slot& slot = batch.slots[at];
-    if (!slot.answer.is_null()) continue;
+    if (slot.answer) continue;
     if (!slot.frame.problem.empty()) {
-      answer(slot, {{"error", slot.frame.problem}}, now);
+      answer(slot, {.error = slot.frame.problem}, now);
     } else if (deadline_ > 0 && now - slot.frame.came >= deadline_) {
-      answer(slot, {{"missed", true}}, now);
+      answer(slot, {.missed = true}, now);
     } else {
       batch.rows.push_back(at);
     }
@@ -100,15 +100,14 @@ StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
     Slot& slot = batch.slots[batch.rows[row]];
     const int at = static_cast<int>(row);
     if (const auto problem = unreadable.find(row); problem != unreadable.end()) {
-      answer(slot, {{"error", problem->second}}, now);
+      answer(slot, {.error = problem->second}, now);
     } else if (predictions.missed() || (deadline_ > 0 && now - slot.frame.came > deadline_)) {
-      answer(slot, {{"missed", true}}, now);
+      answer(slot, {.missed = true}, now);
     } else {
       const std::int32_t c = predictions.classes(at);
-      answer(
-          slot,
-          {{"class", c}, {"label", classes_[static_cast<std::size_t>(c)]}, {"confidence", predictions.confidence(at)}},
-          now);
+      answer(slot,
+             {.predicted = c, .label = classes_[static_cast<std::size_t>(c)], .confidence = predictions.confidence(at)},
+             now);
     }
   }
   land(batch);
@@ -118,18 +117,17 @@ StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
   return Taken::accepted;
 }
 
-void FrameWork::answer(Slot& slot, Json answer, Instant now) {
+void FrameWork::answer(Slot& slot, FrameAnswer answer, Instant now) {
   // images of a folder are there before the nodes have been measured, for which they need not wait
-  const bool is_late = answer.contains("missed");
-  const Seconds latency = now - (is_late ? slot.frame.came : std::max(slot.frame.came, began_.value_or(now)));
+  const bool is_late = answer.missed.has_value();
+  answer.latency = now - (is_late ? slot.frame.came : std::max(slot.frame.came, began_.value_or(now)));
   ++counts_.frames;
-  if (answer.contains("error")) ++counts_.unreadable;
-  if (answer.contains("missed")) ++counts_.missed;
-  if (answer.contains("class")) counts_.latencies.push_back(latency);
+  if (answer.error) ++counts_.unreadable;
+  if (is_late) ++counts_.missed;
+  if (answer.predicted) counts_.latencies.push_back(answer.latency);
   if (counts_.latencies.size() > FrameCounts::kMostLatencies) counts_.latencies.pop_front();
-  slot.answer = {{"name", std::move(slot.frame.name)}};
-  slot.answer.update(answer);
-  slot.answer["latency_s"] = latency;
+  answer.name = std::move(slot.frame.name);
+  slot.answer = std::move(answer);
   slot.frame = {};
 }
 
@@ -141,16 +139,15 @@ void FrameWork::land(Batch& batch) {
 
 /// All micro-batches from the oldest on that have their answers.
 void FrameWork::report() {
-  Json answers = Json::array();
+  FrameAnswers told;
   while (!batches_.empty() && batches_.begin()->second.is_answered) {
     for (Slot& slot : batches_.begin()->second.slots) {
-      Json line = {{"frame", reported_++}};
-      line.update(slot.answer);
-      answers.push_back(std::move(line));
+      slot.answer->frame = reported_++;
+      told.answers.push_back(*std::move(slot.answer));
     }
     batches_.erase(batches_.begin());
   }
-  if (!answers.empty()) reports_.answers(std::move(answers));
+  if (!told.answers.empty()) reports_.answers(told);
 }
 
 void FrameWork::resend_all() {

@@ -2,11 +2,13 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/pipeline/frame_counts.h"
+#include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/pipeline/stream_work.h"
 #include "mangrove/infer/result.h"
 #include "mangrove/job/frame_queue.h"
@@ -36,7 +38,7 @@ class FrameWork final : public StreamWork {
  private:
   struct Slot {
     job::Frame frame;
-    Json answer = {};  // null: not yet
+    std::optional<FrameAnswer> answer = {};  // not yet without one
   };
   struct Batch {
     std::vector<Slot> slots;
@@ -48,7 +50,7 @@ class FrameWork final : public StreamWork {
   Batch collect();
   bool expire(Batch& batch, Instant now);
   Command feed(std::uint64_t id, Batch& batch, Instant now);
-  void answer(Slot& slot, Json answer, Instant now);
+  void answer(Slot& slot, FrameAnswer answer, Instant now);
   void land(Batch& batch);
   void report();
 

@@ -39,9 +39,9 @@ Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, Node
 }
 
 void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const Measured& measured,
-                   const StreamResult& streamed, Json result) {
-  result["model_bytes"] = nodes.model_bytes();
-  result["devices"] = devices_json(job, measured.devices, streamed.plan);
+                   const StreamResult& streamed, PipelineResult result) {
+  result.all.model_bytes = nodes.model_bytes();
+  result.devices = device_reports(job, measured.devices, streamed.plan);
   reports.result(result);
 }
 
@@ -55,7 +55,7 @@ Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& 
   DatasetWork work(job, measured.data, window(job, plan), reports);
   MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
   report_result(job, nodes, reports, measured, streamed,
-                pipeline_json(job, measured.data, baseline, plan, streamed, work.answers(), reports));
+                pipeline_result(job, measured.data, baseline, plan, streamed, work.answers(), reports));
   return {};
 }
 
@@ -82,7 +82,7 @@ Status lead_frames(const InferJob& job, job::RoleContext& context, NodeRoster& n
   FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
                  reports);
   MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
-  report_result(job, nodes, reports, measured, streamed, frames_json(job, plan, streamed, work.counts(), reports));
+  report_result(job, nodes, reports, measured, streamed, frames_result(job, plan, streamed, work.counts(), reports));
   return {};
 }
 

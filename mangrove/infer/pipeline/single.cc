@@ -17,10 +17,11 @@ Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, R
   MG_RETURN_IF_ERROR(check_data(job, graph, data, data.classes_size()));
   MG_TRY(const std::vector<DeviceProfile> devices, measure_devices(context, nodes, reports, timeout));
   MG_TRY(const Baseline baseline, run_baseline(context, nodes, reports, timeout, data, fastest_first(devices)));
-  Json result = answers_json(job, data, baseline.truths, baseline.predictions, baseline.seconds);
-  result["node"] = reports.node(baseline.rank);
-  result["model_bytes"] = nodes.model_bytes();
-  result["devices"] = devices_json(job, devices, {});
+  SingleResult result;
+  result.all = result_of(job, data, baseline.truths, baseline.predictions, baseline.seconds);
+  result.all.model_bytes = nodes.model_bytes();
+  result.node = reports.node(baseline.rank);
+  result.devices = device_reports(job, devices, {});
   reports.result(result);
   return {};
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mangrove/job/json.h"
+#include "mangrove/infer/pipeline/report.h"
 
 namespace mangrove::infer {
 namespace {
@@ -32,16 +32,16 @@ void StageLoadLog::answered(std::uint64_t micro_batch, const Trace& trace, Insta
 }
 
 void StageLoadLog::tell(Instant now) {
-  job::Json stages = job::Json::array();
+  StageLoad line{.at = now - start_,
+                 .micro_batches = micro_batches_,
+                 .latency = latencies_ / static_cast<double>(micro_batches_),
+                 .stages = {}};
   for (const auto& [where, load] : loads_)
-    stages.push_back({{"stage", where.first},
-                      {"node", reports_.node(where.second)},
-                      {"utilisation", load.busy / (now - told_)},
-                      {"queue", static_cast<double>(load.queued) / static_cast<double>(load.micro_batches)}});
-  reports_.stage_load({{"at_s", now - start_},
-                       {"micro_batches", micro_batches_},
-                       {"latency_s", latencies_ / static_cast<double>(micro_batches_)},
-                       {"stages", std::move(stages)}});
+    line.stages.push_back({.stage = where.first,
+                           .node = reports_.node(where.second),
+                           .utilisation = load.busy / (now - told_),
+                           .queue = static_cast<double>(load.queued) / static_cast<double>(load.micro_batches)});
+  reports_.line(line);
   loads_.clear();
   micro_batches_ = 0;
   latencies_ = 0;

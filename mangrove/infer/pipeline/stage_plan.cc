@@ -8,7 +8,6 @@
 #include "mangrove/base/suggestion.h"
 #include "mangrove/graph/cut.h"
 #include "mangrove/infer/pipeline/activation_codec.h"
-#include "mangrove/job/json.h"
 #include "mangrove/plan/alike.h"
 #include "mangrove/plan/graph_layers.h"
 #include "mangrove/plan/pipeline_cost.h"
@@ -229,12 +228,11 @@ Result<StagePlan> plan_stages(const Graph& graph, std::span<const DeviceProfile>
   return Planning(graph, devices, job).run();
 }
 
-job::Json stage_places(const StagePlan& plan, const Reports& reports) {
-  auto places = job::Json::array();
+std::vector<StageOnNode> stage_places(const StagePlan& plan, const Reports& reports) {
+  std::vector<StageOnNode> places;
   for (std::size_t s = 0; s < plan.stages.size(); ++s)
     for (const StagePlan::Replica& replica : plan.stages[s].replicas)
-      places.push_back(
-          {{"stage", s}, {"node", reports.node(replica.rank)}, {"operators", plan.stages[s].operators.size()}});
+      places.push_back({s, reports.node(replica.rank), plan.stages[s].operators.size()});
   return places;
 }
 

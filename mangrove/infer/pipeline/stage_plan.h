@@ -9,6 +9,7 @@
 #include "mangrove/graph/graph.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/pipeline/device_profile.h"
+#include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/reports.h"
 
 namespace mangrove::infer {
@@ -63,7 +64,7 @@ constexpr std::size_t kMostUnlikeExactly = 8;
 /// Assumed rate at which a stage's thread packs what it sends, or unpacks what it receives: a few copies.
 constexpr double kCutBytesPerSecond = 4e9;
 
-/// For people: one object for each replica of each stage.
-nlohmann::ordered_json stage_places(const StagePlan& plan, const Reports& reports);
+/// For people: one for each replica of each stage.
+std::vector<StageOnNode> stage_places(const StagePlan& plan, const Reports& reports);
 
 }  // namespace mangrove::infer

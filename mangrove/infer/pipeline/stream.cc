@@ -9,7 +9,6 @@
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
 #include "mangrove/infer/pipeline/stage_load_log.h"
-#include "mangrove/job/json.h"
 #include "mangrove/plan/profile.h"
 
 namespace mangrove::infer {
@@ -120,7 +119,7 @@ bool Stream::revise() {
   outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
   std::optional<StagePlan> better = revision_.revise(result_.plan, nodes_.usable(), outlook);
   if (!better) return false;
-  reports_.revised(stage_places(*better, reports_));
+  reports_.event(Revised{stage_places(*better, reports_)});
   use(std::move(*better));
   planned_ = context_.clock.now();
   return true;
@@ -153,7 +152,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
   const std::optional<Placement> after = with_spares(before, ranks);
   if (!after) {
     MG_TRY(StagePlan plan, revision_.plan(ranks));
-    reports_.replanned(stage_places(plan, reports_));
+    reports_.event(Replanned{stage_places(plan, reports_)});
     use(std::move(plan));
     planned_ = context_.clock.now();
     return {};

@@ -71,12 +71,19 @@ bool TierAnswers::fits(const TierAnswer& said, std::size_t part) const {
          std::ranges::all_of(said.truths(), below(data_.classes_size())) && exits_fit(said);
 }
 
-Json TierAnswers::add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency) {
+TierAnswersLine TierAnswers::add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency) {
   OfTier& tier = tiers_[part];
   ++tier.tasks;
   tier.latencies.push_back(latency);
-  Json confidences = Json::array(), exits = Json::array();
-  const std::vector<std::int64_t> images = images_of(task);
+  TierAnswersLine line;
+  line.tier = job_.tiers(static_cast<int>(part)).name();
+  line.answer = kAnswerNames[static_cast<std::size_t>(task.answer)];
+  line.labels = job_.tiers(static_cast<int>(part)).coarse() ? "coarse" : "fine";
+  line.begin = first_of(task.batch);
+  line.classes.assign(said.classes().begin(), said.classes().end());
+  line.latency = latency;
+  std::vector<std::int64_t> images = images_of(task);
+  std::vector<std::optional<std::int64_t>> exits;
   for (int i = 0; i < said.classes_size(); ++i) {
     const auto image = static_cast<std::size_t>(images[static_cast<std::size_t>(i)]);
     Answered& answer = answers_[static_cast<std::size_t>(task.answer)][image];
@@ -87,17 +94,14 @@ Json TierAnswers::add(const TierTask& task, const TierAnswer& said, std::size_t 
     tier.right += is_right(answer, truths_[image]) ? 1 : 0;
     tier.coarsely_right += is_coarsely_right(answer, truths_[image]) ? 1 : 0;
     const float sure = said.confidences(i);
-    confidences.push_back(std::isfinite(sure) ? std::round(std::clamp(sure, 0.0f, 1.0f) * 1e4) / 1e4 : 0);
-    exits.push_back(exits_.stays(task.answer, answer.exit) ? Json() : Json(answer.exit + 1));
+    line.confidences.push_back(std::isfinite(sure) ? std::round(std::clamp(sure, 0.0f, 1.0f) * 1e4) / 1e4 : 0);
+    exits.emplace_back();
+    if (!exits_.stays(task.answer, answer.exit)) exits.back() = answer.exit + 1;
   }
-  Json line = {{"tier", job_.tiers(static_cast<int>(part)).name()},
-               {"answer", kAnswerNames[static_cast<std::size_t>(task.answer)]},
-               {"labels", job_.tiers(static_cast<int>(part)).coarse() ? "coarse" : "fine"},
-               {"begin", first_of(task.batch)},
-               {"classes", std::vector<std::int32_t>(said.classes().begin(), said.classes().end())},
-               {"confidences", std::move(confidences)},
-               {"latency_s", latency}};
-  if (exits_.any()) line.update({{"images", images}, {"exits", std::move(exits)}});
+  if (exits_.any()) {
+    line.images = std::move(images);
+    line.exits = std::move(exits);
+  }
   return line;
 }
 
@@ -111,7 +115,7 @@ bool TierAnswers::is_coarsely_right(const Answered& answer, std::int32_t truth) 
   return (job_.tiers(answer.part).coarse() ? answer.label : coarse(answer.label)) == coarse(truth);
 }
 
-Json TierAnswers::exits() const {
+std::vector<ExitReport> TierAnswers::exits() const {
   std::vector<std::int64_t> images(exits_.levels.back().end), correct(images.size());
   for (std::size_t i = 0; i < truths_.size(); ++i) {
     const std::optional<Answer> answer = last_answer(i);
@@ -121,21 +125,21 @@ Json TierAnswers::exits() const {
     ++images[last.exit];
     correct[last.exit] += is_right(last, truths_[i]) ? 1 : 0;
   }
-  Json exits = Json::array();
+  std::vector<ExitReport> exits;
   for (std::size_t answer = 0; answer < exits_.levels.size(); ++answer) {
     for (std::size_t exit = exits.size(); exit < exits_.levels[answer].end; ++exit) {
-      exits.push_back({{"exit", exit + 1},
-                       {"answer", kAnswerNames[answer]},
-                       {"images", images[exit]},
-                       {"share", share(images[exit], std::ssize(truths_))},
-                       {"accuracy", nullptr}});
-      if (images[exit] > 0) exits.back()["accuracy"] = share(correct[exit], images[exit]);
+      exits.push_back({.exit = exit + 1,
+                       .answer = std::string(kAnswerNames[answer]),
+                       .images = images[exit],
+                       .share = share(images[exit], std::ssize(truths_)),
+                       .accuracy = {}});
+      if (images[exit] > 0) exits.back().accuracy = share(correct[exit], images[exit]);
     }
   }
   return exits;
 }
 
-Json TierAnswers::summary(std::int64_t skipped, std::int64_t unasked) const {
+void TierAnswers::summarize(std::int64_t skipped, std::int64_t unasked, TiersResult& result) const {
   std::int64_t with_answer = 0, right = 0, coarsely_right = 0, lost = -skipped - unasked, duplicated = 0;
   for (std::size_t i = 0; i < truths_.size(); ++i) {
     for (std::size_t answer = 0; answer < exits_.answers(); ++answer) {
@@ -150,27 +154,24 @@ Json TierAnswers::summary(std::int64_t skipped, std::int64_t unasked) const {
     right += is_right(last, truths_[i]) ? 1 : 0;
     coarsely_right += is_coarsely_right(last, truths_[i]) ? 1 : 0;
   }
-  Json tiers = Json::array();
   for (std::size_t part = 0; part < tiers_.size(); ++part) {
     const TierPart& of = job_.tiers(static_cast<int>(part));
     const OfTier& tier = tiers_[part];
-    std::vector<Seconds> latencies = tier.latencies;
-    std::ranges::sort(latencies);
-    tiers.push_back({{"tier", of.name()},
-                     {"labels", of.coarse() ? "coarse" : "fine"},
-                     {"trusted", of.trusted()},
-                     {"tasks", tier.tasks},
-                     {"images", tier.images},
-                     {"accuracy", share(tier.right, tier.images)},
-                     {"coarse_accuracy", share(tier.coarsely_right, tier.images)},
-                     {"latency", latency_json(latencies)}});
+    TiersResult::Tier& told = result.tiers.emplace_back();
+    told.tier = of.name();
+    told.labels = of.coarse() ? "coarse" : "fine";
+    told.is_trusted = of.trusted();
+    told.tasks = tier.tasks;
+    told.images = tier.images;
+    told.accuracy = share(tier.right, tier.images);
+    told.coarse_accuracy = share(tier.coarsely_right, tier.images);
+    told.latency = Latency(tier.latencies);
   }
-  return {{"accuracy", share(right, with_answer)},
-          {"coarse_accuracy", share(coarsely_right, with_answer)},
-          {"lost", lost},
-          {"skipped", skipped},
-          {"duplicated", duplicated},
-          {"tiers", std::move(tiers)}};
+  result.all.accuracy = share(right, with_answer);
+  result.coarse_accuracy = share(coarsely_right, with_answer);
+  result.lost = lost;
+  result.skipped = skipped;
+  result.duplicated = duplicated;
 }
 
 }  // namespace mangrove::infer

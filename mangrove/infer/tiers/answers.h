@@ -10,6 +10,7 @@
 #include "mangrove/infer/result.h"
 #include "mangrove/infer/tiers/dispatch.h"
 #include "mangrove/infer/tiers/exits.h"
+#include "mangrove/infer/tiers/report.h"
 
 namespace mangrove::infer {
 
@@ -35,14 +36,14 @@ class TierAnswers {
   /// Whether this is an answer to that batch from a network of that tier.
   bool fits(const TierAnswer& said, std::size_t part) const;
   /// Writes the first answer to a task. part: of the job's tiers. latency: since the task was first given out.
-  /// Returns the line of the stream of answers.
-  Json add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
+  /// Returns the line of the stream of answers, but for the node and the time.
+  TierAnswersLine add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
 
   /// Accuracies, exactness and, by tier, what it answered. skipped: second answers to images that could not be there by
   /// the deadline; unasked: later answers to images than first ones, which the scheduler did not ask for.
-  Json summary(std::int64_t skipped, std::int64_t unasked) const;
+  void summarize(std::int64_t skipped, std::int64_t unasked, TiersResult& result) const;
   /// Of each exit of a network over tiers how many images left there, and how many of them rightly classified.
-  Json exits() const;
+  std::vector<ExitReport> exits() const;
 
  private:
   struct Answered {

@@ -66,7 +66,7 @@ class TierRun {
     return {};
   }
 
-  Json result(Seconds predicted) const;
+  TiersResult result(Seconds predicted) const;
 
  private:
   /// To those that users have asked for since the last time, if they are others.
@@ -77,7 +77,8 @@ class TierRun {
       if (wanted->payload == scheduler_->name) continue;
       MG_TRY(const Scheduler* const next, find_scheduler(wanted->payload));
       dispatch_.switch_to(*next);
-      reports_.scheduler_switched(scheduler_->name, next->name, context_.clock.now() - start_);
+      reports_.event(
+          SchedulerSwitched{std::string(scheduler_->name), std::string(next->name), context_.clock.now() - start_});
       scheduler_ = next;
     }
   }
@@ -153,11 +154,11 @@ class TierRun {
     if (!dispatch_.answer(rank, task, said.seconds(), on_way, now, unheard_)) return;
     last_answer_ = now;
     if (is_known) slowest_ = std::max(slowest_, now - sent->second);
-    Json line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
+    TierAnswersLine line = answers_.add(task, said, tier->second, now - first_sent_.at(task));
     if (exits_.any()) pass_on(task, said);
-    line["node"] = reports_.node(rank);
-    line["at_s"] = now - start_;
-    reports_.tier_answers(line);
+    line.node = reports_.node(rank);
+    line.at = now - start_;
+    if (context_.device.computes()) reports_.line(line);
     report();
   }
 
@@ -170,8 +171,8 @@ class TierRun {
     reports_.progress("tiers", answered, data_.samples(), per_second(answered, last_answer_ - start_));
   }
 
-  Json devices_json() const;
-  Json exits_json() const;
+  std::vector<TiersResult::Device> devices() const;
+  void add_exits(TiersResult& result) const;
 
   const InferJob& job_;
   job::RoleContext& context_;
@@ -196,40 +197,38 @@ class TierRun {
   Seconds seconds_ = 0;
 };
 
-Json TierRun::devices_json() const {
-  Json devices = Json::array();
+std::vector<TiersResult::Device> TierRun::devices() const {
+  std::vector<TiersResult::Device> devices;
   for (const TierDispatch::DeviceRecord& record : dispatch_.records())
-    devices.push_back({{"node", reports_.node(record.device.rank)},
-                       {"tier", kTierNames[static_cast<std::size_t>(record.device.tier)]},
-                       {"tasks", record.answers},
-                       {"busy_s", record.busy},
-                       {"task_s", record.device.service},
-                       {"delay_s", record.device.delay},
-                       {"window", record.window},
-                       {"lost", record.dead}});
+    devices.push_back({.node = reports_.node(record.device.rank),
+                       .tier = std::string(kTierNames[static_cast<std::size_t>(record.device.tier)]),
+                       .tasks = record.answers,
+                       .busy = record.busy,
+                       .task = record.device.service,
+                       .delay = record.device.delay,
+                       .window = record.window,
+                       .is_lost = record.dead});
   return devices;
 }
 
 /// Where images left, and what went up for those that stayed, beside their samples, a byte a value.
-Json TierRun::exits_json() const {
+void TierRun::add_exits(TiersResult& result) const {
   const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
   const auto images = static_cast<double>(data_.samples());
   Bytes all = 0;
-  Json links = Json::array();
+  result.sent_up.emplace();
   for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
     const Bytes sent = survivors_.received(static_cast<Answer>(answer));
-    links.push_back(
-        {{"answer", kAnswerNames[answer]}, {"bytes", sent}, {"bytes_per_image", static_cast<double>(sent) / images}});
+    result.sent_up->push_back({std::string(kAnswerNames[answer]), sent, static_cast<double>(sent) / images});
     all += sent;
   }
-  return {{"exits", answers_.exits()},
-          {"sent_up", std::move(links)},
-          {"sent_up_bytes", all},
-          {"sent_up_bytes_per_image", static_cast<double>(all) / images},
-          {"sample_bytes", sample.elements()}};
+  result.exits = answers_.exits();
+  result.sent_up_bytes = all;
+  result.sent_up_bytes_per_image = static_cast<double>(all) / images;
+  result.sample_bytes = sample.elements();
 }
 
-Json TierRun::result(Seconds predicted) const {
+TiersResult TierRun::result(Seconds predicted) const {
   std::int64_t skipped = 0, unasked = 0;
   for (std::size_t batch = 0; batch < answers_.batches(); ++batch) {
     for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
@@ -240,30 +239,30 @@ Json TierRun::result(Seconds predicted) const {
     }
   }
   const TierDispatch::Counts& counts = dispatch_.counts();
-  const std::int64_t images = data_.samples();
-  Json json = {{"strategy", job_.strategy()},
-               {"scheduler", job_.scheduler()},
-               {"policy", job_.policy()},
-               {"images", images},
-               {"micro_batch", job_.micro_batch()},
-               {"seconds", seconds_},
-               {"predicted_seconds", predicted},
-               {"images_per_s", per_second(images, seconds_)},
-               {"image_s", seconds_ / static_cast<double>(images)},
-               {"repeated", counts.repeated},
-               {"given_again", counts.given_again},
-               {"stolen", counts.stolen},
-               {"copied", counts.copied}};
-  json.update(answers_.summary(skipped, unasked));
-  for (std::size_t part = 0; part < json["tiers"].size(); ++part) {
+  TiersResult result;
+  result.all.strategy = job_.strategy();
+  result.all.images = data_.samples();
+  result.all.images_per_s = per_second(data_.samples(), seconds_);
+  result.all.seconds = seconds_;
+  result.all.micro_batch = job_.micro_batch();
+  result.scheduler = job_.scheduler();
+  result.policy = job_.policy();
+  result.predicted_seconds = predicted;
+  result.image_seconds = seconds_ / static_cast<double>(data_.samples());
+  result.repeated = counts.repeated;
+  result.given_again = counts.given_again;
+  result.stolen = counts.stolen;
+  result.copied = counts.copied;
+  answers_.summarize(skipped, unasked, result);
+  for (std::size_t part = 0; part < result.tiers.size(); ++part) {
     if (!heads_.has(part)) continue;
-    json["tiers"][part].update({{"privacy", job_.tiers(static_cast<int>(part)).privacy()},
-                                {"head_s", heads_.seconds(part)},
-                                {"bytes_per_image", heads_.bytes(part)}});
+    result.tiers[part].privacy = job_.tiers(static_cast<int>(part)).privacy();
+    result.tiers[part].head_seconds = heads_.seconds(part);
+    result.tiers[part].bytes_per_image = heads_.bytes(part);
   }
-  if (exits_.any()) json.update(exits_json());
-  json["devices"] = devices_json();
-  return json;
+  if (exits_.any()) add_exits(result);
+  result.devices = devices();
+  return result;
 }
 
 /// Why a node without the data does nothing.
@@ -285,7 +284,7 @@ std::map<net::Rank, std::size_t> place(const InferJob& job, NodeRoster& nodes, R
   std::map<net::Rank, std::size_t> tiers = tiers_of(job, names, without_data);
   for (const auto& [rank, tier] : tiers) nodes.grant_network(rank, tier);
   for (const net::Rank rank : without_data)
-    if (!tiers.contains(rank)) reports.node_left_out(reports.node(rank), no_room(job));
+    if (!tiers.contains(rank)) reports.event(NodeLeftOut{reports.node(rank), no_room(job)});
   return tiers;
 }
 

@@ -24,9 +24,10 @@ std::set<std::size_t> ViewAnswers::set_truths(std::int64_t begin, const Truths& 
   return others;
 }
 
-Json ViewAnswers::add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
-                      const std::set<std::size_t>& lost) {
-  Json classes = Json::array(), exits = Json::array(), views = Json::array();
+ViewAnswersLine ViewAnswers::add(std::span<const std::int64_t> images,
+                                 std::span<const exits::EarlyExit::Answer> answers, const std::set<std::size_t>& lost) {
+  ViewAnswersLine line;
+  line.images.assign(images.begin(), images.end());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const auto image = static_cast<std::size_t>(images[i]);
     const bool is_first = predictions_[image] < 0;
@@ -35,14 +36,11 @@ Json ViewAnswers::add(std::span<const std::int64_t> images, std::span<const exit
     OfExit& exit = exits_[static_cast<std::size_t>(answers[i].exit)];
     ++exit.images;
     exit.right += answers[i].predicted == truths_[image] ? 1 : 0;
-    classes.push_back(answers[i].predicted);
-    exits.push_back(answers[i].exit + 1);
+    line.classes.push_back(answers[i].predicted);
+    line.exits.push_back(answers[i].exit + 1);
   }
-  for (const std::size_t view : lost) views.push_back(view + 1);
-  return {{"images", std::vector<std::int64_t>(images.begin(), images.end())},
-          {"classes", std::move(classes)},
-          {"exits", std::move(exits)},
-          {"lost_views", std::move(views)}};
+  for (const std::size_t view : lost) line.lost_views.push_back(view + 1);
+  return line;
 }
 
 void ViewAnswers::classified(net::Rank by, std::int64_t images) {
@@ -55,21 +53,22 @@ void ViewAnswers::close(const std::set<std::size_t>& lost) {
   for (const std::size_t view : lost) ++views_[view].batches_without;
 }
 
-Json ViewAnswers::exits_json() const {
-  Json exits = Json::array();
+std::vector<ExitReport> ViewAnswers::exits() const {
+  std::vector<ExitReport> exits;
   for (const OfExit& exit : exits_) {
     const auto images = static_cast<double>(exit.images);
-    exits.push_back({{"exit", exits.size() + 1},
-                     {"images", exit.images},
-                     {"share", images / static_cast<double>(truths_.size())},
-                     {"accuracy", nullptr}});
-    if (exit.images > 0) exits.back()["accuracy"] = static_cast<double>(exit.right) / images;
+    exits.push_back({.exit = exits.size() + 1,
+                     .answer = {},
+                     .images = exit.images,
+                     .share = images / static_cast<double>(truths_.size()),
+                     .accuracy = {}});
+    if (exit.images > 0) exits.back().accuracy = static_cast<double>(exit.right) / images;
   }
   return exits;
 }
 
 /// Beside the samples, a byte a value.
-Json ViewAnswers::traffic_json() const {
+void ViewAnswers::add_traffic(ViewsResult& result) const {
   Bytes scores = 0, features = 0;
   for (const OfView& view : views_) {
     scores += view.scores;
@@ -77,32 +76,31 @@ Json ViewAnswers::traffic_json() const {
   }
   const Shape sample({data_.sample_shape().begin(), data_.sample_shape().end()});
   const auto images = static_cast<double>(truths_.size());
-  return {{"score_bytes_per_image", static_cast<double>(scores) / images},
-          {"feature_bytes_per_image", static_cast<double>(features) / images},
-          {"sample_bytes", sample.elements()}};
+  result.score_bytes_per_image = static_cast<double>(scores) / images;
+  result.feature_bytes_per_image = static_cast<double>(features) / images;
+  result.sample_bytes = sample.elements();
 }
 
-Json ViewAnswers::summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const {
-  Json json = answers_json(job_, data_, truths_, predictions_, seconds);
-  json.update({{"lost", std::ssize(truths_) - answered_},
-               {"duplicated", duplicated_},
-               {"micro_batches", batches_},
-               {"exits", exits_json()}});
-  json.update(traffic_json());
-  Json views = Json::array(), uppers = Json::array();
+ViewsResult ViewAnswers::summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const {
+  ViewsResult result;
+  result.all = result_of(job_, data_, truths_, predictions_, seconds);
+  result.lost = std::ssize(truths_) - answered_;
+  result.duplicated = duplicated_;
+  result.micro_batches = batches_;
+  result.exits = exits();
+  add_traffic(result);
   for (std::size_t view = 0; view < views_.size(); ++view)
-    views.push_back({{"view", view + 1},
-                     {"node", reports.node(rank_of_view(view))},
-                     {"lost", lost.contains(view)},
-                     {"micro_batches_without", views_[view].batches_without},
-                     {"score_bytes", views_[view].scores},
-                     {"feature_bytes", views_[view].features}});
+    result.views.push_back({.view = view + 1,
+                            .node = reports.node(rank_of_view(view)),
+                            .is_lost = lost.contains(view),
+                            .micro_batches_without = views_[view].batches_without,
+                            .score_bytes = views_[view].scores,
+                            .feature_bytes = views_[view].features});
   for (const auto& [rank, upper] : uppers_)
-    uppers.push_back({{"node", rank == 0 ? Json() : Json(reports.node(rank))},
-                      {"micro_batches", upper.batches},
-                      {"images", upper.images}});
-  json.update({{"views", std::move(views)}, {"upper", std::move(uppers)}});
-  return json;
+    result.upper.push_back({.node = rank == 0 ? std::nullopt : std::optional(reports.node(rank)),
+                            .micro_batches = upper.batches,
+                            .images = upper.images});
+  return result;
 }
 
 }  // namespace mangrove::infer

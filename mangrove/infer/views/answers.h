@@ -9,6 +9,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/exits/early_exit.h"
 #include "mangrove/infer/result.h"
+#include "mangrove/infer/views/report.h"
 
 namespace mangrove::infer {
 
@@ -29,9 +30,10 @@ class ViewAnswers {
   /// Of the images from `begin` on, before their answers are added: what most say counts, among equals what the first
   /// says. Returns the views of which it is something else. REQUIRES: somebody says something.
   std::set<std::size_t> set_truths(std::int64_t begin, const Truths& truths);
-  /// lost: the views, from 0, that the network was without. Returns the line of the stream of answers.
-  Json add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
-           const std::set<std::size_t>& lost);
+  /// lost: the views, from 0, that the network was without. Returns the line of the stream of answers, but for its
+  /// time.
+  ViewAnswersLine add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
+                      const std::set<std::size_t>& lost);
 
   /// So much has come from the device of a view.
   void received(std::size_t view, bool are_scores, Bytes bytes) {
@@ -45,7 +47,7 @@ class ViewAnswers {
   std::int64_t answered() const { return answered_; }
   bool done() const { return answered_ == std::ssize(truths_); }
   /// What all strategies report, exactness, where images left, what went up, and who did what. lost: views.
-  Json summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const;
+  ViewsResult summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const;
 
  private:
   struct OfExit {
@@ -58,8 +60,8 @@ class ViewAnswers {
   struct OfUpper {
     std::int64_t batches = 0, images = 0;
   };
-  Json exits_json() const;
-  Json traffic_json() const;
+  std::vector<ExitReport> exits() const;
+  void add_traffic(ViewsResult& result) const;
 
   const InferJob& job_;
   const Hello& data_;

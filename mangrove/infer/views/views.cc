@@ -45,7 +45,7 @@ class ViewRun {
         requests_(job.answer_timeout_s()) {}
 
   Status run();
-  Json result() const { return answers_.summary(last_answer_ - start_, lost_, reports_); }
+  ViewsResult result() const { return answers_.summary(last_answer_ - start_, lost_, reports_); }
 
  private:
   /// A micro-batch that is in flight.
@@ -142,7 +142,7 @@ Status ViewRun::notice_losses() {
     if (reason.empty()) continue;
     lost_.insert(view);
     requests_.forget_rank(rank_of_view(view));
-    reports_.view_lost(view, rank_of_view(view), reason);
+    reports_.event(ViewLost{view + 1, reports_.node(rank_of_view(view)), reason});
   }
   if (lost_.size() == before) return {};
   if (lost_.size() == views() && needs_views())
@@ -362,10 +362,10 @@ void ViewRun::answer(const Batch& batch, std::span<const std::uint32_t> rows,
   if (rows.empty()) return;
   std::vector<std::int64_t> images;
   for (const std::uint32_t row : rows) images.push_back(batch.begin + row);
-  Json line = answers_.add(images, answers, batch.lost);
+  ViewAnswersLine line = answers_.add(images, answers, batch.lost);
   last_answer_ = context_.clock.now();
-  line["at_s"] = last_answer_ - start_;
-  reports_.view_answers(line);
+  line.at = last_answer_ - start_;
+  if (context_.device.computes()) reports_.line(line);
   if (!throttle_.passes(last_answer_, answers_.done())) return;
   reports_.progress("views", answers_.answered(), data_.samples(),
                     per_second(answers_.answered(), last_answer_ - start_));
@@ -399,8 +399,8 @@ Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, R
   MG_RETURN_IF_ERROR(learn::check_fits(network, sample, data.classes_size()).context("data set '" + job.data() + "'"));
   ViewRun run(job, context, nodes, reports, *fusion, data);
   MG_RETURN_IF_ERROR(run.run());
-  Json result = run.result();
-  result["model_bytes"] = nodes.model_bytes();
+  ViewsResult result = run.result();
+  result.all.model_bytes = nodes.model_bytes();
   reports.result(result);
   return {};
 }

@@ -86,8 +86,8 @@ class EvaluationRun {
     const Instant now = context_.clock.now();
     if (!throttle_.passes(now, work_.done())) return;
     const std::int64_t done = evaluation_.confusion.total();
-    reports_.evaluate_progress(task_.validation, done, task_.samples,
-                               now > start_ ? static_cast<double>(done) / (now - start_) : 0);
+    reports_.progress(task_.validation ? "validate" : "test", done, task_.samples,
+                      now > start_ ? static_cast<double>(done) / (now - start_) : 0);
   }
 
   job::RoleContext& context_;

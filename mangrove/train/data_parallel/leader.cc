@@ -52,7 +52,10 @@ Status Leader::train() {
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
   while (progress_.epoch() < job_.epochs() && !master_->best().is_stale(progress_.epoch(), recipe_.patience))
     MG_RETURN_IF_ERROR(train_epoch());
-  if (progress_.epoch() < job_.epochs()) reports_.stopped_early(progress_.epoch(), master_->best());
+  if (progress_.epoch() < job_.epochs()) {
+    const learn::BestModel best = master_->best();
+    reports_.event(StoppedEarly{progress_.epoch(), best.epoch, best.accuracy});
+  }
   const Seconds seconds = train_seconds();
   const Instant start = context_.clock.now();
   MG_TRY(const Evaluation test, evaluate(/*validation=*/false));
@@ -97,7 +100,7 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
   }
   MG_RETURN_IF_ERROR(master_->restore(checkpoint).context("resume"));
   if (before.samples_per_step != rates_.basis().samples_per_step)
-    reports_.resumed_with_other_workers(before.samples_per_step, rates_.basis().samples_per_step);
+    reports_.event(ResumedWithOtherWorkers{before.samples_per_step, rates_.basis().samples_per_step});
   rates_ = LearningRates(before, samples_per_epoch_, job_.epochs());
   dealer_.resume(checkpoint.pending);
   const std::int64_t passes = std::min(epochs_at_once(), job_.epochs() - checkpoint.epoch);
@@ -183,7 +186,11 @@ std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t 
   const std::int64_t next = progress_.epoch() + passes();
   SampleDealer::Deal deal =
       dealer_.deal(workers_.speeds(ranks), count, next < job_.epochs() ? std::optional(next) : std::nullopt);
-  if (deal.changed_shares) reports_.balanced(*deal.changed_shares, step());
+  if (deal.changed_shares) {
+    Balanced balanced{.step = step(), .shares = {}};
+    for (const auto& [rank, samples] : *deal.changed_shares) balanced.shares.push_back({reports_.node(rank), samples});
+    reports_.event(balanced);
+  }
   std::map<net::Rank, Work> works;
   for (const auto& [rank, dealt] : deal.works)
     works[rank] = training(dealt.samples, dealt.next, dealt.next_is_of_epoch_to_come);
@@ -243,7 +250,7 @@ Status Leader::count_in(std::span<const WorkerRoster::Answered> answers, std::in
   last_rate_ = rate_at(position(before));
   progress_.add(stats, (samples_done() - before) * passes(), steps);
   if (!advisor_) return {};
-  if (const auto advice = advisor_->end_update(train_seconds(), workers_.count())) reports_.advice(*advice);
+  if (const auto advice = advisor_->end_update(train_seconds(), workers_.count())) reports_.event(AdviceGiven{*advice});
   return {};
 }
 
@@ -306,7 +313,7 @@ void Leader::report_progress() {
   const std::int64_t per_update = samples_per_update(std::max<std::size_t>(1, workers_.in_use().size()));
   const auto updates_on = [&](std::int64_t samples) { return (samples + per_update - 1) / per_update; };
   const std::int64_t rounds_to_come = (job_.epochs() - epoch - 1) / epochs_at_once();
-  Reports::Progress report;
+  job::Progress report{.phase = "train"};
   report.epoch = epoch + 1;
   report.epochs = job_.epochs();
   report.step = step();
@@ -318,31 +325,31 @@ void Leader::report_progress() {
   report.accuracy = static_cast<double>(recent.correct) / count;
   report.learning_rate = last_rate_;
   report.images_per_s = progress_.samples_per_s(context_.clock.now());
-  reports_.train_progress(report);
+  reports_.progress(std::move(report));
 }
 
 void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds) {
   const learn::BatchStats& last_epoch = progress_.epoch_stats();
   const auto count = static_cast<double>(std::max<std::int64_t>(1, last_epoch.count));
-  Reports::Result result;
+  TrainResult result;
   result.epochs = progress_.epoch();
   result.steps = step();
   result.samples = progress_.samples();
   result.batch = job_.batch();
-  result.workers = static_cast<int>(workers_.ready().size());
+  result.workers = std::ssize(workers_.ready());
   result.train_seconds = train_seconds;
   result.eval_seconds = eval_seconds;
   result.loss = last_epoch.loss / count;
   result.train_accuracy = static_cast<double>(last_epoch.correct) / count;
-  result.class_names = class_names(data_);
-  result.best = master_->best();
+  result.classes = class_names(data_);
+  result.set_best(master_->best());
   result.test_loss = test.loss;
-  result.exit_accuracy = accuracy_at_exits(test);
+  if (auto at_exits = accuracy_at_exits(test); !at_exits.empty()) result.exit_accuracy = std::move(at_exits);
   if (advisor_) result.advice = advisor_->advice();
-  result.uplink = workers_.transfers().uplink();
-  result.downlink = workers_.transfers().downlink();
-  result.among_peers = workers_.transfers().among_peers();
-  reports_.result(result, test.confusion, model());
+  const auto& transfers = workers_.transfers();
+  result.exchange = {ExchangeReport(transfers.uplink()), ExchangeReport(transfers.downlink()),
+                     ExchangeReport(transfers.among_peers())};
+  reports_.result(std::move(result), test.confusion, model());
 }
 
 }  // namespace mangrove::train

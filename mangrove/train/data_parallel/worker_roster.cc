@@ -184,7 +184,7 @@ void WorkerRoster::drop(net::Rank rank, const char* reason) {
 
 void WorkerRoster::left_out(const net::RankSet& ranks, const Error& why) {
   for (const net::Rank rank : ranks) drop(rank, "failed");
-  reports_.worker_left_out(roster_.names(ranks), why.message);
+  reports_.event(WorkerLeftOut{roster_.names(ranks), why.message});
 }
 
 void WorkerRoster::lost(net::Rank rank) {
@@ -225,7 +225,15 @@ Status WorkerRoster::take_body(Answered& answered) {
   }
   const bool has_states = assignment.encoding == Encoding::update_and_states;
   MG_TRY(answered.payload, codecs_.update(answered.rank, answer, has_states, body));
-  if (answer.has_chosen()) reports_.codec_chosen(answered.rank, answer.chosen());
+  if (answer.has_chosen()) {
+    const ChosenCodec& chosen = answer.chosen();
+    reports_.event(CodecChosen{.node = reports_.node(answered.rank),
+                               .codec = chosen.codec(),
+                               .exchange = chosen.exchange_s(),
+                               .plain = chosen.plain_s(),
+                               .bytes_per_s = chosen.bytes_per_s(),
+                               .why = chosen.why()});
+  }
   answered.body_offset = 0;
   return {};
 }

@@ -101,7 +101,7 @@ class WorkerRoster final : private job::Roster::Owner {
   void ask_for_hello(net::Rank rank) override;
   void left_out(const net::RankSet& ranks, const Error& why) override;
   void lost(net::Rank rank) override;
-  void is_back(net::Rank rank) override { reports_.worker_back(rank); }
+  void is_back(net::Rank rank) override { reports_.event(WorkerBack{reports_.node(rank)}); }
   void drop(net::Rank rank, const char* reason);
   net::RankSet with_state(State state) const;
 

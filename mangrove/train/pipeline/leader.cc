@@ -190,7 +190,7 @@ void PipelineLeader::report_changes(const std::vector<PlacedStage>& before) {
   const auto is_same = [](const PlacedStage& a, const PlacedStage& b) {
     return a.range == b.range && a.holders.size() == b.holders.size();
   };
-  if (!std::ranges::equal(before, now, is_same)) return reports().recut(now.size(), step());
+  if (!std::ranges::equal(before, now, is_same)) return reports().event(Recut{now.size(), step()});
   for (std::size_t s = 0; s < now.size(); ++s)
     for (std::size_t i = 0; i < now[s].holders.size(); ++i)
       if (const net::Rank was = before[s].holders[i].rank; was != now[s].holders[i].rank)
@@ -348,7 +348,7 @@ Status PipelineLeader::revise() {
   }
   MG_RETURN_IF_ERROR(use(*stages, ranks));
   ++revisions_;
-  reports().recut(stages->size(), step(), speedup);
+  reports().event(Recut{stages->size(), step(), speedup});
   return {};
 }
 
@@ -372,8 +372,8 @@ Result<Evaluation> PipelineLeader::classify(const EvaluationTask& task) {
   Evaluation evaluation{learn::ConfusionMatrix(task.classes), 0};
   for (const double loss : answer.losses()) evaluation.loss += loss / static_cast<double>(task.samples);
   for (int i = 0; i < answer.truths_size(); ++i) evaluation.confusion.add(answer.truths(i), answer.predictions(i));
-  reports().evaluate_progress(task.validation, task.samples, task.samples,
-                              seconds > 0 ? static_cast<double>(task.samples) / seconds : 0);
+  reports().progress(task.validation ? "validate" : "test", task.samples, task.samples,
+                     seconds > 0 ? static_cast<double>(task.samples) / seconds : 0);
   return evaluation;
 }
 

@@ -49,7 +49,7 @@ void PipelineMeter::add(std::span<const StageWork> done, Seconds seconds) {
   }
 }
 
-std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Action>> actions) const {
+std::vector<TrainedStage> PipelineMeter::report(std::span<const std::vector<Action>> actions) const {
   std::vector<StageWorkload> devices;
   for (const Sums& sums : sums_) {
     const auto passes = static_cast<double>(std::max<std::int64_t>(1, sums.passes));
@@ -57,7 +57,7 @@ std::vector<Reports::Stage> PipelineMeter::report(std::span<const std::vector<Ac
     devices.push_back({stages_[device].stage, actions[device], sums.forward / passes, sums.backward / passes});
   }
   const std::vector<double> predicted = idle_shares(devices);
-  std::vector<Reports::Stage> stages = stages_;
+  std::vector<TrainedStage> stages = stages_;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const Sums& sums = sums_[s];
     stages[s].forward = devices[s].forward;

@@ -5,7 +5,7 @@
 
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/schedule.h"
-#include "mangrove/train/reports.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::train {
 
@@ -14,12 +14,12 @@ namespace mangrove::train {
 class PipelineMeter {
  public:
   /// stages: who and what they are; the figures are filled in.
-  explicit PipelineMeter(std::vector<Reports::Stage> stages) : stages_(std::move(stages)), sums_(stages_.size()) {}
+  explicit PipelineMeter(std::vector<TrainedStage> stages) : stages_(std::move(stages)), sums_(stages_.size()) {}
 
   /// done: of each device; what makes no sense counts as nothing. seconds: that the passage took.
   void add(std::span<const StageWork> done, Seconds seconds);
   /// actions: of each device in the last passage, for the predicted idle shares.
-  std::vector<Reports::Stage> report(std::span<const std::vector<Action>> actions) const;
+  std::vector<TrainedStage> report(std::span<const std::vector<Action>> actions) const;
 
  private:
   struct Sums {
@@ -28,7 +28,7 @@ class PipelineMeter {
     double busy_micro_batches = 0;
     std::vector<std::int64_t> staleness;
   };
-  const std::vector<Reports::Stage> stages_;
+  const std::vector<TrainedStage> stages_;
   std::vector<Sums> sums_;
   Seconds seconds_ = 0;
   int passages_ = 0;

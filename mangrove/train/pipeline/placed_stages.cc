@@ -50,12 +50,11 @@ Pipeline PlacedStages::message(std::uint64_t id, std::int64_t micro_batch) const
   return pipeline;
 }
 
-std::vector<Reports::Stage> PlacedStages::described(const std::function<std::string(net::Rank)>& name,
-                                                    bool times) const {
-  std::vector<Reports::Stage> devices;
+std::vector<TrainedStage> PlacedStages::described(const std::function<std::string(net::Rank)>& name, bool times) const {
+  std::vector<TrainedStage> devices;
   for (std::size_t number = 0; number < stages_.size(); ++number) {
     const PlacedStage& stage = stages_[number];
-    Reports::Stage one{.stage = number, .node = {}, .operators = {}, .parameters = stage.sizes.parameters};
+    TrainedStage one{.stage = number, .node = {}, .operators = {}, .parameters = stage.sizes.parameters};
     for (std::size_t i = stage.range.first; i < stage.range.last; ++i) one.operators.push_back(graph_.nodes()[i].name);
     for (const StageHolder& holder : stage.holders) {
       one.node = name(holder.rank);

@@ -9,7 +9,7 @@
 #include "mangrove/learn/checkpoint.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/pipeline/plan.h"
-#include "mangrove/train/reports.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::train {
 
@@ -47,7 +47,7 @@ class PlacedStages {
   /// As the workers are told of them.
   Pipeline message(std::uint64_t id, std::int64_t micro_batch) const;
   /// Of each device, by stage; without figures, but for the expected ones where they are of `times` that were measured.
-  std::vector<Reports::Stage> described(const std::function<std::string(net::Rank)>& name, bool times) const;
+  std::vector<TrainedStage> described(const std::function<std::string(net::Rank)>& name, bool times) const;
 
   /// The stage's part of a whole network's values, as Stage::write_state wants it.
   static std::string state_of(const PlacedStage& stage, const learn::Checkpoint& whole);

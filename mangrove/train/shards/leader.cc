@@ -70,13 +70,16 @@ void ShardLeader::take_have(net::Rank from, const ShardMessage::Have& have) {
   for (const std::uint32_t shard : have.shards())
     if (shard < shards_.outlines().size()) directory_.add(from, shard);
   const ShardDirectory::Received received = directory_.received(from);
-  if (have.all()) reports_.data_is_there(from, received.from_leader, received.from_others);
+  if (have.all()) reports_.event(DataIsThere{reports_.node(from), received.from_leader, received.from_others});
 }
 
 void ShardLeader::take_want(net::Rank from, const ShardMessage::Want& want) {
   if (want.shard() >= shards_.outlines().size()) return;
   if (!want.reason().empty()) {
-    reports_.shard_refused(from, want.refused(), shards_.outlines()[want.shard()].name, want.reason());
+    reports_.event(ShardRefused{.node = reports_.node(want.refused()),
+                                .by = reports_.node(from),
+                                .shard = shards_.outlines()[want.shard()].name,
+                                .reason = want.reason()});
     directory_.refuse(from, want.shard(), want.refused());
   }
   directory_.want(from, want.shard());

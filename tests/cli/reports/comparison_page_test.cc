@@ -5,6 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/html_check.h"
+#include "tests/cli/reports/whole_json.h"
+
+#include "mangrove/cluster/usage.h"
+#include "mangrove/infer/pipeline/report.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -15,13 +20,14 @@ using testing::problem_of;
 RunRecord trained(double accuracy, const std::string& batch, int points) {
   RunRecord run;
   run.title = "lenet on mnist";
-  run.results["train"] = {{"accuracy", accuracy},
-                          {"train_seconds", 12.5},
-                          {"workers", 4},
-                          {"nodes", {{{"sent_bytes", 1'500'000}}, {{"sent_bytes", 500'000}}}}};
+  const json nodes = {whole<cluster::NodeUsage>({{"sent_bytes", 1'500'000}}),
+                      whole<cluster::NodeUsage>({{"sent_bytes", 500'000}})};
+  run.results["train"] =
+      whole<train::TrainResult>({{"accuracy", accuracy}, {"train_seconds", 12.5}, {"workers", 4}, {"nodes", nodes}});
   run.settings = {{"batch", batch}, {"epochs", "2"}, {"strategy", "<sgd>"}};
   for (int i = 1; i <= points; ++i)
-    run.history.take({{"kind", "epoch"}, {"epoch", i}, {"train_seconds", i}, {"validation_accuracy", 0.1 * i}});
+    run.history.take(whole_line<train::EpochReport>(
+        "epoch", {{"epoch", i}, {"train_seconds", i}, {"validation_accuracy", 0.1 * i}}));
   return run;
 }
 
@@ -45,7 +51,8 @@ TEST(ComparisonPage, ShowsResultsSettingsAndCurvesSideBySide) {
 
 TEST(ComparisonPage, OfDifferentJobsLeavesGaps) {
   RunRecord inferred;
-  inferred.results["infer"] = {{"accuracy", 0.8}, {"images_per_s", 100.0}, {"latency", {{"p50_s", 0.01}}}};
+  inferred.results["infer"] = whole<infer::PipelineResult>(
+      {{"accuracy", 0.8}, {"images_per_s", 100.0}, {"latency", whole<infer::Latency>({{"p50_s", 0.01}})}});
   const std::string page = comparison_page({trained(0.9, "32", 1), inferred, RunRecord()}, {"a", "b", "c"});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<td>test accuracy</td><td>90.00 %</td><td>-</td><td>-</td>",

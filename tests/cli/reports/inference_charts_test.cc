@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/html_check.h"
+#include "tests/cli/reports/whole_json.h"
 
 namespace mangrove::cli {
 namespace {
@@ -17,7 +18,8 @@ bool has(const std::string& html, const std::string& text) {
 }
 
 json progress(const char* phase, int done, double images_per_s) {
-  return {{"kind", "progress"}, {"phase", phase}, {"done", done}, {"total", 1000}, {"images_per_s", images_per_s}};
+  return whole_line<job::Progress>("progress",
+                                   {{"phase", phase}, {"done", done}, {"total", 1000}, {"images_per_s", images_per_s}});
 }
 
 TEST(InferenceHistory, SpeedIsThatSinceTheLastLine) {
@@ -35,7 +37,8 @@ TEST(InferenceHistory, SpeedIsThatSinceTheLastLine) {
 }
 
 json answers(const char* tier, double at, double latency, std::vector<int> exits = {}) {
-  json line = {{"kind", "tier_answers"}, {"tier", tier}, {"at_s", at}, {"latency_s", latency}, {"classes", {1, 2}}};
+  json line =
+      whole_line<infer::TierAnswersLine>({{"tier", tier}, {"at_s", at}, {"latency_s", latency}, {"classes", {1, 2}}});
   for (const int exit : exits) line["exits"].push_back(exit == 0 ? json() : json(exit));
   return line;
 }
@@ -60,19 +63,20 @@ TEST(InferenceHistory, TiersAnswerOverTime) {
 TEST(InferenceCharts, OfTiersShowWhoAnsweredWhat) {
   InferenceHistory history;
   for (int i = 0; i < 20; ++i) history.take(answers(i % 2 == 0 ? "end" : "cloud", 0.1 * i, 0.02 * i, {1, 2}));
-  const json result = {
-      {"strategy", "tiers"},
-      {"scheduler", "mapping"},
-      {"policy", "monitor"},
-      {"accuracy", 0.895},
-      {"seconds", 2.0},
-      {"lost", 3},
-      {"tiers",
-       {{{"tier", "end"}, {"labels", "coarse"}, {"tasks", 40}, {"images", 2000}, {"accuracy", 0.921}},
-        {{"tier", "cloud"}, {"labels", "fine"}, {"tasks", 1}, {"images", 50}, {"privacy", "split@<pool1>"}}}},
-      {"sent_up", {{{"answer", "second"}, {"bytes", 51'200}}}},
-      {"exits", {{{"exit", 1}, {"answer", "first"}, {"images", 1500}, {"share", 0.75}, {"accuracy", 0.91}}}},
-      {"devices", {{{"node", "node-1"}, {"tier", "end"}, {"tasks", 20}, {"busy_s", 0.5}, {"lost", true}}}}};
+  using Tier = infer::TiersResult::Tier;
+  infer::TiersResult tiers;
+  tiers.all.strategy = "tiers";
+  tiers.all.accuracy = 0.895;
+  tiers.all.seconds = 2;
+  tiers.scheduler = "mapping";
+  tiers.policy = "monitor";
+  tiers.lost = 3;
+  tiers.tiers = {Tier{.tier = "end", .labels = "coarse", .tasks = 40, .images = 2000, .accuracy = 0.921},
+                 Tier{.tier = "cloud", .labels = "fine", .tasks = 1, .images = 50, .privacy = "split@<pool1>"}};
+  tiers.sent_up = {{"second", 51'200, 0}};
+  tiers.exits = {{1, "first", 1500, 0.75, 0.91}};
+  tiers.devices = {{.node = "node-1", .tier = "end", .tasks = 20, .busy = 0.5, .is_lost = true}};
+  const InferOutcome result{.all = tiers.all, .tiers = tiers};
   const std::string html = inference_figures(result) + inference_sections(history, result);
   EXPECT_EQ(problem_of(html), "");
   for (const char* text :
@@ -86,21 +90,22 @@ TEST(InferenceCharts, OfTiersShowWhoAnsweredWhat) {
 TEST(InferenceCharts, OfAPipelineShowStagesAndQueues) {
   InferenceHistory history;
   for (int i = 1; i <= 5; ++i)
-    history.take({{"kind", "stage_load"},
-                  {"at_s", i},
-                  {"latency_s", 0.01 * i},
-                  {"stages", {{{"stage", 0}, {"node", "pi-1"}, {"utilisation", 0.5}, {"queue", 1.5 * i}}}}});
-  const json result = {{"stages",
-                        {{{"stage", 0},
-                          {"node", "pi-1"},
-                          {"operators", {"conv1", "pool1"}},
-                          {"busy_s", 0.002},
-                          {"predicted_busy_s", 0.0025},
-                          {"utilisation", 0.8},
-                          {"predicted_utilisation", 1.0},
-                          {"queue_mean", 1.25},
-                          {"bytes_per_image", 2304}},
-                         {{"stage", 1}, {"node", "pi-2"}, {"operators", {"fc1"}}, {"busy_s", 0.001}}}}};
+    history.take(whole_line<infer::StageLoad>(
+        {{"at_s", i},
+         {"latency_s", 0.01 * i},
+         {"stages", {{{"stage", 0}, {"node", "pi-1"}, {"utilisation", 0.5}, {"queue", 1.5 * i}}}}}));
+  infer::PipelineResult pipeline;
+  pipeline.stages = {{.stage = 0,
+                      .node = "pi-1",
+                      .operators = {"conv1", "pool1"},
+                      .busy = 0.002,
+                      .predicted_busy = 0.0025,
+                      .utilisation = 0.8,
+                      .predicted_utilisation = 1,
+                      .queue_mean = 1.25,
+                      .bytes_per_image = 2304},
+                     {.stage = 1, .node = "pi-2", .operators = {"fc1"}, .busy = 0.001}};
+  const InferOutcome result{.all = {}, .pipeline = pipeline};
   ASSERT_EQ(history.stages().size(), 1u);
   EXPECT_EQ(history.stages()[0].name, "stage 1 on pi-1");
   EXPECT_EQ(history.stages()[0].queue.points().back(), (std::pair<double, double>{5, 7.5}));
@@ -115,19 +120,16 @@ TEST(InferenceCharts, OfAPipelineShowStagesAndQueues) {
 }
 
 TEST(InferenceCharts, OfViewsAndEnsemblesNameTheirParts) {
-  const json views = {{"views",
-                       {{{"view", 2},
-                         {"node", "cam-<2>"},
-                         {"micro_batches_without", 7},
-                         {"lost", true},
-                         {"score_bytes", 1000},
-                         {"feature_bytes", 0}}}}};
-  const json ensemble = {{"members", {{{"node", "pi-1"}, {"seconds", 2}}, {{"node", "pi-2"}, {"seconds", 1}}}}};
-  const std::string html = inference_sections({}, views) + inference_sections({}, ensemble);
+  infer::ViewsResult views;
+  views.views = {{.view = 2, .node = "cam-<2>", .is_lost = true, .micro_batches_without = 7, .score_bytes = 1000}};
+  infer::EnsembleResult ensemble;
+  ensemble.members = {{"pi-1", {}, 2}, {"pi-2", {}, 1}};
+  const std::string html = inference_sections({}, InferOutcome{.all = {}, .views = views}) +
+                           inference_sections({}, InferOutcome{.all = {}, .ensemble = ensemble});
   EXPECT_EQ(problem_of(html), "");
   for (const char* text : {"<td>2</td><td>cam-&lt;2&gt;</td><td>7</td><td>1.00 kB</td>", "network 1 on pi-1", "2.0 s"})
     EXPECT_TRUE(has(html, text)) << text;
-  EXPECT_EQ(inference_sections({}, json::object()), "");
+  EXPECT_EQ(inference_sections({}, std::nullopt), "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "mangrove/cli/reports/box_picture.h"
 #include "mangrove/cli/reports/rate_text.h"
+#include "mangrove/job/json_fields.h"
 
 namespace mangrove::cli {
 namespace {
@@ -15,38 +16,33 @@ namespace {
 using nlohmann::json;
 using testing::problem_of;
 
-json plan() {
-  json stages = json::array();
+PlanReport plan() {
+  PlanReport report;
   for (int i = 0; i < 6; ++i)
-    stages.push_back({{"devices", {"pi-" + std::to_string(i)}},
-                      {"layers", {"conv" + std::to_string(i), "relu"}},
-                      {"busy_s", 0.01},
-                      {"period_s", 0.01},
-                      {"utilisation", 0.5},
-                      {"sent_bytes", 5000},
-                      {"transfer_s", 0.0004},
-                      {"memory", 40'000'000}});
-  stages[5]["devices"].push_back("pi-<7>");
-  json runner_up = {{"samples_per_s", 300.0}, {"latency_s", 0.2}, {"stages", json::array({stages[0]})}};
-  return {{"model", "resnet-20"},
-          {"batch", 8},
-          {"samples_per_s", 400.0},
-          {"period_s", 0.02},
-          {"latency_s", 0.1},
-          {"in_flight", 6},
-          {"limited_by", "stage 2"},
-          {"caveat", ""},
-          {"stages", stages},
-          {"devices",
-           {{{"name", "pi-0"}, {"rate", 12.5e6}, {"delay_s", 0.0002}, {"memory", 700'000'000}},
-            {{"name", "pi-9"}, {"rate", 0.0}, {"delay_s", 0.0}, {"memory", 0}}}},
-          {"ways", {{{"between", {"pi-0", "pi-9"}}, {"rate", 1.25e6}, {"delay_s", 0.05}}}},
-          {"runner_up", runner_up},
-          {"why_it_lost", "one device is slower"}};
+    report.plan.stages.push_back({.devices = {"pi-" + std::to_string(i)},
+                                  .layers = {"conv" + std::to_string(i), "relu"},
+                                  .busy = 0.01,
+                                  .period = 0.01,
+                                  .utilisation = 0.5,
+                                  .sent_bytes = 5000,
+                                  .transfer = 0.0004,
+                                  .memory = 40'000'000});
+  report.plan.stages[5].devices.push_back("pi-<7>");
+  report.plan.samples_per_s = 400;
+  report.plan.period = 0.02;
+  report.plan.latency = 0.1;
+  report.plan.in_flight = 6;
+  report.plan.limited_by = "stage 2";
+  report.model = "resnet-20";
+  report.batch = 8;
+  report.devices = {{"pi-0", 700'000'000, 12.5e6, 0.0002}, {"pi-9", 0, 0, 0}};
+  report.ways = {{{"pi-0", "pi-9"}, 1.25e6, 0.05}};
+  report.runner_up = PlanFigures{.samples_per_s = 300, .latency = 0.2, .stages = {report.plan.stages[0]}};
+  report.why_it_lost = "one device is slower";
+  return report;
 }
 
 TEST(PlanPage, ShowsStagesDevicesAndOtherPlans) {
-  ASSERT_TRUE(is_plan(plan()));
   const std::string page = plan_page(plan());
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"A plan for resnet-20", "<dd>400</dd>", "<dd>100 ms</dd>", "<dd>stage 2</dd>", "stage 6",
@@ -58,15 +54,18 @@ TEST(PlanPage, ShowsStagesDevicesAndOtherPlans) {
 }
 
 TEST(PlanPage, TakesWhateverIsInTheFile) {
-  json odd = plan();
-  for (auto& [key, value] : odd.items()) {
-    json other = plan();
+  const json right = job::json_of(plan());
+  ASSERT_TRUE(job::read_json<PlanReport>(right).ok());
+  for (const auto& [key, value] : right.items()) {
+    json other = right;
     for (const json& wrong : {json(3), json("<x>"), json::array({1, "<x>", json::object()}), json()}) {
       other[key] = wrong;
-      EXPECT_EQ(problem_of(plan_page(other)), "") << key;
+      if (const auto report = job::read_json<PlanReport>(other); report.ok()) {
+        EXPECT_EQ(problem_of(plan_page(*report)), "") << key;
+      }
     }
   }
-  EXPECT_FALSE(is_plan({{"stages", 1}}));
+  EXPECT_FALSE(job::read_json<PlanReport>(json{{"stages", 1}}).ok());
 }
 
 TEST(BoxPicture, CutsWhatIsTooWide) {

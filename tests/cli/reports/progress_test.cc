@@ -2,19 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "mangrove/cli/reports/terminal.h"
 
 namespace mangrove::cli {
 namespace {
 
-using nlohmann::json;
-
-json training() {
-  return {{"phase", "train"},   {"done", 500},  {"total", 1000},          {"epoch", 1},
-          {"epochs", 3},        {"step", 15},   {"steps", 105},           {"loss", 2.2986},
-          {"accuracy", 0.9265}, {"eta_s", 2.8}, {"images_per_s", 26591.3}};
+job::Progress training() {
+  return {.phase = "train",
+          .epoch = 1,
+          .epochs = 3,
+          .step = 15,
+          .steps = 105,
+          .loss = 2.2986,
+          .accuracy = 0.9265,
+          .done = 500,
+          .total = 1000,
+          .images_per_s = 26591.3,
+          .eta = 2.8};
 }
 
 TEST(ProgressLine, HasNumbersForPeople) {
@@ -33,11 +37,11 @@ TEST(ProgressLine, FitsAnyWidthAndKeepsWhatMattersMost) {
 }
 
 TEST(ProgressLine, SaysNothingOfTimeLeftAtTheEnd) {
-  json end = training();
-  end["done"] = 1000;
-  end["eta_s"] = 0;
+  job::Progress end = training();
+  end.done = 1000;
+  end.eta = 0;
   EXPECT_EQ(progress_line(end, 200).find("left"), std::string::npos);
-  EXPECT_NE(progress_line(json{{"done", nullptr}, {"total", 0}}, 80).find("0 %"), std::string::npos);
+  EXPECT_NE(progress_line({.phase = "job"}, 80).find("0 %"), std::string::npos);
 }
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/html_check.h"
+#include "tests/cli/reports/whole_json.h"
 
 #include "mangrove/cli/reports/svg_chart.h"
+#include "mangrove/cluster/node_event.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::cli {
 namespace {
@@ -38,23 +41,35 @@ Curve points_of(const std::string& svg, const std::string& style) {
   return points;
 }
 
+template <class E>
+json line_of(const E& event) {
+  json line = job::event_json(event);
+  line["kind"] = "event";
+  return line;
+}
+
+json line_of(const cluster::NodeEvent& event) {
+  json line = json::parse(event.report().json);
+  line["kind"] = "event";
+  return line;
+}
+
 std::vector<json> two_epochs() {
   std::vector<json> metrics;
   for (int done = 100; done <= 400; done += 100)
-    metrics.push_back({{"kind", "progress"},
-                       {"phase", "train"},
-                       {"epoch", 1 + (done - 1) / 200},
-                       {"epochs", 2},
-                       {"done", done},
-                       {"total", 400},
-                       {"loss", 2.0 - 0.004 * done},
-                       {"accuracy", 0.002 * done},
-                       {"learning_rate", 0.1},
-                       {"images_per_s", 1000.0 + done}});
+    metrics.push_back(whole_line<job::Progress>("progress", {{"phase", "train"},
+                                                             {"epoch", 1 + (done - 1) / 200},
+                                                             {"epochs", 2},
+                                                             {"done", done},
+                                                             {"total", 400},
+                                                             {"loss", 2.0 - 0.004 * done},
+                                                             {"accuracy", 0.002 * done},
+                                                             {"learning_rate", 0.1},
+                                                             {"images_per_s", 1000.0 + done}}));
   for (int epoch : {1, 2})
-    metrics.push_back(
-        {{"kind", "epoch"}, {"epoch", epoch}, {"validation_loss", 2.0 / epoch}, {"validation_accuracy", 0.4 * epoch}});
-  metrics.push_back({{"kind", "event"}, {"event", "worker_back"}});
+    metrics.push_back(whole_line<train::EpochReport>(
+        "epoch", {{"epoch", epoch}, {"validation_loss", 2.0 / epoch}, {"validation_accuracy", 0.4 * epoch}}));
+  metrics.push_back(line_of(train::WorkerBack{"a"}));
   metrics.push_back(nullptr);  // a line that was cut off
   return metrics;
 }
@@ -72,7 +87,7 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
                        {"epochs", 2},           {"workers", 4},          {"batch", 64},
                        {"best_epoch", 2},       {"train_seconds", 12.5}, {"best_validation_accuracy", 0.9123},
                        {"images_per_s", 3456.7}};
-  const std::string page = page_of("lenet on mnist", two_epochs(), {{"train", result}});
+  const std::string page = page_of("lenet on mnist", two_epochs(), {{"train", whole<train::TrainResult>(result)}});
   EXPECT_EQ(problem_of(page), "");
   for (const char* text : {"<title>lenet on mnist</title>", "87.65 %", "0.4321", "86.42 %", "91.23 % (epoch 2)",
                            "4 × 64", "<dd>3,457</dd>", "Loss", "Accuracy", "Learning rate", "Throughput"})
@@ -107,6 +122,18 @@ TEST(ReportPage, TakesWhateverIsInItsFiles) {
       metrics.push_back(line);
     }
   }
+  for (const json& odd : {json("<i>"), json(nullptr), json(1e300), json::array({1, "<i>"}), json::object()}) {
+    json all =
+        whole<train::TrainResult>({{"model", "<i>"}, {"confusion", {{1, 2}, {3, 4}}}, {"classes", {"<i>", "b"}}});
+    for (auto& [key, value] : json(all).items()) {
+      json wrong = all;
+      wrong[key] = odd;
+      const std::string page = page_of("odd", {}, {{"train", wrong}, {"eval", wrong}, {"infer", wrong}});
+      EXPECT_EQ(problem_of(page), "") << key;
+      EXPECT_EQ(page.find("<i>"), std::string::npos) << key;
+      EXPECT_EQ(page.find("nan"), std::string::npos) << key;
+    }
+  }
   json result = {{"classes", {"a", "b"}}, {"confusion", {{1, "<b>"}, {2, 3}}}, {"accuracy", 0.5}, {"head", 3}};
   for (const char* key : {"epochs", "workers", "best_epoch", "images_per_s", "stages", "tiers", "exits", "views",
                           "members", "devices", "latency", "nodes", "advice", "embedded"})
@@ -120,10 +147,10 @@ TEST(ReportPage, TakesWhateverIsInItsFiles) {
 
 TEST(ReportPage, SaysWhatHappened) {
   std::vector<json> metrics = two_epochs();
-  metrics.push_back({{"kind", "event"}, {"event", "node_lost"}, {"node", "pi-3"}, {"time_s", 12.5}});
-  metrics.push_back({{"kind", "event"}, {"event", "advice"}, {"boards", 1}});
-  metrics.push_back({{"kind", "event"}, {"event", "memory_plan"}, {"micro_batches", 1}});  // nothing to tell
-  for (int i = 0; i < 300; ++i) metrics.push_back({{"kind", "event"}, {"event", "node_joined"}, {"node", "\x01<pi>"}});
+  metrics.push_back(line_of(cluster::NodeEvent(cluster::kNodeLost, "pi-3", 12.5)));
+  metrics.push_back(line_of(train::AdviceGiven{{.boards = 1}}));
+  metrics.push_back(line_of(train::MemoryPlanned{.node = "a", .micro_batches = 1}));  // nothing to tell
+  for (int i = 0; i < 300; ++i) metrics.push_back(line_of(cluster::NodeEvent(cluster::kNodeJoined, "\x01<pi>", 13)));
   const std::string page = page_of("events", metrics, json::object());
   EXPECT_EQ(problem_of(page), "");
   EXPECT_NE(page.find("<td>12.5 s</td><td class=\"b\">pi-3 is lost</td>"), std::string::npos);

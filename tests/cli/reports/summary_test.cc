@@ -4,10 +4,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/reports/whole_json.h"
+
+#include "mangrove/cluster/node_event.h"
+#include "mangrove/infer/tiers/report.h"
+#include "mangrove/train/result.h"
+
 namespace mangrove::cli {
 namespace {
 
 using nlohmann::json;
+
+json trained(const json& part) {
+  return {{"train", whole<train::TrainResult>(part)}};
+}
 
 json advice(int boards) {
   return {{"boards", boards},
@@ -19,33 +29,40 @@ json advice(int boards) {
 
 TEST(Summary, HasTheAdviceOnce) {
   json event = advice(1);
-  event["event"] = "advice";
-  const std::string text = summary_table(
-      {{"train", {{"advice", advice(1)}, {"events", {event, {{"event", "node_left"}, {"node", "board-3"}}}}}}});
+  event.update({{"event", "advice"}, {"sentence", "advice: of this"}});
+  const json left = json::parse(cluster::NodeEvent(cluster::kNodeLeft, "board-3", 1).report().json);
+  const std::string text = summary_table(trained({{"advice", advice(1)}, {"events", {event, left}}}));
   const std::string said = "one board would train 2.0x as fast as all (a step computes 12 ms, exchanges 70 ms)";
   const std::size_t at = text.find(said);
   ASSERT_NE(at, std::string::npos) << text;
   EXPECT_EQ(text.find(said, at + 1), std::string::npos) << text;
   EXPECT_NE(text.find("board-3 has left"), std::string::npos) << text;
-  EXPECT_EQ(summary_table({{"train", json::object()}}).find("advice"), std::string::npos);
+  EXPECT_EQ(summary_table(trained(json::object())).find("advice"), std::string::npos);
 }
 
 TEST(Summary, HasNoAdviceWhereNothingCanBeBetterOrNodesShareAMachine) {
-  EXPECT_EQ(summary_table({{"train", {{"advice", advice(10)}}}}).find("advice"), std::string::npos);
-  EXPECT_EQ(summary_table({{"train", {{"advice", advice(1)}, {"embedded", true}}}}).find("advice"), std::string::npos);
+  EXPECT_EQ(summary_table(trained({{"advice", advice(10)}})).find("advice"), std::string::npos);
+  EXPECT_EQ(summary_table(trained({{"advice", advice(1)}, {"embedded", true}})).find("advice"), std::string::npos);
+}
+
+TEST(Summary, SaysWhatItCannotRead) {
+  json result = trained(json::object());
+  result["train"]["epochs"] = "many";
+  EXPECT_EQ(summary_table(result), "Not readable here: train: epochs: expected a whole number, got string\n");
 }
 
 TEST(Summary, HasNumbersForPeople) {
   const json train = {{"model", "lenet"},      {"data", "glyphs"},        {"workers", 4},  {"batch", 64},
                       {"epochs", 1},           {"images_per_s", 15340.3}, {"accuracy", 1}, {"in_place_of", "mnist"},
                       {"train_seconds", 12.34}};
-  const std::string text = summary_table({{"train", train}});
+  const std::string text = summary_table(trained(train));
   for (const char* part : {"4 workers x 64 samples, 1 epoch\n", "15,340 images/s", "100.00 %", "12.3 s", "NOT mnist",
                            "mnist could not be had, so this is glyphs"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 
-  const json tier = {{"tier", "cloud"}, {"labels", "fine"}, {"tasks", 0}, {"latency", {{"p50_s", 0}}}};
-  const std::string tiers = summary_table({{"infer", {{"tiers", json::array({tier})}, {"images_per_s", 31240.0}}}});
+  const json tier = whole<infer::TiersResult::Tier>({{"tier", "cloud"}, {"labels", "fine"}});
+  const std::string tiers = summary_table(
+      {{"infer", whole<infer::TiersResult>({{"tiers", json::array({tier})}, {"images_per_s", 31240.0}})}});
   EXPECT_NE(tiers.find("31,240 images/s"), std::string::npos) << tiers;
   EXPECT_EQ(tiers.find("0 us"), std::string::npos) << tiers;
   EXPECT_EQ(tiers.find("0 s /"), std::string::npos) << "no task, no latency\n" << tiers;

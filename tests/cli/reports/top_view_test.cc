@@ -41,7 +41,8 @@ cluster::ListNodesResponse training() {
   status.mutable_job()->set_id("job-7");
   status.mutable_job()->set_kind("train");
   status.mutable_job()->set_strategy("parameter_server");
-  status.mutable_job()->set_progress(R"({"phase":"train","done":5,"total":10,"epoch":1,"epochs":2,"loss":0.25})");
+  status.mutable_job()->set_progress(
+      R"({"phase":"train","epoch":1,"epochs":2,"loss":0.25,"done":5,"total":10,"images_per_s":10.0,"eta_s":0.5})");
   return status;
 }
 

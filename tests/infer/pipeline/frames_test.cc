@@ -152,7 +152,7 @@ TEST(Frames, AreAnsweredWhileTheNextOneIsNotThereYet) {
   std::size_t next = 0;
   const auto push_one = [&] { next < all.size() ? static_cast<void>(queue.push(all[next++])) : queue.end(); };
   world.on_report([&](const Report& report) {
-    if (report.kind == "answers") push_one();
+    if (report.kind == ReportKind::answers) push_one();
   });
   push_one();
   expect_all_answered(world.run([&](job::RoleContext& context) {

@@ -25,7 +25,7 @@ struct StageLoadLogTest : testing::Test {
                            .data_folder = {},
                            .stop = {},
                            .report = [this](const Report& report) {
-                             EXPECT_EQ(report.kind, "stage_load");
+                             EXPECT_EQ(report.kind, ReportKind::line);
                              told.push_back(Json::parse(report.json));
                            }};
   Reports reports{context};

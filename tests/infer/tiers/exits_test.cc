@@ -84,7 +84,7 @@ TEST(TierExits, TheAccuracyIsThatOfTheLastAnswers) {
 TEST(TierExits, NothingGoesUpWhenAllLeave) {
   int sent_up = 0, asked = 0;
   const RoleWorld::Outcome outcome = run_exits(exits_job("auto", "hedged", {1, 0}), [&](RoleWorld& world) {
-    world.on_report([&](const Report& report) { asked += report.kind == "tier_answers" ? 1 : 0; });
+    world.on_report([&](const Report& report) { asked += report.kind == ReportKind::line ? 1 : 0; });
     // the first task is given out when the measuring is over; both are on the thread of rank 0
     world.on_send([&](net::Rank from, net::Rank to, int) {
       if (from == 0 && to >= kEdge && asked > 0) ++sent_up;
@@ -188,7 +188,7 @@ TEST(TierExits, SwitchingSchedulersDropsNothing) {
     world.cancel_at_end();
     std::size_t answers = 0;  // on the thread of rank 0
     world.on_report([&](const Report& report) {
-      if (report.kind != "tier_answers" || ++answers % every != 0) return;
+      if (report.kind != ReportKind::line || ++answers % every != 0) return;
       world.world().endpoint(0).send(0, job::kControlTag, all[answers / every % all.size()]);
     });
     const InferJob job = exits_job("auto", "hedged", thresholds);

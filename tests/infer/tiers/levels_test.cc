@@ -67,7 +67,7 @@ TEST(TierLevels, OnlySamplesThatStayGoUpEachLink) {
 std::pair<int, json> sent_to(net::Rank rank, const std::vector<float>& thresholds) {
   int sent = 0, answers = 0;  // both on the thread of rank 0
   const RoleWorld::Outcome outcome = run_exits(levels_job("hedged", thresholds), [&](RoleWorld& world) {
-    world.on_report([&](const Report& report) { answers += report.kind == "tier_answers" ? 1 : 0; });
+    world.on_report([&](const Report& report) { answers += report.kind == ReportKind::line ? 1 : 0; });
     world.on_send([&, rank](net::Rank from, net::Rank to, int) {
       if (from == 0 && to == rank && answers > 0) ++sent;
     });

@@ -182,7 +182,7 @@ RoleWorld::Outcome run_switching(const InferJob& job, const std::vector<std::str
   world.cancel_at_end();
   std::size_t answers = 0;  // on the thread of rank 0
   world.on_report([&](const Report& report) {
-    if (report.kind != "tier_answers" || ++answers % every != 0) return;
+    if (report.kind != ReportKind::line || ++answers % every != 0) return;
     world.world().endpoint(0).send(0, job::kControlTag, schedulers[(answers / every - 1) % schedulers.size()]);
   });
   return world.run([&](job::RoleContext& context) { return run_evenly(job, context); });

@@ -93,7 +93,7 @@ TEST(AllReduce, AStoppedRunGoesOnBitEqual) {
   const auto undisturbed = trained_parameters(train(job, 3));
   RoleWorld world(4);
   world.on_report([&](const Report& report) {
-    if (report.kind == "progress") world.stop().request_stop();
+    if (report.kind == ReportKind::progress) world.stop().request_stop();
   });
   const RoleWorld::Outcome stopped = train(job, world);
   ASSERT_EQ(stopped.leader.code(), Code::cancelled);

@@ -188,7 +188,7 @@ class Consistencies : public testing::TestWithParam<const char*> {};
 TEST_P(Consistencies, AStoppedRunGoesOnFromItsCheckpoint) {
   RoleWorld world(4);
   world.on_report([&](const Report& report) {
-    if (report.kind == "progress") world.stop().request_stop();
+    if (report.kind == ReportKind::progress) world.stop().request_stop();
   });
   TrainJob job = job_with(GetParam());
   job.set_limit(1000);

@@ -203,7 +203,7 @@ TEST_P(Rounds, AStoppedRunGoesOnFromItsCheckpoint) {
   training.set_limit(300);
   RoleWorld world(4);
   world.on_report([&](const Report& report) {
-    if (report.kind == "epoch") world.stop().request_stop();
+    if (report.kind == ReportKind::epoch) world.stop().request_stop();
   });
   if (training.split().starts_with("by_size")) training.set_split("by_label(1)");  // whatever the number of workers
   training.set_epochs(training.local_epochs() > 1 ? 4 : 3);

@@ -228,7 +228,7 @@ TEST_P(Exchanges, AStoppedRunGoesOnFromItsCheckpoint) {
   TrainJob job = job_with(GetParam());
   job.set_limit(600);
   job.set_epochs(3);
-  for (const char* at : {"progress", "epoch"}) {
+  for (const ReportKind at : {ReportKind::progress, ReportKind::epoch}) {
     RoleWorld world(5);
     world.on_report([&](const Report& report) {
       if (report.kind == at) world.stop().request_stop();

@@ -27,7 +27,7 @@ struct TimedRun {
     world.use_virtual_time(kLatency);
     world.cancel_at_end();
     world.on_report([this](const Report& report) {
-      if (report.kind != "checkpoint") return;
+      if (report.kind != ReportKind::checkpoint) return;
       const std::int64_t step = nlohmann::json::parse(report.json)["step"];
       done.emplace(step, world.time().now());
     });

@@ -106,7 +106,7 @@ TEST(ParameterServer, ReportsProgressCheckpointAndResult) {
   const RoleWorld::Outcome outcome = train(job, 2);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   EXPECT_FALSE(outcome.of_kind("checkpoint").empty());
-  EXPECT_EQ(outcome.reports.back().kind, "result");
+  EXPECT_EQ(outcome.reports.back().kind, ReportKind::result);
   const std::string progress = outcome.of_kind("progress").front().json;
   for (const char* key :
        {"epoch", "epochs", "step", "steps", "loss", "accuracy", "images_per_s", "eta_s", "done", "total"}) {

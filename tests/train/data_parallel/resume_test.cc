@@ -40,13 +40,13 @@ TEST(Resume, AfterBeingStoppedEndsBitEqual) {
     RoleWorld world(3);
     std::size_t checkpoints = 0;
     world.on_report([&](const Report& report) {
-      if (report.kind == "checkpoint" && ++checkpoints == stop_at) world.stop().request_stop();
+      if (report.kind == ReportKind::checkpoint && ++checkpoints == stop_at) world.stop().request_stop();
     });
     job.clear_resume_from();
     const RoleWorld::Outcome stopped = train(job, world);
     ASSERT_FALSE(stopped.leader.ok());
     EXPECT_EQ(stopped.leader.code(), Code::cancelled) << stopped.leader.error().message;
-    EXPECT_EQ(stopped.reports.back().kind, "checkpoint");
+    EXPECT_EQ(stopped.reports.back().kind, ReportKind::checkpoint);
     job.set_resume_from(stopped.reports.back().attachment);
     const RoleWorld::Outcome resumed = train(job, 2);
     ASSERT_TRUE(resumed.leader.ok()) << resumed.leader.error().message;

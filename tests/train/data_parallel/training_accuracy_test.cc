@@ -114,7 +114,7 @@ RoleWorld::Outcome disturbed(const TrainJob& job) {
   };
   std::size_t struck = 0;
   world.on_report([&](const Report& report) {
-    if (report.kind != "progress") return;
+    if (report.kind != ReportKind::progress) return;
     const auto progress = nlohmann::json::parse(report.json);
     if (progress["phase"] != "train" || struck == faults.size()) return;
     const double share = progress["done"].get<double>() / progress["total"].get<double>();

@@ -147,7 +147,7 @@ TEST_P(Pipeline, ANodeThatComesLaterIsMeasuredToo) {
   for (const net::Rank rank : {1, 2, 3}) world.replace(rank, node_of_speed(job, 8e6));
   bool has_come = false;
   world.on_report([&](const Report& report) {
-    if (report.kind == "epoch" && !std::exchange(has_come, true)) world.add_worker();
+    if (report.kind == ReportKind::epoch && !std::exchange(has_come, true)) world.add_worker();
   });
   const RoleWorld::Outcome outcome = train(job, world);
   expect_complete(outcome, job, "newcomer");

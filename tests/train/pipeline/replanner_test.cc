@@ -256,7 +256,7 @@ TEST_P(Replanner, ANodeThatGetsSlowerGetsASmallerStage) {
     });
   }
   world.on_report([&](const Report& report) {
-    if (report.kind == "epoch") speed = 1e6;
+    if (report.kind == ReportKind::epoch) speed = 1e6;
   });
   const RoleWorld::Outcome outcome = train(job, world);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;

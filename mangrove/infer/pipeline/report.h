@@ -1,0 +1,227 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/infer/report.h"
+
+namespace mangrove::infer {
+
+// What a client is told of a pipeline, and of a network on one node; docs/json.md explains the keys.
+
+/// A board of a stage.
+struct StageOnNode {
+  std::size_t stage = 0;  // from 0
+  std::string node;
+  std::size_t operators = 0;  // how many
+
+  static void fields(auto& self, auto& field) {
+    field("stage", self.stage);
+    field("node", self.node);
+    field("operators", self.operators);
+  }
+};
+
+/// A node was lost, and no spare one is there for its stages: this is how the others go on.
+struct Replanned {
+  static constexpr const char* kEvent = "replanned";
+  static constexpr bool kIsWarning = true;
+  std::vector<StageOnNode> stages;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) { field("stages", self.stages); }
+};
+
+/// Boards or links have become slower or faster: this is how they go on.
+struct Revised {
+  static constexpr const char* kEvent = "revised";
+  static constexpr bool kIsWarning = false;
+  std::vector<StageOnNode> stages;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) { field("stages", self.stages); }
+};
+
+/// How the stages did since the last such line.
+struct StageLoad {
+  static constexpr const char* kLine = "stage_load";
+  struct Board {
+    std::int64_t stage = 0;  // from 0
+    std::string node;
+    double utilisation = 0;  // share of the time
+    double queue = 0;        // micro-batches that wait, mean
+    static void fields(auto& self, auto& field) {
+      field("stage", self.stage);
+      field("node", self.node);
+      field("utilisation", self.utilisation);
+      field("queue", self.queue);
+    }
+  };
+  Seconds at = 0;  // since the first micro-batch
+  std::int64_t micro_batches = 0;
+  Seconds latency = 0;  // of these, mean
+  std::vector<Board> stages;
+
+  static void fields(auto& self, auto& field) {
+    field("at_s", self.at);
+    field("micro_batches", self.micro_batches);
+    field("latency_s", self.latency);
+    field("stages", self.stages);
+  }
+};
+
+/// The answer to an image that a client pushed.
+struct FrameAnswer {
+  std::int64_t frame = 0;  // its number, from 0
+  std::string name = {};
+  std::optional<std::string> error = {};  // why there is no image
+  std::optional<bool> missed = {};        // true: its deadline
+  std::optional<std::int32_t> predicted = {};
+  std::optional<std::string> label = {};
+  std::optional<float> confidence = {};  // NaN: the network gave no number
+  Seconds latency = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("frame", self.frame);
+    field("name", self.name);
+    field("error", self.error);
+    field("missed", self.missed);
+    field("class", self.predicted);
+    field("label", self.label);
+    field("confidence", self.confidence);
+    field("latency_s", self.latency);
+  }
+};
+
+struct FrameAnswers {
+  std::vector<FrameAnswer> answers;
+
+  static void fields(auto& self, auto& field) { field("answers", self.answers); }
+};
+
+/// What was measured of a device before, and which stages it has.
+struct DeviceReport {
+  std::string node;
+  std::vector<std::size_t> stages;  // from 0
+  double predicted_images_per_s = 0;
+  std::string profile;  // "measured", "kept"
+  double cores = 0;
+  double rate = 0;  // bytes a second of its link; 0: too fast to be measured
+  Seconds round_trip = 0;
+
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("stages", self.stages);
+    field("predicted_images_per_s", self.predicted_images_per_s);
+    field("profile", self.profile);
+    field("cores", self.cores);
+    field("rate", self.rate);
+    field("round_trip_s", self.round_trip);
+  }
+};
+
+/// Of one node with the whole network.
+struct SingleResult {
+  InferResult all;
+  std::string node;
+  std::vector<DeviceReport> devices;
+
+  void leave_out_answers() { all.leave_out_answers(); }
+  static void fields(auto& self, auto& field) {
+    InferResult::fields(self.all, field);
+    field("node", self.node);
+    field("devices", self.devices);
+  }
+};
+
+/// A board of a stage, measured beside what was predicted.
+struct StageReport {
+  std::size_t stage = 0;  // from 0
+  std::string node;
+  std::vector<std::string> operators;
+  std::int64_t micro_batches = 0;
+  Seconds seconds = 0;                   // busy
+  Seconds busy = 0, predicted_busy = 0;  // for a micro-batch
+  double utilisation = 0, predicted_utilisation = 0;
+  double queue_mean = 0;
+  std::int64_t queue_max = 0;
+  Bytes resident = 0, predicted_resident = 0, sent_bytes = 0;
+  Bytes bytes_per_image = 0;  // to the next stage
+
+  static void fields(auto& self, auto& field) {
+    field("stage", self.stage);
+    field("node", self.node);
+    field("operators", self.operators);
+    field("micro_batches", self.micro_batches);
+    field("seconds", self.seconds);
+    field("busy_s", self.busy);
+    field("predicted_busy_s", self.predicted_busy);
+    field("utilisation", self.utilisation);
+    field("predicted_utilisation", self.predicted_utilisation);
+    field("queue_mean", self.queue_mean);
+    field("queue_max", self.queue_max);
+    field("rss_bytes", self.resident);
+    field("predicted_rss_bytes", self.predicted_resident);
+    field("sent_bytes", self.sent_bytes);
+    field("bytes_per_image", self.bytes_per_image);
+  }
+};
+
+/// Of a pipeline. What compares it with one node is not there for frames that a client pushed.
+struct PipelineResult {
+  struct Activations {
+    std::string encoding;
+    Bytes sent_bytes = 0, saved_bytes = 0;  // saved: of those that float32 would have taken
+    std::optional<double> changed_predictions;
+    static void fields(auto& self, auto& field) {
+      field("encoding", self.encoding);
+      field("sent_bytes", self.sent_bytes);
+      field("saved_bytes", self.saved_bytes);
+      field("changed_predictions", self.changed_predictions);
+    }
+  };
+  InferResult all;
+  std::optional<double> single_images_per_s, speedup, agreement;
+  std::optional<std::int64_t> lost, duplicated;  // images
+  std::optional<std::int64_t> unreadable;        // of frames
+  std::int64_t missed = 0;
+  Latency latency;
+  std::int64_t repeated = 0;  // micro-batches
+  std::size_t window = 0;
+  double predicted_images_per_s = 0;
+  Seconds predicted_seconds = 0, predicted_latency = 0;
+  std::string limited_by;
+  Activations activations;
+  std::vector<StageReport> stages;
+  std::vector<DeviceReport> devices;
+
+  void leave_out_answers() {
+    all.leave_out_answers();
+    agreement.reset();
+    activations.changed_predictions.reset();
+  }
+  static void fields(auto& self, auto& field) {
+    InferResult::fields(self.all, field);
+    field("single_images_per_s", self.single_images_per_s);
+    field("speedup", self.speedup);
+    field("agreement", self.agreement);
+    field("lost", self.lost);
+    field("duplicated", self.duplicated);
+    field("unreadable", self.unreadable);
+    field("missed", self.missed);
+    field("latency", self.latency);
+    field("repeated", self.repeated);
+    field("window", self.window);
+    field("predicted_images_per_s", self.predicted_images_per_s);
+    field("predicted_seconds", self.predicted_seconds);
+    field("predicted_latency_s", self.predicted_latency);
+    field("limited_by", self.limited_by);
+    field("activations", self.activations);
+    field("stages", self.stages);
+    field("devices", self.devices);
+  }
+};
+
+}  // namespace mangrove::infer

@@ -1,0 +1,202 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mangrove/job/event.h"
+#include "mangrove/train/advice.h"
+
+namespace mangrove::train {
+
+// What happens in training that a person wants to know of (see job/event.h).
+
+/// The samples of a worker that is lost, or silent, are for the others.
+struct WorkReassigned {
+  static constexpr const char* kEvent = "work_reassigned";
+  static constexpr bool kIsWarning = true;
+  std::string node, reason;
+  std::size_t samples = 0;
+  std::int64_t step = 0;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("reason", self.reason);
+    field("samples", self.samples);
+    field("step", self.step);
+  }
+};
+
+/// node: of one, or of several that are left out for the same reason.
+struct WorkerLeftOut {
+  static constexpr const char* kEvent = "worker_left_out";
+  static constexpr bool kIsWarning = true;
+  std::string node, reason;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("reason", self.reason);
+  }
+};
+
+struct WorkerBack {
+  static constexpr const char* kEvent = "worker_back";
+  static constexpr bool kIsWarning = false;
+  std::string node;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) { field("node", self.node); }
+};
+
+/// How a worker trains within its memory.
+struct MemoryPlanned {
+  static constexpr const char* kEvent = "memory_plan";
+  static constexpr bool kIsWarning = false;
+  std::string node;
+  std::int64_t micro_batch = 0, micro_batches = 0;
+  double recomputed_share = 0;
+  Bytes predicted_peak = 0;  // of the process
+  Bytes unlimited = 0;       // of a program for the whole batch
+  bool operator==(const MemoryPlanned&) const = default;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("micro_batch", self.micro_batch);
+    field("micro_batches", self.micro_batches);
+    field("recomputed_share", self.recomputed_share);
+    field("predicted_peak", self.predicted_peak);
+    field("unlimited", self.unlimited);
+  }
+};
+
+/// Samples of a step, or of a round, go by speed from now on.
+struct Balanced {
+  static constexpr const char* kEvent = "balanced";
+  static constexpr bool kIsWarning = false;
+  struct Share {
+    std::string node;
+    std::size_t samples = 0;
+    static void fields(auto& self, auto& field) {
+      field("node", self.node);
+      field("samples", self.samples);
+    }
+  };
+  std::int64_t step = 0;
+  std::vector<Share> shares;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("step", self.step);
+    field("shares", self.shares);
+  }
+};
+
+/// A worker has chosen the codec of its link.
+struct CodecChosen {
+  static constexpr const char* kEvent = "codec_chosen";
+  static constexpr bool kIsWarning = false;
+  std::string node, codec;
+  Seconds exchange = 0, plain = 0;  // predicted, with it and without one
+  double bytes_per_s = 0;           // of the link; 0: too fast to be measured
+  std::string why;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("codec", self.codec);
+    field("exchange_s", self.exchange);
+    field("plain_s", self.plain);
+    field("bytes_per_s", self.bytes_per_s);
+    field("why", self.why);
+  }
+};
+
+/// A worker did not get a shard from `node`: that is "lost", "silent", "has it not", or what it gave is "corrupt".
+struct ShardRefused {
+  static constexpr const char* kEvent = "shard_refused";
+  static constexpr bool kIsWarning = true;
+  std::string node, by, shard, reason;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("by", self.by);
+    field("shard", self.shard);
+    field("reason", self.reason);
+  }
+};
+
+/// A worker has all shards that it is going to need. So many came now.
+struct DataIsThere {
+  static constexpr const char* kEvent = "data_is_there";
+  static constexpr bool kIsWarning = false;
+  std::string node;
+  std::int64_t from_coordinator = 0, from_nodes = 0;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("shards_from_coordinator", self.from_coordinator);
+    field("shards_from_nodes", self.from_nodes);
+  }
+};
+
+/// One board alone would be faster.
+struct AdviceGiven {
+  static constexpr const char* kEvent = "advice";
+  static constexpr bool kIsWarning = true;
+  Advice advice;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) { Advice::fields(self.advice, field); }
+};
+
+/// The best validation was `patience` epochs ago.
+struct StoppedEarly {
+  static constexpr const char* kEvent = "stopped_early";
+  static constexpr bool kIsWarning = false;
+  std::int64_t epoch = 0, best_epoch = 0;
+  double best_accuracy = 0;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("epoch", self.epoch);
+    field("best_epoch", self.best_epoch);
+    field("best_accuracy", self.best_accuracy);
+  }
+};
+
+/// The run goes on, but not bit for bit as it would have.
+struct ResumedWithOtherWorkers {
+  static constexpr const char* kEvent = "resumed_with_other_workers";
+  static constexpr bool kIsWarning = true;
+  std::int64_t samples_per_step_before = 0, samples_per_step = 0;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("samples_per_step_before", self.samples_per_step_before);
+    field("samples_per_step", self.samples_per_step);
+  }
+};
+
+/// The network of a pipeline is cut anew.
+struct Recut {
+  static constexpr const char* kEvent = "recut";
+  static constexpr bool kIsWarning = false;
+  std::size_t stages = 0;
+  std::int64_t step = 0;
+  std::optional<double> expected_speedup = {};  // where that is why
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("stages", self.stages);
+    field("step", self.step);
+    field("expected_speedup", self.expected_speedup);
+  }
+};
+
+}  // namespace mangrove::train
