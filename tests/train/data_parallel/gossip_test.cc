@@ -239,7 +239,7 @@ TEST_P(Exchanges, AStoppedRunGoesOnFromItsCheckpoint) {
     job.set_resume_from(stopped.last("checkpoint").attachment);
     const RoleWorld::Outcome outcome = train(job, 4);
     ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
-    EXPECT_EQ(json_number(outcome.result(), "samples"), 3 * 600) << at;
+    EXPECT_EQ(json_number(outcome.result(), "samples"), 3 * 600) << report_kind_name(at);
   }
 }
 
