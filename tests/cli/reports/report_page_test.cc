@@ -125,7 +125,7 @@ TEST(ReportPage, TakesWhateverIsInItsFiles) {
   for (const json& odd : {json("<i>"), json(nullptr), json(1e300), json::array({1, "<i>"}), json::object()}) {
     json all =
         whole<train::TrainResult>({{"model", "<i>"}, {"confusion", {{1, 2}, {3, 4}}}, {"classes", {"<i>", "b"}}});
-    for (auto& [key, value] : json(all).items()) {
+    for (auto& [key, value] : all.items()) {
       json wrong = all;
       wrong[key] = odd;
       const std::string page = page_of("odd", {}, {{"train", wrong}, {"eval", wrong}, {"infer", wrong}});
