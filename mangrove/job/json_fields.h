@@ -190,19 +190,26 @@ class FieldReader {
   template <class T>
   void operator()(const char* name, std::optional<T>& member) {
     member.reset();
-    if (status_.ok() && object_.contains(name)) (*this)(name, member.emplace());
+    if (status_.ok() && object_.contains(name)) take(name, member);
   }
   template <class T>
   void or_null(const char* name, std::optional<T>& member) {
     member.reset();
     if (!status_.ok()) return;
     const auto found = object_.find(name);
-    if (found == object_.end() || !found->is_null()) (*this)(name, member.emplace());
+    if (found == object_.end() || !found->is_null()) take(name, member);
   }
 
   Status take_status() { return std::move(status_); }
 
  private:
+  template <class T>
+  void take(const char* name, std::optional<T>& member) {
+    T value{};  // not by emplace(): clang knows no constructor of a struct within the one that has this member
+    (*this)(name, value);
+    member = std::move(value);
+  }
+
   const J& object_;
   Status status_;
 };
@@ -282,7 +289,11 @@ Status read(const J& json, std::map<std::string, T>& values) {
 template <AnyJson J, class T>
 Status read(const J& json, std::optional<T>& value) {
   value.reset();
-  return json.is_null() ? Status() : read_into(json, value.emplace());
+  if (json.is_null()) return {};
+  T read{};
+  const Status status = read_into(json, read);
+  value = std::move(read);
+  return status;
 }
 
 }  // namespace fields
