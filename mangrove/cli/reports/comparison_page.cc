@@ -50,7 +50,7 @@ Value number(const std::optional<T>& value) {
   return value ? number(*value) : std::nullopt;
 }
 
-/// Of a pipeline or tiers, which have what others do not.
+/// Returns a figure that pipelines and tiers have, and other strategies do not.
 template <class OfPipeline, class OfTiers>
 Value of_either(const RunResults& run, const OfPipeline& of_pipeline, const OfTiers& of_tiers) {
   if (!run.infer) return std::nullopt;
@@ -167,6 +167,7 @@ std::string result_table(const Runs& runs, const Names& names) {
   std::string rows;
   for (const Figure& figure : kFigures) {
     std::vector<Value> values;
+    values.reserve(results.size());
     for (const RunResults& run : results) values.push_back(figure.value(run));
     rows += value_row(figure.name, values, figure.text, figure.better);
   }
