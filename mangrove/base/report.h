@@ -20,9 +20,9 @@ enum class ReportKind : std::uint8_t {
   result = 8,      // the last one of a job that succeeded; `attachment` is the model as ONNX, if the job made one
 };
 
-/// As it stands in metrics.jsonl: "progress", "event", ...
+/// Returns the name that metrics.jsonl has for this kind: "progress", "event" and so on.
 const char* report_kind_name(ReportKind kind);
-/// nullopt: a number that this program does not know, from a newer one.
+/// Returns the kind of a number that came from another process; nullopt if this program does not know it.
 std::optional<ReportKind> report_kind_of_number(std::int64_t number);
 
 /// What a running job tells its client.

@@ -7,10 +7,10 @@
 
 namespace mangrove::infer {
 
-/// How a rank compiles its part of the job's network.
+/// Returns how a rank compiles its part of the job's network. A device that does not compute leaves the kernels out.
 CompiledStageOptions compile_options(const InferJob& job, const job::RoleContext& context);
 
-/// The same for a whole network.
+/// Returns the options that compile a whole network in the same way as a part of it.
 learn::ReplicaOptions whole_network(const CompiledStageOptions& options);
 
 }  // namespace mangrove::infer

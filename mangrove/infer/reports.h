@@ -16,7 +16,7 @@ class Reports final : public job::Reports {
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
   /// phase: "single", which is done again because this rank was lost or silent.
   void redone(const char* phase, net::Rank rank);
-  /// Of frames that a client pushes, in their order: a described struct.
+  /// Sends answers to frames that a client pushed, in the order of the frames. A is a described struct.
   template <job::Described A>
   void answers(const A& answers) {
     send(ReportKind::answers, answers);

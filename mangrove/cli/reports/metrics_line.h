@@ -29,7 +29,7 @@ std::optional<T> read_line(const nlohmann::json& line, const char* kind) {
   auto read = job::read_json<T>(line);
   return read.ok() ? std::optional(*std::move(read)) : std::nullopt;
 }
-/// Of a line that a strategy has of its own.
+/// Reads a line whose kind only one strategy writes: T::kLine names it. Returns nullopt as the other one does.
 template <class T>
 std::optional<T> read_line(const nlohmann::json& line) {
   return read_line<T>(line, T::kLine);

@@ -49,7 +49,7 @@ class NodeHistories {
   NodeHistories(const NodeHistories&);
   NodeHistories(NodeHistories&&) noexcept;
 
-  /// Of any kind.
+  /// Takes the next line of metrics.jsonl; lines that say nothing of nodes are ignored.
   void take(const nlohmann::json& line);
   /// By order of first appearance.
   std::vector<NodeHistory> all() const;

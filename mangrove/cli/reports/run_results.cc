@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of a section that may be there.
+/// One section of the results, which may be missing.
 class Section {
  public:
   Section(const json& results, const char* name, std::vector<std::string>& unreadable)
@@ -15,7 +15,7 @@ class Section {
     if (results.is_object() && results.contains(name)) found_ = &results[name];
   }
 
-  /// What it must hold.
+  /// Reads what the section must hold; says in `unreadable` why that cannot be read.
   template <class T>
   void read(std::optional<T>& part) const {
     if (found_ == nullptr) return;
@@ -26,7 +26,7 @@ class Section {
       unreadable_.push_back(name_ + ": " + value.error().message);
     }
   }
-  /// What it may hold.
+  /// Reads what the section may hold.
   template <class T>
   std::optional<T> find() const {
     if (found_ == nullptr) return std::nullopt;

@@ -9,7 +9,7 @@
 
 namespace mangrove::infer {
 
-/// Of several networks that vote, or whose scores are averaged; docs/json.md explains the keys.
+/// The result of several networks that vote, or whose scores are averaged; docs/json.md explains the keys.
 struct EnsembleResult {
   struct Member {
     std::string node;

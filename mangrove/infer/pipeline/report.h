@@ -122,7 +122,7 @@ struct DeviceReport {
   }
 };
 
-/// Of one node with the whole network.
+/// The result of one node that has the whole network.
 struct SingleResult {
   InferResult all;
   std::string node;
@@ -169,7 +169,7 @@ struct StageReport {
   }
 };
 
-/// Of a pipeline. What compares it with one node is not there for frames that a client pushed.
+/// The result of a pipeline. The keys that compare it with one node are left out for frames that a client pushed.
 struct PipelineResult {
   struct Activations {
     std::string encoding;
