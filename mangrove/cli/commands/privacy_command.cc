@@ -100,7 +100,7 @@ std::string leakage_table(const json& report) {
   std::size_t width = 28;
   for (const json& r : report["settings"]) width = std::max(width, r["privacy"].get_ref<const std::string&>().size());
   text += fmt::format("  {:<{}} {:>6} {:>9} {:>7} {:>10} {:>10} {:>8} {:>15} {:>11}\n", "privacy", width, "SSIM",
-                      "PSNR", "SNR", "sent", "accuracy", "cost", "head", "head time");
+                      "PSNR", "SNR", "sent", "accuracy", "cost", "bottom", "bottom time");
   text += fmt::format("  {:<{}} {:>6.3f} {:>6.1f} dB\n", "(nothing sent: a mean image)", width,
                       guess["ssim"].get<double>(), guess["psnr_db"].get<double>());
   for (const json& r : report["settings"]) {
@@ -116,7 +116,7 @@ std::string leakage_table(const json& report) {
   return text +
          "SSIM 1: the image is reconstructed. SNR: the values' mean square over the variance of what is changed in "
          "them. "
-         "Head: multiply-adds of the layers on the trusted side, in millions, "
+         "Bottom: multiply-adds of the layers on the trusted side, in millions, "
          "and their share of the network's.\n";
 }
 

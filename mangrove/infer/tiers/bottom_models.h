@@ -29,19 +29,19 @@ Hello describe_data(const data::Dataset& dataset, std::int64_t samples);
 /// threads: one at a time.
 class BottomModels {
  public:
-  /// Opens the job's data and compiles the heads; nothing of both where all tiers are trusted.
-  /// errors: those of opening the data, of CompiledStage::create and preparation_of; invalid_argument (a head and the
-  /// rest of its network do not fit together, noise that cannot be drawn).
+  /// Opens the job's data and compiles the bottom models; nothing of both where all tiers are trusted.
+  /// errors: those of opening the data, of CompiledStage::create and preparation_of; invalid_argument (a bottom model
+  /// and the rest of its network do not fit together, noise that cannot be drawn).
   static Result<BottomModels> create(const InferJob& job, const job::RoleContext& context);
 
   /// Whether devices of that tier of the job get values.
-  bool has(std::size_t part) const { return part < heads_.size() && heads_[part] != nullptr; }
+  bool has(std::size_t part) const { return part < models_.size() && models_[part] != nullptr; }
   /// What the samples are like; nothing where all tiers are trusted.
   const std::optional<Hello>& data() const { return data_; }
 
   /// Computes what takes the place of these samples in a TASK command: sent_bytes() for each. A sample gets the same
-  /// noise each time, and on all tiers with the same head, scale and trained noise. REQUIRES has(part). errors: those
-  /// of Loader::next.
+  /// noise each time, and on all tiers with the same bottom model, scale and trained noise. REQUIRES has(part). errors:
+  /// those of Loader::next.
   Result<std::string> run(std::size_t part, std::int64_t begin, std::int64_t count);
   std::int32_t label(std::int64_t sample) const { return dataset_->label(static_cast<std::uint32_t>(sample)); }
 
@@ -51,24 +51,24 @@ class BottomModels {
   Bytes bytes(std::size_t part) const;
 
  private:
-  struct Head {
+  struct Model {
     privacy::PrivacySetting privacy;
     std::unique_ptr<CompiledStage> stage;
     std::unique_ptr<data::Loader> loader;
-    std::int64_t values = 0;  // of one sample, behind the head
+    std::int64_t values = 0;  // of one sample in what the bottom model gives
     Random noise{0};
     Tensor trained;  // noise, [tensors, values]; empty: none
     std::int64_t runs = 0;
     Seconds seconds = 0;
   };
   explicit BottomModels(const job::RoleContext& context) : clock_(&context.clock), device_(&context.device) {}
-  Result<std::unique_ptr<Head>> make_head(const InferJob& job, int part, const job::RoleContext& context) const;
+  Result<std::unique_ptr<Model>> make_model(const InferJob& job, int part, const job::RoleContext& context) const;
 
   Clock* clock_;
   job::Device* device_;
   std::shared_ptr<const data::Dataset> dataset_;
   std::optional<Hello> data_;
-  std::vector<std::unique_ptr<Head>> heads_;  // by tier of the job; null: it is trusted
+  std::vector<std::unique_ptr<Model>> models_;  // by tier of the job; null: it is trusted
 };
 
 }  // namespace mangrove::infer

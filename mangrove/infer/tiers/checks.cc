@@ -45,11 +45,11 @@ Status check_sent(const InferJob& job, const std::string& what, Bytes of_image, 
 Status check_privacy(const InferJob& job, int part) {
   if (job.tiers(part).trusted() || has_tier_exits(job)) return {};  // which are for trusted tiers only
   MG_TRY(const privacy::PrivacySetting privacy, privacy::parse_privacy(job.tiers(part).privacy()));
-  const bool has_head = part < job.heads_size() && !job.heads(part).empty();
-  if (!has_head) return bad("it is not trusted, and its network has no head");
-  MG_TRY(const Graph head, parse_onnx(job.heads(part)).context("head"));
-  MG_RETURN_IF_ERROR(privacy::noise_of(part < job.noises_size() ? job.noises(part) : "", privacy, head));
-  const Bytes of_image = privacy::sent_bytes(privacy, elements_at_cut(head, head.nodes().size(), 1));
+  const bool has_bottom = part < job.heads_size() && !job.heads(part).empty();
+  if (!has_bottom) return bad("it is not trusted, and its network has no bottom model");
+  MG_TRY(const Graph bottom, parse_onnx(job.heads(part)).context("bottom model"));
+  MG_RETURN_IF_ERROR(privacy::noise_of(part < job.noises_size() ? job.noises(part) : "", privacy, bottom));
+  const Bytes of_image = privacy::sent_bytes(privacy, elements_at_cut(bottom, bottom.nodes().size(), 1));
   return check_sent(job, "privacy: split@" + privacy.layer, of_image, "levels, or a layer with fewer values");
 }
 
@@ -131,14 +131,14 @@ Status check_goal(const InferJob& job) {
              std::to_string(most));
 }
 
-/// A tier's network, with its head; without early exits, where one with these lies over all tiers.
+/// A tier's network, with its bottom model; without early exits, where one with these lies over all tiers.
 Result<Graph> whole_network(const InferJob& job, int part) {
   MG_TRY(Graph graph, parse_onnx(job.members(part)));
   if (has_tier_exits(job)) return without_early_exits(graph);
   if (job.tiers(part).trusted()) return graph;
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
-  MG_TRY(const Graph head, parse_onnx(job.heads(part)));
-  return join(head, graph);
+  MG_TRY(const Graph bottom, parse_onnx(job.heads(part)));
+  return join(bottom, graph);
 }
 
 }  // namespace

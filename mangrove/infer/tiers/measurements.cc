@@ -34,15 +34,16 @@ struct Times {
   }
 };
 
-/// Of each tier, the command for the first task. A head is run as often as a device does its tasks, and its time
-/// measured so.
-Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, BottomModels& heads, const TierExits& exits,
-                                                   const Hello& data, const std::map<net::Rank, std::size_t>& tiers) {
+/// Of each tier, the command for the first task. A bottom model is run as often as a device does its tasks, and its
+/// time measured so.
+Result<std::map<std::size_t, Command>> first_tasks(const InferJob& job, BottomModels& bottom_models,
+                                                   const TierExits& exits, const Hello& data,
+                                                   const std::map<net::Rank, std::size_t>& tiers) {
   std::map<std::size_t, Command> commands;
   for (const auto& [rank, part] : tiers) {
     if (commands.contains(part)) continue;
-    for (int run = 0; run < (heads.has(part) ? kTasks : 1); ++run) {
-      MG_TRY(commands[part], task_command(job, heads, data, {}, part));
+    for (int run = 0; run < (bottom_models.has(part) ? kTasks : 1); ++run) {
+      MG_TRY(commands[part], task_command(job, bottom_models, data, {}, part));
     }
     if (!exits.any() || needs_data(job, part)) continue;
     const Answer answer = answer_of(job, part);
@@ -85,7 +86,7 @@ std::map<net::Rank, std::size_t> tiers_of(const InferJob& job, const std::map<ne
   return tiers;
 }
 
-Result<Command> task_command(const InferJob& job, BottomModels& heads, const Hello& data, const TierTask& task,
+Result<Command> task_command(const InferJob& job, BottomModels& bottom_models, const Hello& data, const TierTask& task,
                              std::size_t part) {
   Command command;
   command.set_kind(Command::TASK);
@@ -95,20 +96,20 @@ Result<Command> task_command(const InferJob& job, BottomModels& heads, const Hel
   const std::int64_t begin = static_cast<std::int64_t>(task.batch) * job.micro_batch();
   command.set_begin(begin);
   command.set_count(std::min(job.micro_batch(), data.samples() - begin));
-  if (!heads.has(part)) return command;
-  MG_TRY(*command.mutable_values(), heads.run(part, begin, command.count()));
+  if (!bottom_models.has(part)) return command;
+  MG_TRY(*command.mutable_values(), bottom_models.run(part, begin, command.count()));
   return command;
 }
 
 Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job::RoleContext& context,
-                                                        NodeRoster& nodes, BottomModels& heads, const TierExits& exits,
-                                                        const Hello& data,
+                                                        NodeRoster& nodes, BottomModels& bottom_models,
+                                                        const TierExits& exits, const Hello& data,
                                                         const std::map<net::Rank, std::size_t>& tiers,
                                                         Seconds timeout) {
   std::map<net::Rank, Times> all;
   std::set<net::Rank> missing;
   for (const auto& [rank, part] : tiers) missing.insert(rank);
-  MG_TRY(auto commands, first_tasks(job, heads, exits, data, tiers));
+  MG_TRY(auto commands, first_tasks(job, bottom_models, exits, data, tiers));
   std::uint64_t requests = 0;
   const auto ask = [&](net::Rank rank) {
     Command& command = commands.at(tiers.at(rank));
@@ -147,7 +148,7 @@ Result<std::vector<TierDispatch::Device>> measure_tiers(const InferJob& job, job
   return devices;
 }
 
-TierCosts costs_of(const InferJob& job, const BottomModels& heads, std::size_t batches,
+TierCosts costs_of(const InferJob& job, const BottomModels& bottom_models, std::size_t batches,
                    const std::vector<TierDispatch::Device>& devices) {
   TierCosts costs{.batches = batches, .tiers = {}, .levels = has_tier_exits(job) ? answers_of(job) : 0};
   if (job.accuracy_floor() > 0) costs.accuracy_floor = job.accuracy_floor();
@@ -158,9 +159,9 @@ TierCosts costs_of(const InferJob& job, const BottomModels& heads, std::size_t b
     of = mean_over(devices, tier_of(part));
     of.accuracy = part.accuracy();
     if (of.devices == 0) continue;
-    const Seconds head = heads.seconds(static_cast<std::size_t>(i));
-    of.delay += head;
-    of.service = std::max(of.service, static_cast<double>(of.devices) * head);
+    const Seconds bottom = bottom_models.seconds(static_cast<std::size_t>(i));
+    of.delay += bottom;
+    of.service = std::max(of.service, static_cast<double>(of.devices) * bottom);
   }
   return costs;
 }

@@ -33,19 +33,19 @@ float confidence(std::span<const float> logits) {
   return static_cast<float>(std::ranges::max(learn::probabilities(logits)));
 }
 
-/// A network of its own, or what is behind the head of one.
+/// A network of its own, or what is above the bottom model of one.
 class WholeNetwork final : public TierNetwork {
  public:
-  WholeNetwork(std::unique_ptr<learn::Replica> replica, bool has_head, privacy::PrivacySetting privacy)
-      : replica_(std::move(replica)), has_head_(has_head), privacy_(std::move(privacy)) {
+  WholeNetwork(std::unique_ptr<learn::Replica> replica, bool has_bottom, privacy::PrivacySetting privacy)
+      : replica_(std::move(replica)), has_bottom_(has_bottom), privacy_(std::move(privacy)) {
     replica_->execution().forward();  // touches all memory before times count
   }
 
-  Bytes value_bytes() const override { return has_head_ ? privacy::sent_bytes(privacy_, width()) : 0; }
+  Bytes value_bytes() const override { return has_bottom_ ? privacy::sent_bytes(privacy_, width()) : 0; }
 
   Result<TierAnswer> answer(const Command& task, const data::Batch& samples) override {
     TierAnswer said = answer_to(task, samples);
-    if (has_head_) {
+    if (has_bottom_) {
       MG_RETURN_IF_ERROR(take_values(task));
       replica_->execution().forward();
     } else {
@@ -81,7 +81,7 @@ class WholeNetwork final : public TierNetwork {
   }
 
   std::unique_ptr<learn::Replica> replica_;
-  const bool has_head_;
+  const bool has_bottom_;
   const privacy::PrivacySetting privacy_;
 };
 

@@ -32,7 +32,7 @@ class TierRun {
         context_(context),
         nodes_(nodes),
         reports_(reports),
-        heads_(heads),
+        bottom_models_(heads),
         exits_(exits),
         data_(data),
         tiers_(tiers),
@@ -86,7 +86,7 @@ class TierRun {
   /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
   Status follow(const TierDispatch::Order& order) {
     if (order.kind == TierDispatch::Order::Kind::run) {
-      if (!heads_.has(tiers_.at(order.rank))) return send(order);
+      if (!bottom_models_.has(tiers_.at(order.rank))) return send(order);
       private_.push_back(order);
       return {};
     }
@@ -110,7 +110,7 @@ class TierRun {
 
   Status send(const TierDispatch::Order& order) {
     first_sent_.try_emplace(order.task, context_.clock.now());
-    MG_TRY(Command command, task_command(job_, heads_, data_, order.task, tiers_.at(order.rank)));
+    MG_TRY(Command command, task_command(job_, bottom_models_, data_, order.task, tiers_.at(order.rank)));
     if (exits_.any() && order.task.answer != Answer::first) survivors_.give(command);
     const Instant now = context_.clock.now();
     nodes_.send(order.rank, command);
@@ -125,7 +125,7 @@ class TierRun {
     said.clear_truths();
     if (!answers_.knows(said)) return;
     for (const std::int64_t image : answers_.images_of({static_cast<Answer>(said.answer()), said.micro_batch()}))
-      said.add_truths(has_head ? heads_.label(image) : answers_.truth(image));
+      said.add_truths(has_head ? bottom_models_.label(image) : answers_.truth(image));
   }
 
   /// What a device passes on goes up a level; what it was given is needed no more.
@@ -141,7 +141,7 @@ class TierRun {
     const auto tier = tiers_.find(rank);
     if (tier == tiers_.end() || said.request() != 0) return;
     if (!sees_samples(job_, tier->second, static_cast<Answer>(said.answer())))
-      add_truths(said, heads_.has(tier->second));
+      add_truths(said, bottom_models_.has(tier->second));
     if (!answers_.fits(said, tier->second)) return;
     const TierTask task{static_cast<Answer>(said.answer()), said.micro_batch()};
     const auto sent = sent_.find({rank, task});
@@ -178,7 +178,7 @@ class TierRun {
   job::RoleContext& context_;
   NodeRoster& nodes_;
   Reports& reports_;
-  BottomModels& heads_;
+  BottomModels& bottom_models_;
   const TierExits exits_;
   const Hello& data_;
   const std::map<net::Rank, std::size_t>& tiers_;
@@ -255,10 +255,10 @@ TiersResult TierRun::result(Seconds predicted) const {
   result.copied = counts.copied;
   answers_.summarize(skipped, unasked, result);
   for (std::size_t part = 0; part < result.tiers.size(); ++part) {
-    if (!heads_.has(part)) continue;
+    if (!bottom_models_.has(part)) continue;
     result.tiers[part].privacy = job_.tiers(static_cast<int>(part)).privacy();
-    result.tiers[part].head_seconds = heads_.seconds(part);
-    result.tiers[part].bytes_per_image = heads_.bytes(part);
+    result.tiers[part].head_seconds = bottom_models_.seconds(part);
+    result.tiers[part].bytes_per_image = bottom_models_.bytes(part);
   }
   if (exits_.any()) add_exits(result);
   result.devices = devices();

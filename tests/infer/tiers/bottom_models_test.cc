@@ -21,8 +21,8 @@ std::vector<float> values_of(const InferJob& job, std::size_t part) {
   SteadyClock clock;
   job::Machine device;
   const job::RoleContext context{world.endpoint(0), clock, device, {}, 1, {}, [](Report) {}};
-  BottomModels heads = BottomModels::create(job, context).value();
-  const std::string sent = heads.run(part, 4, 3).value();
+  BottomModels models = BottomModels::create(job, context).value();
+  const std::string sent = models.run(part, 4, 3).value();
   std::vector<float> values(sent.size() / sizeof(float));
   EXPECT_TRUE(net::read_floats(sent, values).ok());
   return values;
@@ -78,22 +78,23 @@ TEST(BottomModels, TheHeadsTimeIsPredicted) {
   TickingClock clock;
   job::Machine device;
   const job::RoleContext context{world.endpoint(0), clock, device, {}, 1, {}, [](Report) {}};
-  auto heads = BottomModels::create(job, context);
-  ASSERT_TRUE(heads.ok()) << heads.error().message;
-  EXPECT_FALSE(heads->has(0));
-  ASSERT_TRUE(heads->has(1));
-  EXPECT_EQ(heads->bytes(1), 4 * 24 * 24 * 4);
-  EXPECT_EQ(heads->seconds(1), 0) << "not yet run";
-  const auto values = heads->run(1, 4, 3);
+  auto models = BottomModels::create(job, context);
+  ASSERT_TRUE(models.ok()) << models.error().message;
+  EXPECT_FALSE(models->has(0));
+  ASSERT_TRUE(models->has(1));
+  EXPECT_EQ(models->bytes(1), 4 * 24 * 24 * 4);
+  EXPECT_EQ(models->seconds(1), 0) << "not yet run";
+  const auto values = models->run(1, 4, 3);
   ASSERT_TRUE(values.ok()) << values.error().message;
-  EXPECT_EQ(std::ssize(*values), 3 * heads->bytes(1));
-  EXPECT_NEAR(heads->seconds(1), 0.1, 1e-9);
+  EXPECT_EQ(std::ssize(*values), 3 * models->bytes(1));
+  EXPECT_NEAR(models->seconds(1), 0.1, 1e-9);
   const std::vector<TierDispatch::Device> devices = {
       {1, Tier::end, 0.01, 0}, {2, Tier::cloud, 0.01, 0.5}, {3, Tier::cloud, 0.01, 0.5}, {4, Tier::cloud, 0.01, 0.5}};
-  const TierCosts costs = costs_of(job, *heads, 8, devices);
+  const TierCosts costs = costs_of(job, *models, 8, devices);
   EXPECT_NEAR(costs.of(Tier::end).service, 0.01, 1e-9);
-  EXPECT_NEAR(costs.of(Tier::cloud).service, 0.3, 1e-9) << "three devices, and a head each 0.1 s";
-  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.1 + 0.5 + 3 * 0.3, 1e-9) << "the first one starts after a head";
+  EXPECT_NEAR(costs.of(Tier::cloud).service, 0.3, 1e-9) << "three devices, and a bottom model each 0.1 s";
+  EXPECT_NEAR(completion(costs.of(Tier::cloud), 9), 0.1 + 0.5 + 3 * 0.3, 1e-9)
+      << "the first one starts after a bottom model";
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
         EXPECT_EQ(from, 0) << "devices do not talk to each other";
         EXPECT_FALSE(shows(message.payload, marks)) << privacy;
         if (message.tag == kNetworkTag) {
-          EXPECT_EQ(message.payload.find(weights), std::string::npos) << "the head's weights";
+          EXPECT_EQ(message.payload.find(weights), std::string::npos) << "the bottom model's weights";
         }
         Command command;
         if (message.tag != kCommandTag || !command.ParseFromString(message.payload)) continue;
@@ -175,7 +175,7 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
 }
 
 TEST(TierPrivacy, ADeviceGetsTheNetworkOfItsTierOnly) {
-  const InferJob job = split_job("split@conv");  // the trusted tier's network has the head's weights
+  const InferJob job = split_job("split@conv");  // the trusted tier's network has the bottom model's weights
   RoleWorld world(3);
   world.use_virtual_time(0.001);
   world.cancel_at_end();
@@ -339,7 +339,7 @@ TEST(TierPrivacy, ChecksTheJob) {
       refused([](InferJob& job) { job.mutable_tiers(1)->clear_privacy(); }).find("tiers: cloud: privacy: expected"),
       std::string::npos);
   EXPECT_EQ(refused([](InferJob& job) { job.mutable_heads()->RemoveLast(); }),
-            "tiers: cloud: it is not trusted, and its network has no head");
+            "tiers: cloud: it is not trusted, and its network has no bottom model");
   EXPECT_TRUE(check_tiers(split_job("split@pool,trained=n")).ok());
   EXPECT_TRUE(refused([](InferJob& job) {
                 job.mutable_tiers(1)->set_privacy("split@conv,trained=n");
@@ -348,9 +348,9 @@ TEST(TierPrivacy, ChecksTheJob) {
   const Status no_fit = check_tiers(split_job("split@conv,trained=n"));
   ASSERT_FALSE(no_fit.ok());
   EXPECT_EQ(no_fit.error().message, "tiers: cloud: privacy: trained=n: no noise for layer 'conv', only for 'pool'");
-  InferJob other_head = split_job("split@conv");
-  *other_head.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
-  EXPECT_FALSE(run(other_head).outcome.leader.ok()) << "a head and a rest of two cuts";
+  InferJob other_bottom = split_job("split@conv");
+  *other_bottom.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
+  EXPECT_FALSE(run(other_bottom).outcome.leader.ok()) << "a bottom model and a rest of two cuts";
 }
 
 TEST(TierPrivacy, WhatDoesNotFitIntoAMessageIsRefusedAtTheStart) {
