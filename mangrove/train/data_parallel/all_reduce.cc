@@ -20,9 +20,9 @@ constexpr int kMostStuck = 2;  // steps in a row that come to a stand, before a 
 class AllReduceLeader final : public Leader {
  public:
   AllReduceLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                  std::unique_ptr<GlobalModel> master)
-      : Leader(job, context, recipe, std::move(master)) {
-    if (!is_plain(job.codec())) shares_.emplace(job, Leader::master().graph());
+                  std::unique_ptr<GlobalModel> model)
+      : Leader(job, context, recipe, std::move(model)) {
+    if (!is_plain(job.codec())) shares_.emplace(job, Leader::global_model().graph());
   }
 
  private:
@@ -81,11 +81,11 @@ void AllReduceLeader::begin_step() {
     work.set_state(begins_anew || !up_to_date_.contains(group_[i]));
     if (work.state() && state.empty()) {
       learn::Checkpoint checkpoint;
-      master().save(checkpoint);
+      global_model().save(checkpoint);
       state = learn::encode_checkpoint(checkpoint);
     }
     const std::string_view body = work.state() ? std::string_view(state) : std::string_view();
-    const Range share = part_of(master().values().size(), i, group_.size());
+    const Range share = part_of(global_model().values().size(), i, group_.size());
     workers().give(group_[i], std::move(work), body, share.count, shares_.has_value());
   }
 }
@@ -159,8 +159,8 @@ Status AllReduceLeader::finish_step() {
 Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), recipe));
-  return AllReduceLeader(job, context, recipe, std::move(master)).run();
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), recipe));
+  return AllReduceLeader(job, context, recipe, std::move(model)).run();
 }
 
 }  // namespace

@@ -47,17 +47,17 @@ std::vector<Bucket> buckets_of(const Graph& graph) {
 
 }  // namespace
 
-AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> master, const TrainJob& job, const Topology& topology,
+AllReduceWorker::AllReduceWorker(std::unique_ptr<GlobalModel> model, const TrainJob& job, const Topology& topology,
                                  job::RoleContext& context, std::optional<net::Message>& interruption)
-    : master_(std::move(master)),
+    : model_(std::move(model)),
       topology_(topology),
       context_(context),
       patience_(job.step_timeout_s() / 3),
       parts_(context, kPartTag, interruption),
       interruption_(interruption),
-      buckets_(buckets_of(master_->graph())),
-      parameters_(static_cast<std::size_t>(master_->graph().parameter_elements())) {
-  if (!is_plain(job.codec())) codecs_.emplace(job, master_->graph());
+      buckets_(buckets_of(model_->graph())),
+      parameters_(static_cast<std::size_t>(model_->graph().parameter_elements())) {
+  if (!is_plain(job.codec())) codecs_.emplace(job, model_->graph());
   reset_reduced();
 }
 
@@ -68,8 +68,8 @@ Result<std::unique_ptr<AllReduceWorker>> AllReduceWorker::create(const Graph& gr
   MG_TRY(const Topology topology, parse_topology(job.topology()));
   Hyperparameters own = recipe;
   own.ema_decay = 0;  // the leader keeps the average
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(graph, own));
-  return std::unique_ptr<AllReduceWorker>(new AllReduceWorker(std::move(master), job, topology, context, interruption));
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(graph, own));
+  return std::unique_ptr<AllReduceWorker>(new AllReduceWorker(std::move(model), job, topology, context, interruption));
 }
 
 bool AllReduceWorker::follow(const Work& work, std::string_view body) {
@@ -78,7 +78,7 @@ bool AllReduceWorker::follow(const Work& work, std::string_view body) {
     Result<learn::Checkpoint> state = learn::parse_checkpoint(body);
     if (!state.ok()) return false;
     state->average.clear();  // is the leader's
-    if (!master_->restore(*state).ok()) return false;
+    if (!model_->restore(*state).ok()) return false;
     reset_reduced();
     version_ = work.version();
     return true;
@@ -88,7 +88,7 @@ bool AllReduceWorker::follow(const Work& work, std::string_view body) {
   const bool is_next = !sum.empty() && update.reduction() == sum_id_ && update.step() == version_ + 1;
   if (!is_next || work.version() != update.step()) return false;
   const GlobalModel::Part part{sum, codecs_ ? 1 : update.samples()};
-  master_->step(std::span(&part, 1), update.learning_rate(), update.step());
+  model_->step(std::span(&part, 1), update.learning_rate(), update.step());
   version_ = update.step();
   for (ReducedRange& range : reduced_) range.keep();
   return true;
@@ -148,7 +148,7 @@ std::vector<Transfer> AllReduceWorker::plan_of(std::size_t elements) const {
 
 /// Of this parameter, or of the states.
 std::size_t AllReduceWorker::sum_of(std::size_t parameter) const {
-  if (codecs_ && parameter == master_->graph().parameters().size()) return buckets_.size();
+  if (codecs_ && parameter == model_->graph().parameters().size()) return buckets_.size();
   const auto holds = [&](const Bucket& bucket) { return parameter >= bucket.first_parameter; };
   return static_cast<std::size_t>(std::find_if(buckets_.begin(), buckets_.end(), holds) - buckets_.begin());
 }

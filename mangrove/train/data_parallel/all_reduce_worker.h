@@ -32,7 +32,7 @@ class AllReduceWorker final {
   /// Brings the values to the version of this work: with the state in its body, or with the update that it tells of.
   /// False: neither will do; the leader has to send the state.
   bool follow(const Work& work, std::string_view body);
-  std::span<const float> values() const { return master_->values(); }
+  std::span<const float> values() const { return model_->values(); }
 
   /// Of the gradients: 1, so that sums are over samples; with a codec, so that they are means over the samples of the
   /// work's reduction: what is left of a large step must not weigh more in a small one.
@@ -73,7 +73,7 @@ class AllReduceWorker final {
     net::Rank waits_for() const { return plan[next].peer; }
   };
 
-  AllReduceWorker(std::unique_ptr<GlobalModel> master, const TrainJob& job, const Topology& topology,
+  AllReduceWorker(std::unique_ptr<GlobalModel> model, const TrainJob& job, const Topology& topology,
                   job::RoleContext& context, std::optional<net::Message>& interruption);
   Range of_all(const Sum& sum, Range range) const { return {sum.first + range.first, range.count}; }
   std::size_t sum_of(std::size_t parameter) const;
@@ -91,7 +91,7 @@ class AllReduceWorker final {
   Status take_parts(Deadline deadline);
   void tell_leader(net::Rank waiting_for);
 
-  std::unique_ptr<GlobalModel> master_;
+  std::unique_ptr<GlobalModel> model_;
   const Topology topology_;
   job::RoleContext& context_;
   const Seconds patience_;

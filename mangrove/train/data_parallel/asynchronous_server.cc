@@ -9,18 +9,18 @@ namespace mangrove::train {
 Result<std::unique_ptr<AsynchronousServer>> AsynchronousServer::create(const TrainJob& job, job::RoleContext& context,
                                                                        Graph graph, const Hyperparameters& recipe,
                                                                        std::int64_t bound) {
-  Hyperparameters of_master = recipe;
-  of_master.optimizer = without_momentum(recipe.optimizer);
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
-  return std::unique_ptr<AsynchronousServer>(new AsynchronousServer(job, context, recipe, std::move(master), bound));
+  Hyperparameters server_recipe = recipe;
+  server_recipe.optimizer = without_momentum(recipe.optimizer);
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), server_recipe));
+  return std::unique_ptr<AsynchronousServer>(new AsynchronousServer(job, context, recipe, std::move(model), bound));
 }
 
 AsynchronousServer::AsynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                                       std::unique_ptr<GlobalModel> master, std::int64_t bound)
-    : Leader(job, context, recipe, std::move(master)),
+                                       std::unique_ptr<GlobalModel> model, std::int64_t bound)
+    : Leader(job, context, recipe, std::move(model)),
       bound_(bound),
       momentum_(uplink_has_momentum(job, recipe) ? 0 : shared_momentum(recipe.optimizer),
-                static_cast<std::size_t>(Leader::master().graph().parameter_elements())) {}
+                static_cast<std::size_t>(Leader::global_model().graph().parameter_elements())) {}
 
 /// One update. Each worker has values, computes a gradient on its own batch, and sends it (n floats); the server makes
 /// an update with it at once, and sends the new values back (n floats). Nobody waits for anybody: P workers keep the
@@ -81,7 +81,7 @@ void AsynchronousServer::start(net::Rank rank) {
   if (work().pending_count() >= batch() * workers().in_use().size()) work().assign({{rank, batch()}});
   const auto parts = work().parts(rank);
   const SampleLedger::Samples next = parts.size() > 1 ? parts[1] : SampleLedger::Samples();
-  workers().give_training(rank, training(parts[0], next, /*next_epoch=*/false), master().values());
+  workers().give_training(rank, training(parts[0], next, /*next_epoch=*/false), global_model().values());
 }
 
 }  // namespace mangrove::train

@@ -24,7 +24,7 @@ class AsynchronousServer final : public Leader {
 
  private:
   AsynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                     std::unique_ptr<GlobalModel> master, std::int64_t bound);
+                     std::unique_ptr<GlobalModel> model, std::int64_t bound);
   Status advance() override;
   std::int64_t samples_per_step(std::size_t) const override { return static_cast<std::int64_t>(batch()); }
   std::size_t workers_in_step(std::size_t workers) const override { return root_of(workers); }

@@ -20,8 +20,8 @@ constexpr std::uint64_t kClients = 0xfed;  // stream of random numbers: who take
 class FederatedLeader final : public Leader {
  public:
   FederatedLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                  std::unique_ptr<GlobalModel> master, const Consistency& consistency)
-      : Leader(job, context, recipe, std::move(master)),
+                  std::unique_ptr<GlobalModel> model, const Consistency& consistency)
+      : Leader(job, context, recipe, std::move(model)),
         consistency_(consistency),
         owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {}
 
@@ -38,7 +38,7 @@ class FederatedLeader final : public Leader {
     return root_of(std::min(goal(), clients_of(workers)));
   }
   std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
-  float master_rate(float) const override { return job().outer_learning_rate(); }
+  float update_rate(float) const override { return job().outer_learning_rate(); }
 
   bool is_synchronous() const { return consistency_.kind == Consistency::Kind::sync; }
   bool is_dealt_out() const { return job().split().empty() || job().split() == "iid"; }
@@ -120,7 +120,7 @@ void FederatedLeader::start() {
     set_local_steps(work, std::min(own, share(all)));
     if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
-    workers().give_training(rank, work, master().values());
+    workers().give_training(rank, work, global_model().values());
   }
 }
 
@@ -173,8 +173,8 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   Hyperparameters outer = recipe;
   outer.optimizer = outer_optimizer(job);
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), outer));
-  return FederatedLeader(job, context, recipe, std::move(master), consistency).run();
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), outer));
+  return FederatedLeader(job, context, recipe, std::move(model), consistency).run();
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ Result<std::unique_ptr<GlobalModel>> GlobalModel::create(Graph graph, const Hype
   MG_RETURN_IF_ERROR(learn::check_trainable(graph));
   MG_RETURN_IF_ERROR(learn::weights_of_exits(recipe.loss, graph.outputs().size()));
   MG_TRY(learn::Schedule schedule, learn::Schedule::create(recipe.schedule));
-  std::unique_ptr<GlobalModel> master(new GlobalModel(std::move(graph), recipe, std::move(schedule)));
-  MG_RETURN_IF_ERROR(master->make_optimizer(recipe));
-  return master;
+  std::unique_ptr<GlobalModel> model(new GlobalModel(std::move(graph), recipe, std::move(schedule)));
+  MG_RETURN_IF_ERROR(model->make_optimizer(recipe));
+  return model;
 }
 
 GlobalModel::GlobalModel(Graph graph, const Hyperparameters& recipe, learn::Schedule schedule)

@@ -15,8 +15,8 @@ namespace {
 class GossipLeader final : public Leader {
  public:
   GossipLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-               std::unique_ptr<GlobalModel> master, Neighbours neighbours)
-      : Leader(job, context, recipe, std::move(master)), neighbours_(std::move(neighbours)) {}
+               std::unique_ptr<GlobalModel> model, Neighbours neighbours)
+      : Leader(job, context, recipe, std::move(model)), neighbours_(std::move(neighbours)) {}
 
  private:
   Status advance() override;
@@ -36,7 +36,7 @@ class GossipLeader final : public Leader {
   std::uint64_t averagings_ = 0;    // so far
   std::set<net::Rank> group_;       // of the round
   std::set<net::Rank> has_values_;  // workers that can go on from their own
-  std::int64_t collected_ = 0;      // step at which the master had their mean
+  std::int64_t collected_ = 0;      // step at which the global model had their mean
 };
 
 Status GossipLeader::advance() {
@@ -73,7 +73,7 @@ void GossipLeader::start() {
                                     static_cast<std::size_t>(context().endpoint.size()) - 1, job().seed(), step());
   ++averagings_;
   std::string values;  // for those who need them
-  net::append_floats(values, master().values());
+  net::append_floats(values, global_model().values());
   for (auto& [rank, work] : works) {
     set_local_steps(work, share);
     Averaging& averaging = *work.mutable_averaging();
@@ -105,17 +105,17 @@ Status GossipLeader::collect() {
   for (const net::Rank rank : workers().ready()) {
     Work work;
     work.set_kind(Work::COLLECT);
-    if (has_values_.contains(rank)) workers().give(rank, work, std::string_view(), master().values().size());
+    if (has_values_.contains(rank)) workers().give(rank, work, std::string_view(), global_model().values().size());
   }
   MG_TRY(const auto by_rank, answers());
   if (by_rank.empty()) return {};
-  std::vector<float> mean(master().values().size()), values(mean.size());
+  std::vector<float> mean(global_model().values().size()), values(mean.size());
   const float share = 1 / static_cast<float>(by_rank.size());
   for (const auto& [rank, answered] : by_rank) {
     MG_RETURN_IF_ERROR(net::read_floats(answered.body(), values));
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * values[i];
   }
-  master().set_values(mean);
+  global_model().set_values(mean);
   collected_ = step();
   return {};
 }
@@ -128,10 +128,10 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   if (recipe.ema_decay > 0)
     return make_error(Code::invalid_argument, "ema_decay: with strategy 'gossip' nobody has all updates to average");
-  Hyperparameters of_master = recipe;
-  of_master.optimizer = {.name = "sgd"};  // makes no updates: the workers do
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
-  return GossipLeader(job, context, recipe, std::move(master), std::move(neighbours)).run();
+  Hyperparameters server_recipe = recipe;
+  server_recipe.optimizer = {.name = "sgd"};  // makes no updates: the workers do
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), server_recipe));
+  return GossipLeader(job, context, recipe, std::move(model), std::move(neighbours)).run();
 }
 
 }  // namespace

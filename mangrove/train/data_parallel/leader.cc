@@ -26,13 +26,13 @@ Status check_steps_between_averages(const TrainJob& job, std::int64_t samples, s
 }  // namespace
 
 Leader::Leader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-               std::unique_ptr<GlobalModel> master)
+               std::unique_ptr<GlobalModel> model)
     : job_(job),
       context_(context),
       recipe_(recipe),
-      master_(std::move(master)),
+      global_model_(std::move(model)),
       reports_(context),
-      codecs_(job, master_->graph()),
+      codecs_(job, global_model_->graph()),
       workers_(context, reports_, codecs_, job.step_timeout_s()),
       batch_(static_cast<std::size_t>(job.batch())),
       dealer_(job) {}
@@ -50,10 +50,10 @@ Status Leader::train() {
   throttle_ = job::Throttle(last_checkpoint_);
   if (can_be_advised()) advisor_.emplace(job_.batch(), samples_per_epoch_, train_seconds());
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
-  while (progress_.epoch() < job_.epochs() && !master_->best().is_stale(progress_.epoch(), recipe_.patience))
+  while (progress_.epoch() < job_.epochs() && !global_model_->best().is_stale(progress_.epoch(), recipe_.patience))
     MG_RETURN_IF_ERROR(train_epoch());
   if (progress_.epoch() < job_.epochs()) {
-    const learn::BestModel best = master_->best();
+    const learn::BestModel best = global_model_->best();
     reports_.event(StoppedEarly{progress_.epoch(), best.epoch, best.accuracy});
   }
   const Seconds seconds = train_seconds();
@@ -71,8 +71,8 @@ Status Leader::prepare() {
     MG_TRY(checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
   }
   MG_TRY(data_, workers_.gather());
-  MG_RETURN_IF_ERROR(check_data(master_->graph(), job_, data_));
-  if (data_.validation_samples() == 0 && (recipe_.patience > 0 || master_->schedule().row().needs_validation)) {
+  MG_RETURN_IF_ERROR(check_data(global_model_->graph(), job_, data_));
+  if (data_.validation_samples() == 0 && (recipe_.patience > 0 || global_model_->schedule().row().needs_validation)) {
     return make_error(Code::invalid_argument,
                       (recipe_.patience > 0 ? "patience" : "schedule '" + recipe_.schedule.name + "'") +
                           " goes by validation, but data set '" + job_.data() +
@@ -85,7 +85,7 @@ Status Leader::prepare() {
   const std::size_t workers = workers_.ready().size();
   const StepBasis basis{samples_per_step(workers), base_learning_rate(job_, *optimizer, workers_in_step(workers))};
   rates_ = LearningRates(basis, samples_per_epoch_, job_.epochs());
-  settings_ = settings_text(job_, master_->graph(), samples_per_epoch_);
+  settings_ = settings_text(job_, global_model_->graph(), samples_per_epoch_);
   return checkpoint ? resume(*checkpoint) : Status();
 }
 
@@ -98,7 +98,7 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
       !std::all_of(checkpoint.pending.begin(), checkpoint.pending.end(), in_range)) {
     return make_error(Code::data_loss, "resume: the checkpoint does not fit the job that it names");
   }
-  MG_RETURN_IF_ERROR(master_->restore(checkpoint).context("resume"));
+  MG_RETURN_IF_ERROR(global_model_->restore(checkpoint).context("resume"));
   if (before.samples_per_step != rates_.basis().samples_per_step)
     reports_.event(ResumedWithOtherWorkers{before.samples_per_step, rates_.basis().samples_per_step});
   rates_ = LearningRates(before, samples_per_epoch_, job_.epochs());
@@ -148,10 +148,10 @@ Status Leader::finish_epoch() {
     const Instant start = context_.clock.now();
     MG_TRY(const Evaluation measured, evaluate(/*validation=*/true));
     progress_.leave_out(context_.clock.now() - start);
-    master_->schedule().observe(measured.loss);
+    global_model_->schedule().observe(measured.loss);
     const double accuracy = measured.confusion.accuracy();
-    if (master_->best().observe(report.epoch, accuracy, measured.loss)) best_model = model();
-    report.validation = {true, accuracy, measured.loss, accuracy_at_exits(measured), master_->best()};
+    if (global_model_->best().observe(report.epoch, accuracy, measured.loss)) best_model = model();
+    report.validation = {true, accuracy, measured.loss, accuracy_at_exits(measured), global_model_->best()};
   }
   report.train_seconds = train_seconds();
   reports_.epoch(report, std::move(best_model));
@@ -161,7 +161,7 @@ Status Leader::finish_epoch() {
 /// Of a run that was stopped between an epoch and its validation.
 bool Leader::validation_is_due() const {
   const std::int64_t due = (progress_.epoch() + epochs_at_once() - 1) / epochs_at_once();
-  return data_.validation_samples() > 0 && master_->schedule().plateau().epochs < due;
+  return data_.validation_samples() > 0 && global_model_->schedule().plateau().epochs < due;
 }
 
 Work Leader::training(const SampleLedger::Samples& samples, const SampleLedger::Samples& next, bool next_epoch) const {
@@ -227,7 +227,7 @@ Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<
                      float rate) {
   MG_RETURN_IF_ERROR(count_in(answers));
   last_rate_ *= rate;
-  master_->step(parts, master_rate(last_rate_), step());
+  global_model_->step(parts, update_rate(last_rate_), step());
   return {};
 }
 
@@ -260,7 +260,7 @@ void Leader::set_local_steps(Work& work, std::size_t count) const {
   };
   const std::int64_t steps = steps_on(static_cast<std::size_t>(work.samples_size()));
   const auto rates =
-      rates_.local_rates(master_->schedule(), position(samples_done()), steps, std::min(steps, steps_on(count)));
+      rates_.local_rates(global_model_->schedule(), position(samples_done()), steps, std::min(steps, steps_on(count)));
   work.mutable_learning_rates()->Add(rates.begin(), rates.end());
   work.set_passes(passes());
 }
@@ -276,7 +276,7 @@ Status Leader::save_checkpoint() {
   learn::Checkpoint checkpoint;
   const Instant now = context_.clock.now();
   checkpoint.job = with_pace(settings_, rates_.basis());
-  master_->save(checkpoint);
+  global_model_->save(checkpoint);
   progress_.save(checkpoint, now);
   checkpoint.pending = work().unfinished();
   checkpoint.micro_batches = workers_.micro_batches();
@@ -298,12 +298,12 @@ Result<Evaluation> Leader::evaluate(bool validation) {
 }
 
 Result<Evaluation> Leader::classify(const EvaluationTask& task) {
-  return evaluate_on_workers(context_, workers_, reports_, task, master_->evaluated());
+  return evaluate_on_workers(context_, workers_, reports_, task, global_model_->evaluated());
 }
 
 /// As ONNX.
 std::string Leader::model() {
-  return encode_onnx(labelled(whole_network(job_, master_->model()), job_, data_));
+  return encode_onnx(labelled(whole_network(job_, global_model_->model()), job_, data_));
 }
 
 void Leader::report_progress() {
@@ -342,7 +342,7 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_
   result.loss = last_epoch.loss / count;
   result.train_accuracy = static_cast<double>(last_epoch.correct) / count;
   result.classes = class_names(data_);
-  result.set_best(master_->best());
+  result.set_best(global_model_->best());
   result.test_loss = test.loss;
   if (auto at_exits = accuracy_at_exits(test); !at_exits.empty()) result.exit_accuracy = std::move(at_exits);
   if (advisor_) result.advice = advisor_->advice();

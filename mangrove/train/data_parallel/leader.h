@@ -24,7 +24,7 @@ namespace mangrove::train {
 class Leader {
  public:
   Leader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-         std::unique_ptr<GlobalModel> master);
+         std::unique_ptr<GlobalModel> model);
   virtual ~Leader() = default;
 
   /// Plays the role to the end of the job, and ends that of the workers. errors: those of Strategy::run.
@@ -40,16 +40,17 @@ class Leader {
   virtual std::int64_t samples_per_update(std::size_t workers) const { return samples_per_step(workers); }
   /// Epochs that the samples given out stand for: those that a worker goes through its part of them.
   virtual std::int64_t epochs_at_once() const { return 1; }
-  /// Brings the master's values up to date, where updates are not made by it. errors: those of WorkerRoster::next.
+  /// Brings the global model's values up to date, where updates are not made by it. errors: those of
+  /// WorkerRoster::next.
   virtual Status collect() { return {}; }
-  /// Classifies the samples of the task with the master's values. errors: as next_answer().
+  /// Classifies the samples of the task with the global model's values. errors: as next_answer().
   virtual Result<Evaluation> classify(const EvaluationTask& task);
   /// A worker with work will not answer it: its samples are for others.
   virtual void drop(const WorkerRoster::Dropped& dropped);
   /// Whether what one worker computes says how fast it would be alone: where each has the whole network.
   virtual bool can_be_advised() const { return true; }
   /// Learning rate of the update where the schedule says so.
-  virtual float master_rate(float scheduled) const { return scheduled; }
+  virtual float update_rate(float scheduled) const { return scheduled; }
   /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
   /// That of strategies whose workers are apart for a while: their gradients bear less.
@@ -68,7 +69,7 @@ class Leader {
   /// Epochs that this one stands for: epochs_at_once(), or those that are left.
   std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - progress_.epoch()); }
 
-  GlobalModel& master() { return *master_; }
+  GlobalModel& global_model() { return *global_model_; }
   float last_rate() const { return last_rate_; }  // learning rate of the last update
 
   /// Work for a worker, without values: to train on samples that it holds. next: what it gets after these, as far as is
@@ -105,7 +106,7 @@ class Leader {
 
   std::int64_t samples_done() const;
   std::int64_t position(std::int64_t samples) const;
-  float rate_at(std::int64_t position) const { return rates_.rate(master_->schedule(), position); }
+  float rate_at(std::int64_t position) const { return rates_.rate(global_model_->schedule(), position); }
   Seconds train_seconds() const { return progress_.seconds(context_.clock.now()); }
 
   Status stopped();
@@ -115,7 +116,7 @@ class Leader {
   const TrainJob& job_;
   job::RoleContext& context_;
   const Hyperparameters recipe_;
-  std::unique_ptr<GlobalModel> master_;
+  std::unique_ptr<GlobalModel> global_model_;
   Reports reports_;
   ServerCodecs codecs_;
   WorkerRoster workers_;

@@ -21,10 +21,10 @@ Status run_server(const TrainJob& job, job::RoleContext& context) {
     MG_TRY(const auto server, AsynchronousServer::create(job, context, std::move(graph), recipe, consistency.bound));
     return server->run();
   }
-  Hyperparameters of_master = recipe;
-  if (uplink_has_momentum(job, recipe)) of_master.optimizer = without_momentum(recipe.optimizer);
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), of_master));
-  return SynchronousServer(job, context, recipe, std::move(master), static_cast<std::size_t>(consistency.bound)).run();
+  Hyperparameters server_recipe = recipe;
+  if (uplink_has_momentum(job, recipe)) server_recipe.optimizer = without_momentum(recipe.optimizer);
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), server_recipe));
+  return SynchronousServer(job, context, recipe, std::move(model), static_cast<std::size_t>(consistency.bound)).run();
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
 Status SynchronousServer::advance() {
   while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
   const std::map<net::Rank, Work> works = assign(workers().ready(), batch());
-  for (const auto& [rank, work] : works) workers().give_training(rank, work, master().values());
+  for (const auto& [rank, work] : works) workers().give_training(rank, work, global_model().values());
   const std::size_t wanted = quorum_ > 0 ? std::min(quorum_, works.size()) : works.size();
   std::map<net::Rank, WorkerRoster::Answered> by_rank;  // so that the sum does not depend on who was first
   while (workers().any_busy() && by_rank.size() < wanted) {

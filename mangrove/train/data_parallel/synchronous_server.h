@@ -15,8 +15,8 @@ class SynchronousServer final : public Leader {
  public:
   /// quorum: 0 waits for all.
   SynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                    std::unique_ptr<GlobalModel> master, std::size_t quorum)
-      : Leader(job, context, recipe, std::move(master)), quorum_(quorum) {}
+                    std::unique_ptr<GlobalModel> model, std::size_t quorum)
+      : Leader(job, context, recipe, std::move(model)), quorum_(quorum) {}
 
  private:
   Status advance() override;

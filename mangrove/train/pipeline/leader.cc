@@ -27,12 +27,12 @@ constexpr std::int64_t kProfiledParts = 8;
 class PipelineLeader final : public Leader {
  public:
   PipelineLeader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
-                 std::unique_ptr<GlobalModel> master, CutRule rule, std::size_t optimizer_slots)
-      : Leader(job, context, recipe, std::move(master)),
+                 std::unique_ptr<GlobalModel> model, CutRule rule, std::size_t optimizer_slots)
+      : Leader(job, context, recipe, std::move(model)),
         rule_(std::move(rule)),
         optimizer_slots_(optimizer_slots),
-        most_stages_(most_stages(Leader::master().graph())),
-        stages_(Leader::master().graph(), optimizer_slots) {}
+        most_stages_(most_stages(Leader::global_model().graph())),
+        stages_(Leader::global_model().graph(), optimizer_slots) {}
 
  private:
   Status advance() override;
@@ -161,7 +161,7 @@ Status PipelineLeader::use(const std::vector<PlannedStage>& stages, const net::R
 }
 
 Result<std::vector<PlannedStage>> PipelineLeader::planned(const net::RankSet& ranks, bool must_fit) {
-  const Graph& graph = Leader::master().graph();
+  const Graph& graph = Leader::global_model().graph();
   const std::size_t wanted = stages_wanted(ranks.size());
   std::vector<PlannedStage> stages;
   if (rule_.kind == CutRule::Kind::behind && wanted == rule_.nodes.size() + 1) {
@@ -207,7 +207,7 @@ net::RankSet PipelineLeader::not_measured(const net::RankSet& ranks) const {
 
 /// What the operators take on these workers, all at once: so they will train. Who is lost meanwhile is not measured.
 Status PipelineLeader::measure(const net::RankSet& ranks) {
-  const Graph& graph = Leader::master().graph();
+  const Graph& graph = Leader::global_model().graph();
   Work work;
   work.set_kind(Work::PROFILE);
   work.set_parts(kProfiledParts);
@@ -235,7 +235,7 @@ Result<bool> PipelineLeader::pass(Work work) {
   answers_.clear();
   asked_.clear();
   learn::Checkpoint whole;
-  master().save(whole);
+  global_model().save(whole);
   for (PlacedStage& stage : stages_.all()) {
     for (StageHolder& holder : stage.holders) {
       asked_.push_back(holder.rank);
@@ -281,16 +281,16 @@ void PipelineLeader::drop(const WorkerRoster::Dropped& dropped) {
   is_broken_ = true;
 }
 
-/// The answers' bodies become the master's values.
+/// The answers' bodies become the global model's values.
 Status PipelineLeader::keep_states() {
   learn::Checkpoint all;
-  master().save(all);
+  global_model().save(all);
   for (PlacedStage& stage : stages_.all()) {
     const std::string_view state = answers_.at(stage.holders.front().rank).body();
     MG_RETURN_IF_ERROR(PlacedStages::take_state(stage, state, all));
     for (StageHolder& holder : stage.holders) holder.has_state = true;
   }
-  return master().restore(all);
+  return global_model().restore(all);
 }
 
 /// The answer of the last stage's replicas together.
@@ -327,7 +327,7 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
   meter_->add(done, seconds);
   reports().stages(meter_->report(actions));
   if (!is_measured() || done.size() < 2) return {};
-  if (!revision_) revision_.emplace(Leader::master().graph(), micro_batch_, held(stages_.all()), revisions_);
+  if (!revision_) revision_.emplace(Leader::global_model().graph(), micro_batch_, held(stages_.all()), revisions_);
   revision_->add(done, last.answer.count(), seconds);
   return revision_->is_due() ? revise() : Status();
 }
@@ -338,7 +338,7 @@ Status PipelineLeader::revise() {
   std::erase_if(ranks, [&](net::Rank rank) { return !profiles_.contains(rank); });
   PipelineReplanner::Profiles profiles = revision_->corrected(profiles_);
   for (const auto& [rank, profile] : profiles)
-    if (!is_profile_of(profile, Leader::master().graph())) return {};
+    if (!is_profile_of(profile, Leader::global_model().graph())) return {};
   std::swap(profiles_, profiles);
   const Result<std::vector<PlannedStage>> stages = planned(ranks, true);
   const double speedup = stages.ok() ? revision_->speedup(profiles_, held(*stages)) : 1;
@@ -386,9 +386,9 @@ Status lead_pipeline(const TrainJob& job, job::RoleContext& context) {
   const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
   MG_RETURN_IF_ERROR(check_stages(job, rule, graph, nodes));
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph).context("strategy " + job.strategy()));
-  MG_TRY(std::unique_ptr<GlobalModel> master, GlobalModel::create(std::move(graph), recipe));
+  MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), recipe));
   MG_TRY(const learn::OptimizerRow* optimizer, learn::find_optimizer(recipe.optimizer.name));
-  return PipelineLeader(job, context, recipe, std::move(master), std::move(rule), optimizer->slots).run();
+  return PipelineLeader(job, context, recipe, std::move(model), std::move(rule), optimizer->slots).run();
 }
 
 }  // namespace mangrove::train
