@@ -34,8 +34,8 @@ Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRos
 
 Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                             const Measured& measured, const StagePlan& plan, StreamWork& work) {
-  Replanner revision(measured.graph, measured.devices, job);
-  return stream_through(job, context, nodes, reports, work, plan, revision);
+  Replanner replanner(measured.graph, measured.devices, job);
+  return stream_through(job, context, nodes, reports, work, plan, replanner);
 }
 
 void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const Measured& measured,

@@ -19,13 +19,13 @@ constexpr double kPatience = 10;  // timeouts without any sign of life before th
 class Stream {
  public:
   Stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, StreamWork& work,
-         StagePlan plan, Replanner& revision)
+         StagePlan plan, Replanner& replanner)
       : job_(job),
         context_(context),
         nodes_(nodes),
         reports_(reports),
         work_(work),
-        revision_(revision),
+        replanner_(replanner),
         timeout_(job.answer_timeout_s()),
         micro_batch_(job.micro_batch()),
         window_(window(job, plan)),
@@ -55,7 +55,7 @@ class Stream {
   NodeRoster& nodes_;
   Reports& reports_;
   StreamWork& work_;
-  Replanner& revision_;
+  Replanner& replanner_;
   const Seconds timeout_;
   const std::int64_t micro_batch_;
   std::size_t window_;
@@ -117,7 +117,7 @@ bool Stream::revise() {
     outlook.left = std::ceil(static_cast<double>(*samples) / static_cast<double>(micro_batch_));
   // what is in flight begins anew; all boards have the network already
   outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
-  std::optional<StagePlan> better = revision_.revise(result_.plan, nodes_.usable(), outlook);
+  std::optional<StagePlan> better = replanner_.revise(result_.plan, nodes_.usable(), outlook);
   if (!better) return false;
   reports_.event(Revised{stage_places(*better, reports_)});
   use(std::move(*better));
@@ -136,7 +136,7 @@ Status Stream::place() {
     MG_TRY(ready, wait_until_ready());
   }
   placing_ = context_.clock.now() - start;
-  revision_.begin(result_.plan);
+  replanner_.begin(result_.plan);
   routes_.begin(result_.plan);
   window_ = window(job_, result_.plan);
   work_.set_window(window_);
@@ -151,7 +151,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
     for (const StagePlan::Replica& replica : stage.replicas) before.push_back(replica.rank);
   const std::optional<Placement> after = with_spares(before, ranks);
   if (!after) {
-    MG_TRY(StagePlan plan, revision_.plan(ranks));
+    MG_TRY(StagePlan plan, replanner_.plan(ranks));
     reports_.event(Replanned{stage_places(plan, reports_)});
     use(std::move(plan));
     planned_ = context_.clock.now();
@@ -163,7 +163,7 @@ Status Stream::replace_lost(const net::RankSet& ranks) {
       const net::Rank next = *successor++;
       if (next == replica.rank) continue;
       reports_.stage_moved(s, replica.rank, next);
-      replica.busy *= revision_.ratio(stages[s].nodes, replica.rank, next);
+      replica.busy *= replanner_.ratio(stages[s].nodes, replica.rank, next);
       replica.rank = next;
     }
   }
@@ -243,7 +243,7 @@ void Stream::take(const Predictions& predictions) {
   if (taken != StreamWork::Taken::accepted || predictions.missed()) return load_log_.forget(predictions.micro_batch());
   load_log_.answered(predictions.micro_batch(), predictions.trace(), now);
   record(predictions.trace());
-  revision_.add(predictions.trace(), now);
+  replanner_.add(predictions.trace(), now);
 }
 
 void Stream::record(const Trace& trace) {
@@ -262,8 +262,8 @@ void Stream::record(const Trace& trace) {
 }  // namespace
 
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                                    StreamWork& work, StagePlan plan, Replanner& revision) {
-  return Stream(job, context, nodes, reports, work, std::move(plan), revision).run();
+                                    StreamWork& work, StagePlan plan, Replanner& replanner) {
+  return Stream(job, context, nodes, reports, work, std::move(plan), replanner).run();
 }
 
 }  // namespace mangrove::infer

@@ -37,6 +37,6 @@ struct StreamResult {
 /// links have become slower or faster. Every micro-batch without an answer is sent again then. errors: those of
 /// NodeRoster::next and Replanner::plan; unavailable (nothing has come out for ten timeouts).
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                                    StreamWork& work, StagePlan plan, Replanner& revision);
+                                    StreamWork& work, StagePlan plan, Replanner& replanner);
 
 }  // namespace mangrove::infer

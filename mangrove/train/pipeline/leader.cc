@@ -74,7 +74,7 @@ class PipelineLeader final : public Leader {
   std::map<net::Rank, WorkerRoster::Answered> answers_;  // of it
   int stuck_ = 0;                                        // passages in a row that came to a stand
   std::optional<PipelineMeter> meter_;                   // of these stages
-  std::optional<PipelineReplanner> revision_;            // of them, where the cut is by measured times
+  std::optional<PipelineReplanner> replanner_;           // of them, where the cut is by measured times
   int revisions_ = 0;                                    // so far
 };
 
@@ -137,7 +137,7 @@ bool PipelineLeader::replace_missing(const net::RankSet& ranks) {
       reports().stage_moved(static_cast<std::size_t>(&stage - stages_.all().data()), holder.rank, *found);
       holder = {*found, holder.seconds, false};
       meter_.reset();
-      revision_.reset();
+      replanner_.reset();
       spare.erase(found);
     }
   }
@@ -155,7 +155,7 @@ Status PipelineLeader::cut(const net::RankSet& ranks) {
 Status PipelineLeader::use(const std::vector<PlannedStage>& stages, const net::RankSet& ranks) {
   MG_RETURN_IF_ERROR(stages_.place(stages));
   meter_.reset();
-  revision_.reset();
+  replanner_.reset();
   planned_for_ = ranks;
   return {};
 }
@@ -327,22 +327,22 @@ Status PipelineLeader::finish(std::int64_t steps, Seconds seconds) {
   meter_->add(done, seconds);
   reports().stages(meter_->report(actions));
   if (!is_measured() || done.size() < 2) return {};
-  if (!revision_) revision_.emplace(Leader::global_model().graph(), micro_batch_, held(stages_.all()), revisions_);
-  revision_->add(done, last.answer.count(), seconds);
-  return revision_->is_due() ? revise() : Status();
+  if (!replanner_) replanner_.emplace(Leader::global_model().graph(), micro_batch_, held(stages_.all()), revisions_);
+  replanner_->add(done, last.answer.count(), seconds);
+  return replanner_->is_due() ? revise() : Status();
 }
 
 /// Other stages from now on, where these do not take what was expected, and the others are worth their price.
 Status PipelineLeader::revise() {
   net::RankSet ranks = workers().ready();
   std::erase_if(ranks, [&](net::Rank rank) { return !profiles_.contains(rank); });
-  PipelineReplanner::Profiles profiles = revision_->corrected(profiles_);
+  PipelineReplanner::Profiles profiles = replanner_->corrected(profiles_);
   for (const auto& [rank, profile] : profiles)
     if (!is_profile_of(profile, Leader::global_model().graph())) return {};
   std::swap(profiles_, profiles);
   const Result<std::vector<PlannedStage>> stages = planned(ranks, true);
-  const double speedup = stages.ok() ? revision_->speedup(profiles_, held(*stages)) : 1;
-  if (!stages.ok() || !revision_->pays(speedup, samples_left())) {
+  const double speedup = stages.ok() ? replanner_->speedup(profiles_, held(*stages)) : 1;
+  if (!stages.ok() || !replanner_->pays(speedup, samples_left())) {
     std::swap(profiles_, profiles);
     return {};
   }
