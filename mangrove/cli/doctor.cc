@@ -125,7 +125,7 @@ Finding examine_folder(const fs::path& folder) {
 }
 
 /// What earlier jobs have left there for later ones.
-std::string kept_files(const fs::path& folder) {
+std::string describe_folder(const fs::path& folder) {
   std::int64_t count = 0;
   Bytes bytes = 0;
   std::error_code code;
@@ -148,8 +148,8 @@ void examine_data(Findings& findings) {
   }
   findings.push_back({"data", "data sets", State::good, joined(here),
                       elsewhere.empty() ? "" : "`mangrove data fetch NAME` gets " + joined(elsewhere)});
-  findings.push_back({"data", "networks kept", State::good, kept_files(folder / "networks"), ""});
-  findings.push_back({"data", "profiles kept", State::good, kept_files(folder / "profiles"), ""});
+  findings.push_back({"data", "networks kept", State::good, describe_folder(folder / "networks"), ""});
+  findings.push_back({"data", "profiles kept", State::good, describe_folder(folder / "profiles"), ""});
 }
 
 std::vector<std::string> own_addresses() {

@@ -40,7 +40,7 @@ std::string ChunkChannel::begin_part(net::Rank to, std::uint32_t stream, std::si
 }
 
 void ChunkChannel::post(net::Rank to, std::string payload, std::size_t float_bytes) {
-  exchanged_.add(payload.size(), float_bytes);
+  transfer_stats_.add(payload.size(), float_bytes);
   context_.endpoint.send(to, tag_, std::move(payload));
 }
 

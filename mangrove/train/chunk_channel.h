@@ -52,7 +52,7 @@ class ChunkChannel {
   /// How far this exchange has come, for the leader, when nothing has come from this rank for a while.
   void describe_waiting(net::Rank from, Waiting& waiting) const;
   /// All that was ever sent.
-  const TransferStats& exchanged() const { return exchanged_; }
+  const TransferStats& transfer_stats() const { return transfer_stats_; }
 
  private:
   using Line = std::pair<net::Rank, std::uint32_t>;  // a rank, and a stream to or from it
@@ -63,7 +63,7 @@ class ChunkChannel {
   job::RoleContext& context_;
   const net::Tag tag_;
   std::optional<net::Message>& interruption_;
-  TransferStats exchanged_;
+  TransferStats transfer_stats_;
   std::uint64_t id_ = 0;
   std::map<net::Rank, std::uint32_t> sent_, received_;
   std::map<Line, std::uint32_t> next_sent_, next_received_;  // sequence numbers

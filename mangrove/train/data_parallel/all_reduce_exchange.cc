@@ -12,37 +12,37 @@ using Phase = StepTimer::Phase;
 
 }  // namespace
 
-AllReduceExchange::AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> reducer)
-    : trainee_(trainee), reducer_(std::move(reducer)), sums_(trainee.pool().flat().size()) {}
+AllReduceExchange::AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> worker)
+    : trainee_(trainee), worker_(std::move(worker)), sums_(trainee.pool().flat().size()) {}
 
 Result<std::unique_ptr<Exchange>> AllReduceExchange::create(Trainee& trainee, const Graph& graph) {
-  MG_TRY(auto reducer,
+  MG_TRY(auto worker,
          AllReduceWorker::create(graph, trainee.job(), trainee.recipe(), trainee.context(), trainee.interruption()));
-  return std::unique_ptr<Exchange>(new AllReduceExchange(trainee, std::move(reducer)));
+  return std::unique_ptr<Exchange>(new AllReduceExchange(trainee, std::move(worker)));
 }
 
 bool AllReduceExchange::accept(const Work& work, std::string_view body) {
   if (!work.has_reduction() || work.samples_size() > most_in_batch(trainee_.job())) return false;
   trainee_.timer().enter(Phase::compute);  // the last step's update
-  const bool follows = reducer_->follow(work, body);
+  const bool follows = worker_->follow(work, body);
   trainee_.timer().enter(Phase::encode);
   return follows;
 }
 
 Status AllReduceExchange::train(const Work& work, std::string_view) {
-  const auto read_values = [&](std::span<float> values) { std::ranges::copy(reducer_->values(), values.begin()); };
+  const auto read_values = [&](std::span<float> values) { std::ranges::copy(worker_->values(), values.begin()); };
   MG_TRY(const auto step, trainee_.begin_step(work, read_values));
-  if (!step || !reducer_->begin(work, sums_)) return {};
+  if (!step || !worker_->begin(work, sums_)) return {};
   const learn::BatchStats stats = compute(work, *step);
   StepTimer& timer = trainee_.timer();
   timer.enter(Phase::wire);
-  MG_TRY(const bool reduced, reducer_->finish());
+  MG_TRY(const bool reduced, worker_->finish());
   timer.enter(Phase::encode);
-  timer.waited_on_wire(reducer_->waited());
+  timer.waited_on_wire(worker_->waited());
   if (!reduced) return {};
   Answer shares = answer_with(stats);
-  const std::string body = reducer_->share_of_sums(shares);
-  tell_exchanged(reducer_->exchanged(), shares);
+  const std::string body = worker_->share_of_sums(shares);
+  tell_exchanged(worker_->transfer_stats(), shares);
   trainee_.answer(std::move(shares), work.round(), {}, body);
   timer.end_step();
   return {};
@@ -58,12 +58,12 @@ learn::BatchStats AllReduceExchange::compute(const Work& work, const Trainee::St
     if (!std::exchange(has_states, true)) {
       step.replica->read_states(states);
       for (float& state : states) state *= static_cast<float>(share);
-      reducer_->ready(trainee_.pool().graph().parameters().size());
+      worker_->ready(trainee_.pool().graph().parameters().size());
     }
     step.replica->read_gradient(parameter, gradient);
-    reducer_->ready(parameter);
+    worker_->ready(parameter);
   };
-  return step.replica->compute_gradients(step.batch, reducer_->scale(work), {}, ready);
+  return step.replica->compute_gradients(step.batch, worker_->scale(work), {}, ready);
 }
 
 }  // namespace mangrove::train

@@ -20,11 +20,11 @@ class AllReduceExchange final : public Exchange {
   Status train(const Work& work, std::string_view body) override;
 
  private:
-  AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> reducer);
+  AllReduceExchange(Trainee& trainee, std::unique_ptr<AllReduceWorker> worker);
   learn::BatchStats compute(const Work& work, const Trainee::Step& step);
 
   Trainee& trainee_;
-  const std::unique_ptr<AllReduceWorker> reducer_;
+  const std::unique_ptr<AllReduceWorker> worker_;
   std::vector<float> sums_;  // gradient and states, while they are summed
 };
 

@@ -53,7 +53,7 @@ class AllReduceWorker final {
   /// After finish(): what the leader gets of this rank, so that it gets all sums once. Appended to the answer's shares
   /// where the job has a codec.
   std::string share_of_sums(Answer& answer) const;
-  const TransferStats& exchanged() const { return parts_.exchanged(); }
+  const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
 
  private:
   /// A bucket's way to its sum; its parts are the stream of its number.

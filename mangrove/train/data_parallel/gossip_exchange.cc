@@ -34,7 +34,7 @@ Status GossipExchange::train(const Work& work, std::string_view body) {
   if (!averaged) return {};
   local_.set_values(values);
   Answer answer = answer_with(*stats);
-  tell_exchanged(averager_.exchanged(), answer);
+  tell_exchanged(averager_.transfer_stats(), answer);
   trainee_.answer(std::move(answer), work.round(), {});
   timer.end_step();
   return {};

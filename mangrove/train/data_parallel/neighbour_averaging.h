@@ -37,7 +37,7 @@ class NeighbourAveraging {
   /// False: the leader has other work; nothing is changed. errors: cancelled.
   Result<bool> average(const Averaging& averaging, std::span<float> values);
 
-  const TransferStats& exchanged() const { return parts_.exchanged(); }
+  const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
 
  private:
   /// The same vector on both sides of a link.

@@ -381,7 +381,7 @@ void StageWorker::send(Answer answer, std::uint64_t round, std::span<const float
   answer.set_peak_resident(context_.device.peak_memory(answer.memory().predicted_peak()));
   const StageWork& done = answer.stage();
   answer.set_compute_s(done.forward_s() + done.backward_s());
-  const TransferStats& exchanged = parts_.exchanged();
+  const TransferStats& exchanged = parts_.transfer_stats();
   answer.set_peer_messages(exchanged.messages);
   answer.set_peer_bytes(exchanged.bytes);
   answer.set_peer_float_bytes(exchanged.float_bytes);
