@@ -17,9 +17,9 @@ struct TierSpec {
   std::string model;            // of the zoo, or an ONNX file
   std::string labels = "fine";  // or "coarse": what the network's classes are
   bool trusted = true;
-  std::string privacy;     // of devices that are not: what they get in place of samples, see privacy.h; else empty
+  std::string privacy;  // of devices that are not: what they get in place of samples, see privacy/split.h; else empty
   std::int64_t exits = 0;  // of end devices and edge servers: they stop at this exit of the one network of all tiers,
-                           // see tier_exits.h; 0 of end devices: tiers have their own
+                           // see exits.h; 0 of end devices: tiers have their own
   double accuracy = 0;     // of the network on validation data; 0: not known
   // The way of a task's samples from the end devices; to a cloud that goes on where edge servers stop, from these.
   Seconds delay = 0;

@@ -19,9 +19,10 @@ namespace mangrove::infer {
 ///            come.
 ///
 /// privacy  devices of a tier that is not trusted get in place of the samples what the first layers of their network
-///          make of them (privacy.h); rank 0 reads the samples itself, computes these layers and keeps the labels.
+///          make of them (bottom_models.h); rank 0 reads the samples itself, computes these layers and keeps the
+///          labels.
 ///
-/// exits    one network with early exits may lie over all tiers, in place of one on each (tier_exits.h): only samples
+/// exits    one network with early exits may lie over all tiers, in place of one on each (exits.h): only samples
 ///          that do not leave at the exits of end devices get a second answer, and only those that do not leave at
 ///          the exits of edge servers either, where these have any, a third one.
 ///

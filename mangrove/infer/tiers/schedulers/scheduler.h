@@ -23,7 +23,7 @@ constexpr std::size_t kTiers = 3;
 constexpr std::array<std::string_view, kTiers> kTierNames = {"end", "edge", "cloud"};
 
 /// End devices give the first answer to an image; edge servers or the cloud one that replaces it. Of a network with
-/// exits on three levels (tier_exits.h) the cloud gives a third one where the edge's is not the last.
+/// exits on three levels (exits.h) the cloud gives a third one where the edge's is not the last.
 enum class Answer : std::uint8_t { first, second, third };
 constexpr std::size_t kAnswers = 3;
 constexpr std::array<std::string_view, kAnswers> kAnswerNames = {"first", "second", "third"};
