@@ -36,8 +36,8 @@ class Boards {
                            .operator_seconds = kOperatorSeconds,
                            .rate = rate});
     }
-    revision_.emplace(graph_, measured_, job);
-    use(*revision_->plan(ranks_));
+    replanner_.emplace(graph_, measured_, job);
+    use(*replanner_->plan(ranks_));
   }
 
   const StagePlan& plan() const { return plan_; }
@@ -51,7 +51,7 @@ class Boards {
     int changes = 0;
     for (int i = 0; i < rounds * Replanner::kRound; ++i) {
       one();
-      if (auto better = revision_->revise(plan_, ranks_, {left, kPause})) {
+      if (auto better = replanner_->revise(plan_, ranks_, {left, kPause})) {
         ++changes;
         use(std::move(*better));
       }
@@ -72,7 +72,7 @@ class Boards {
  private:
   void use(StagePlan plan) {
     plan_ = std::move(plan);
-    revision_->begin(plan_);
+    replanner_->begin(plan_);
     waiting_ = 0;
   }
   Seconds seconds(const StagePlan::Stage& stage) const {
@@ -102,7 +102,7 @@ class Boards {
       trace.add_transit(17.25 + sending(stage) * (1 + waiting_) * vary());  // the clocks differ
     }
     now_ = now_ + period() * vary();
-    revision_->add(trace, now_);
+    replanner_->add(trace, now_);
   }
 
   const Graph graph_ = small_graph();
@@ -113,7 +113,7 @@ class Boards {
   double noise_ = 0;
   int waiting_ = 0;
   Random random_{1};
-  std::optional<Replanner> revision_;
+  std::optional<Replanner> replanner_;
   StagePlan plan_;
   Instant now_{5};
 };

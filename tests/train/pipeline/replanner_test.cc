@@ -67,30 +67,30 @@ class TwoStages : public testing::Test {
   const PipelineReplanner::Profiles profiles_ = {
       {1, profile({10, 10, 10, 10})}, {2, profile({10, 10, 10, 10})}, {3, profile({20, 20, 20, 20})}};
   const std::vector<HeldStage> stages_ = {{1, {0, 2}}, {2, {2, 4}}};
-  PipelineReplanner revision_{graph_, 1, stages_, 0};
+  PipelineReplanner replanner_{graph_, 1, stages_, 0};
 };
 
 TEST_F(TwoStages, OperatorsTakeMoreTogetherOnEveryDevice) {
-  pass(revision_, {20, 36});
-  ASSERT_TRUE(revision_.is_due());
-  const auto made = revision_.corrected(profiles_);
+  pass(replanner_, {20, 36});
+  ASSERT_TRUE(replanner_.is_due());
+  const auto made = replanner_.corrected(profiles_);
   expect_near(seconds_of(made.at(1)), {10, 10, 18, 18});
   expect_near(seconds_of(made.at(2)), {10, 10, 18, 18});
   expect_near(seconds_of(made.at(3)), {20, 20, 36, 36});
 }
 
 TEST_F(TwoStages, WhatAllTakeMoreSaysNothing) {
-  pass(revision_, {30, 30});
-  const auto made = revision_.corrected(profiles_);
+  pass(replanner_, {30, 30});
+  const auto made = replanner_.corrected(profiles_);
   for (const auto& [rank, before] : profiles_) expect_near(seconds_of(made.at(rank)), seconds_of(before));
 }
 
 TEST_F(TwoStages, ADeviceThatGetsFarSlowerIsSoWithAllOperators) {
-  pass(revision_, {20, 24});
-  (void)revision_.corrected(profiles_);
-  pass(revision_, {20, 72});
-  ASSERT_TRUE(revision_.is_due());
-  const auto made = revision_.corrected(profiles_);
+  pass(replanner_, {20, 24});
+  (void)replanner_.corrected(profiles_);
+  pass(replanner_, {20, 72});
+  ASSERT_TRUE(replanner_.is_due());
+  const auto made = replanner_.corrected(profiles_);
   expect_near(seconds_of(made.at(1)), {10, 10, 12, 12});
   expect_near(seconds_of(made.at(2)), {30, 30, 36, 36});
   expect_near(seconds_of(made.at(3)), {20, 20, 24, 24});
@@ -117,28 +117,28 @@ TEST_F(TwoStages, AReplicaWithoutWorkSaysNothing) {
 TEST_F(TwoStages, WhatIsComputedTwiceIsExpectedToTakeLonger) {
   std::vector<StageWork> done = {worked(20), worked(20.0 * 4 / 3)};
   done[1].set_recomputes(true);
-  revision_.add(done, kPassed, 1);
-  expect_near(seconds_of(revision_.corrected(profiles_).at(2)), {10, 10, 10, 10});
+  replanner_.add(done, kPassed, 1);
+  expect_near(seconds_of(replanner_.corrected(profiles_).at(2)), {10, 10, 10, 10});
 }
 
 TEST_F(TwoStages, PassesAreCountedByThemselves) {
   std::vector<StageWork> done = {worked(20), worked(20)};
   done[0].set_busy_forward_passes(10);
   done[0].set_busy_s(10 * 20.0 / 3 + 16 * 40.0 / 3);
-  revision_.add(done, kPassed, 1);
-  expect_near(seconds_of(revision_.corrected(profiles_).at(1)), {10, 10, 10, 10});
+  replanner_.add(done, kPassed, 1);
+  expect_near(seconds_of(replanner_.corrected(profiles_).at(1)), {10, 10, 10, 10});
 }
 
 TEST_F(TwoStages, AnotherCutIsWorthWhatItGainsLessItsPrice) {
-  pass(revision_, {20, 30}, 100);  // 30 s a sample, and 100 s besides
-  (void)revision_.corrected(profiles_);
-  EXPECT_FALSE(revision_.pays(1.25, 16)) << "96 s";
-  EXPECT_TRUE(revision_.pays(1.25, 17)) << "102 s";
-  EXPECT_FALSE(revision_.pays(PipelineReplanner::kRule.speedup - 0.01, 1'000'000)) << "may be noise";
-  EXPECT_FALSE(revision_.pays(1, 1'000'000));
-  pass(revision_, {200, 300});
-  (void)revision_.corrected(profiles_);
-  EXPECT_TRUE(revision_.pays(1.25, 2)) << "it has become ten times as slow: 120 s";
+  pass(replanner_, {20, 30}, 100);  // 30 s a sample, and 100 s besides
+  (void)replanner_.corrected(profiles_);
+  EXPECT_FALSE(replanner_.pays(1.25, 16)) << "96 s";
+  EXPECT_TRUE(replanner_.pays(1.25, 17)) << "102 s";
+  EXPECT_FALSE(replanner_.pays(PipelineReplanner::kRule.speedup - 0.01, 1'000'000)) << "may be noise";
+  EXPECT_FALSE(replanner_.pays(1, 1'000'000));
+  pass(replanner_, {200, 300});
+  (void)replanner_.corrected(profiles_);
+  EXPECT_TRUE(replanner_.pays(1.25, 2)) << "it has become ten times as slow: 120 s";
 }
 
 TEST_F(TwoStages, LooksMoreSeldomAsTheRunGoesOn) {
@@ -172,8 +172,8 @@ TEST_F(TwoStages, WaitsForEnoughMicroBatchesAndIgnoresNonsense) {
     EXPECT_FALSE(revision.is_due()) << nonsense.DebugString();
   }
   const std::vector<StageWork> far_off = {worked(20), worked(6e4)};
-  revision_.add(far_off, kPassed, 1);
-  expect_near(seconds_of(revision_.corrected(profiles_).at(3)), {20, 20, 2000, 2000});
+  replanner_.add(far_off, kPassed, 1);
+  expect_near(seconds_of(replanner_.corrected(profiles_).at(3)), {20, 20, 2000, 2000});
 }
 
 /// Costly operators that were taken for cheap: every look tells more of them, and then there is nothing to gain.
