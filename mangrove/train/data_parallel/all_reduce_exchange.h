@@ -9,8 +9,8 @@
 
 namespace mangrove::train {
 
-/// Workers add up their gradients among themselves while they compute them, and each makes the update on its own copy
-/// of the values; see AllReduceWorker.
+/// Workers add up their gradients among themselves while they compute them. Each worker then makes the update on its
+/// own copy of the values. AllReduceWorker explains how.
 class AllReduceExchange final : public Exchange {
  public:
   /// graph: the job's model. errors: those of AllReduceWorker::create.

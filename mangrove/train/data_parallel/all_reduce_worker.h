@@ -16,56 +16,57 @@
 
 namespace mangrove::train {
 
-/// A worker's side of all_reduce: its own copy of the values, the optimizer that updates them, and the sums that it
-/// makes with others, bucket by bucket, while gradients are still computed. An update is made only when the leader says
-/// that everyone has the sums, so copies never part.
+/// A worker's side of all_reduce. It has its own copy of the values and the optimizer that updates them. It sums
+/// gradients with other workers, bucket by bucket, while later gradients are still being computed. It makes an update
+/// only when the leader says that everyone has the sums, so the copies of all workers stay equal.
 /// threads: one at a time.
 class AllReduceWorker final {
  public:
-  /// After a third of the job's timeout without the part that is waited for, the leader is told. interruption: gets the
-  /// work that ends a reduction.
-  /// errors: those of GlobalModel::create and parse_topology.
+  /// interruption: receives the work that ends a reduction. The leader is told when the part that this worker waits for
+  /// has not come for a third of the job's timeout. errors: those of GlobalModel::create and parse_topology.
   static Result<std::unique_ptr<AllReduceWorker>> create(const Graph& graph, const TrainJob& job,
                                                          const Hyperparameters& recipe, job::RoleContext& context,
                                                          std::optional<net::Message>& interruption);
 
-  /// Brings the values to the version of this work: with the state in its body, or with the update that it tells of.
-  /// False: neither will do; the leader has to send the state.
+  /// Brings the values to the version of this work. It takes the state from the work's body, or makes the update that
+  /// the work describes. Returns false if neither is possible; then the leader has to send the state.
   bool follow(const Work& work, std::string_view body);
   std::span<const float> values() const { return model_->values(); }
 
-  /// Of the gradients: 1, so that sums are over samples; with a codec, so that they are means over the samples of the
-  /// work's reduction: what is left of a large step must not weigh more in a small one.
+  /// The factor of the gradients. It is 1 without a codec: sums are over samples. With a codec, it makes the sums means
+  /// over the samples of the work's reduction. Otherwise what error feedback keeps of a large step would weigh more in
+  /// a small one.
   float scale(const Work& work) const { return codecs_ ? 1 / static_cast<float>(work.reduction().samples()) : 1.0f; }
 
-  /// Begins to sum `values`, a gradient and the states weighted with their share of the samples, over the ranks of the
-  /// work's reduction. They are written after this, and must stay until finish(). False: this rank is not one of them.
+  /// Begins to sum `values` over the ranks of the work's reduction: a gradient, and the states weighted with their
+  /// share of the samples. The caller writes them after this call, and they must stay until finish(). Returns false if
+  /// this rank is not part of the reduction.
   bool begin(const Work& work, std::span<float> values);
-  /// The gradient of this parameter is there; of all parameters and one more: the states are. In any order, each once.
-  /// What can be sent goes on its way; nothing is waited for.
+  /// Says that the gradient of this parameter is there. One number beyond the last parameter says that the states are
+  /// there. The calls come in any order, once for each. Sends what can be sent, and waits for nothing.
   void ready(std::size_t parameter);
-  /// Waits until `values` are the sums. False: it came to nothing, since a rank is lost or the leader has other work.
-  /// errors: cancelled.
+  /// Waits until `values` hold the sums. Returns false if the reduction failed, because a rank is lost or the leader
+  /// has other work. errors: cancelled.
   Result<bool> finish();
-  /// By finish(), for the first part that came: until the rank that it came from was ready, mostly.
+  /// How long finish() waited for the first part that came. This is mostly the time until the sending rank was ready.
   Seconds waited() const { return waited_; }
 
-  /// After finish(): what the leader gets of this rank, so that it gets all sums once. Appended to the answer's shares
-  /// where the job has a codec.
+  /// After finish(): the share of the sums that this rank sends the leader. The shares of all ranks together hold every
+  /// sum once. With a codec, the message is described in the answer's `shares`.
   std::string share_of_sums(Answer& answer) const;
   const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
 
  private:
-  /// A bucket's way to its sum; its parts are the stream of its number.
+  /// How far the sum of one bucket is. Its parts travel in the stream of the bucket's number.
   struct Sum {
-    std::size_t first = 0;            // element of all
-    bool is_encoded = false;          // each part on its way; else floats go as they are
-    ReducedRange* reduced = nullptr;  // what is summed are its floats; null: the values themselves
-    std::size_t count = 0;            // elements that floats stand for which go on their way now
-    std::size_t missing = 0;          // of what ready() tells; at 0 it is under way
-    std::span<float> values = {};     // to be summed
+    std::size_t first = 0;            // the bucket's first element among all elements
+    bool is_encoded = false;          // the codec encodes each part; otherwise floats are sent as they are
+    ReducedRange* reduced = nullptr;  // its floats are summed; null: the values themselves are summed
+    std::size_t count = 0;            // elements that the floats which are being sent stand for
+    std::size_t missing = 0;          // calls of ready() still to come; at 0 the sum begins
+    std::span<float> values = {};     // the floats to be summed
     std::vector<Transfer> plan = {};
-    std::size_t next = 0;  // transfer
+    std::size_t next = 0;  // position in the plan
 
     bool done() const { return reduced == nullptr && is_at_end(); }
     bool is_at_end() const { return next == plan.size(); }
@@ -100,20 +101,20 @@ class AllReduceWorker final {
   const std::vector<Bucket> buckets_;
   const std::size_t parameters_;  // elements
   std::int64_t version_ = -1;
-  std::string sum_;  // of the last reduction, as bytes, until its update is made
+  std::string sum_;  // the last reduction's sum as bytes, until its update is made
   std::uint64_t sum_id_ = 0;
-  std::optional<RangeCodecs> codecs_;  // where the job has a codec
-  std::vector<ReducedRange> reduced_;  // of the buckets, where it is a linear one
-  // of the reduction that goes on
+  std::optional<RangeCodecs> codecs_;  // only if the job has a codec
+  std::vector<ReducedRange> reduced_;  // one for each bucket, only if the codec is linear
+  // The current reduction:
   std::uint64_t id_ = 0, round_ = 0;
   net::RankSet group_;
-  std::map<std::size_t, std::string> finished_;  // messages of finished sums, by their first element
-  bool is_finished_ = true;                      // the last one
-  std::vector<Range> own_finished_;              // of them, those that this rank has made
+  std::map<std::size_t, std::string> finished_;  // encoded messages of finished sums, by first element
+  bool is_finished_ = true;                      // the last reduction has ended
+  std::vector<Range> own_finished_;              // the finished ranges that this rank has summed
   std::span<float> values_;
   std::vector<float> scratch_;
-  std::vector<Sum> sums_;  // of the buckets; then that of the states, where the others are encoded
-  Status broken_;          // why it will come to nothing
+  std::vector<Sum> sums_;  // one for each bucket; with a codec one more, for the states
+  Status broken_;          // why the reduction will fail
   Seconds waited_ = 0;
 };
 

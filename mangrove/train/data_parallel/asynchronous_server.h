@@ -7,18 +7,27 @@
 
 namespace mangrove::train {
 
-/// A parameter server whose every update is of one worker's batch, as soon as it is there; that worker goes on with the
-/// new values at once. An update is late by its staleness, the updates since its values went out; the learning rate is
-/// divided by 1 + staleness, so that P equal workers move the values as far as one synchronous step of theirs does, and
-/// a straggler's old gradient counts little. Momentum is each worker's own. Results depend on who is first.
+/// A parameter server that makes an update with each worker's gradient as soon as it arrives.
 ///
-/// With a bound s, a worker that has made s updates more than the slowest waits for it.
-/// source  Dean et al., Large scale distributed deep networks, NIPS 2012; Zhang et al., Staleness-aware async-SGD for
-///         distributed deep learning, IJCAI 2016 (the rate); Ho et al., More effective distributed ML via a stale
-///         synchronous parallel parameter server, NIPS 2013 (the bound).
+/// A worker has the values (n floats) and computes a gradient on its own batch. It sends the gradient (n floats); the
+/// server makes an update at once and sends the new values back. No worker waits for another.
+///
+/// Staleness s is the number of updates that the server made while the worker computed. The gradient belongs to values
+/// that are s updates old, so its learning rate is divided by 1 + s. P equal workers have s = P - 1, and P of their
+/// updates together move the values about as far as one synchronous step does. An old gradient of a slow worker counts
+/// little. Each worker has its own momentum (see WorkerMomentum). With a bound S, a worker that is S updates ahead of
+/// the slowest waits for it.
+///
+/// right    Each update follows a gradient of the loss, at most s updates late. The results depend on the order in
+///          which answers arrive, so two runs differ.
+/// cost     Each update moves n f32 to one worker and n f32 back. A codec makes these messages smaller.
+/// memory   With momentum, the server keeps one vector of n floats for each worker.
+/// source   Dean et al., Large scale distributed deep networks, NIPS 2012; Zhang et al., Staleness-aware async-SGD for
+///          distributed deep learning, IJCAI 2016 (the rate); Ho et al., More effective distributed ML via a stale
+///          synchronous parallel parameter server, NIPS 2013 (the bound).
 class AsynchronousServer final : public Leader {
  public:
-  /// bound: 0 lets everyone run. errors: those of GlobalModel::create.
+  /// bound: the S above; 0 means that no worker ever waits. errors: those of GlobalModel::create.
   static Result<std::unique_ptr<AsynchronousServer>> create(const TrainJob& job, job::RoleContext& context, Graph graph,
                                                             const Hyperparameters& recipe, std::int64_t bound);
 
@@ -35,7 +44,7 @@ class AsynchronousServer final : public Leader {
 
   const std::int64_t bound_;
   WorkerMomentum momentum_;
-  std::map<net::Rank, std::int64_t> updates_;  // of the workers in use
+  std::map<net::Rank, std::int64_t> updates_;  // updates that each worker in use has made
 };
 
 }  // namespace mangrove::train

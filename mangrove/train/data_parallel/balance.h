@@ -12,48 +12,49 @@
 
 namespace mangrove::train {
 
-/// `balance` is equal (also ""), or speed where that makes sense. errors: invalid_argument: it is another text; with
-/// speed: nobody waits for the slowest anyway, or samples have owners: names the keys.
+/// Checks the key `balance`: equal (also ""), or speed. errors: invalid_argument (another text; speed where nobody
+/// waits for the slowest worker anyway, or where samples have owners). The message names the keys.
 Status check_balance(const TrainJob& job);
 
-/// The most samples that one of the job's workers gets in one batch: `batch` with equal shares, four times as many
-/// where every batch is shared out by speed.
+/// The most samples that one worker of the job gets in one batch. With equal shares this is `batch`. Where batches are
+/// shared out by speed, it is four times as many.
 std::int64_t most_in_batch(const TrainJob& job);
-/// Of a job that shares each batch out by speed: rows that its workers compute at once, so that a small share takes
-/// less time: `micro_batch`, else an eighth of the batch. Nothing: with equal shares, and where workers make steps of
-/// their own, whose number is what speed decides.
+/// For a job that shares each batch out by speed: the rows that a worker computes at once, so that a small share takes
+/// less time than a large one. This is `micro_batch`, or an eighth of the batch. Returns nothing with equal shares, and
+/// nothing where workers make steps of their own: there speed decides the number of steps.
 std::optional<std::int64_t> micro_batch_of_shares(const TrainJob& job);
 
-/// How fast a worker computes, by what it tells itself: the median of its last steps, so that a single one in which it
-/// was disturbed does not count.
+/// How fast a worker computes, by its own reports. The speed is the median of its last steps, so one disturbed step
+/// does not count.
 class SpeedMeter {
  public:
-  /// A step; what makes no sense is ignored.
+  /// Adds a step. Values that make no sense are ignored.
   void add(std::int64_t samples, Seconds compute);
-  /// Samples per second; 0: not known.
+  /// Samples per second; 0 if not known.
   double speed() const;
 
  private:
   std::deque<double> recent_;
 };
 
-/// Shares samples out among workers that wait for each other, so that all are done at about the same time. Together
-/// they get what they would get with equal shares. threads: one at a time.
+/// Shares samples out among workers that wait for each other, in proportion to their speed, so that all finish at about
+/// the same time. The total is the same as with equal shares. threads: one at a time.
 class Balance {
  public:
-  using Speeds = std::map<net::Rank, double>;  // samples per second; 0: not known, and counts as the mean
+  using Speeds = std::map<net::Rank, double>;  // samples per second; 0: not known, which counts as the mean
   using Shares = std::map<net::Rank, std::size_t>;
 
-  /// unit: that shares are multiples of; most: of one worker, twice as much as any equal share, and as a unit.
+  /// unit: every share is a multiple of this number of samples. most: the largest share of one worker. It must be at
+  /// least a unit, and at least twice any equal share.
   Balance(std::size_t unit, std::size_t most) : unit_(unit), most_(most) {}
-  /// That of the job; nothing with equal shares.
+  /// The balance that the job asks for. Nothing: shares are equal.
   static std::optional<Balance> of(const TrainJob& job);
 
-  /// Goes by these speeds from now on, if the ranks that are in it get notably faster by that; otherwise shares stay as
-  /// they are, so that samples that workers have loaded ahead are theirs. Returns whether it does.
+  /// Uses these speeds from now on, if they make the workers among these ranks notably faster. Otherwise the shares
+  /// stay as they are, because workers have already loaded samples for them. Returns whether the speeds are used.
   bool observe(const Speeds& measured, std::size_t count);
-  /// For each of these ranks at least one unit, less in one share if the sum is no multiple of it. Each has `count`
-  /// where all are equally fast, and the sum is always that of such shares.
+  /// The share of each of these ranks: at least one unit. One share is no multiple of the unit if the sum is none. The
+  /// sum is what all ranks would have with `count` samples each; ranks of equal speed get `count` each.
   Shares shares(const net::RankSet& ranks, std::size_t count) const;
 
  private:

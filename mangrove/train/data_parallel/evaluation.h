@@ -21,12 +21,12 @@ struct Evaluation {
   std::vector<std::int64_t> early_correct = {};  // samples, at each early exit of the network
 };
 
-/// Share of the samples that are right at each exit, the last one too; empty for a network without early exits.
+/// The accuracy at each exit of the network, the last one included. Empty for a network without early exits.
 std::vector<double> accuracy_at_exits(const Evaluation& evaluation);
 
-/// Classifies a split on the workers: each gets the next samples as soon as it has answered the last ones, and
-/// those of a worker that is dropped go to the others, so every sample is counted exactly once. errors: cancelled (the
-/// job is asked to stop), those of WorkerRoster::next. values: see GlobalModel.
+/// Classifies a split on the workers. A worker gets the next samples as soon as it has answered the last ones. The
+/// samples of a worker that is dropped go to the others, so every sample is counted exactly once. values: see
+/// GlobalModel. errors: cancelled (the job is asked to stop), those of WorkerRoster::next.
 Result<Evaluation> evaluate_on_workers(job::RoleContext& context, WorkerRoster& workers, Reports& reports,
                                        const EvaluationTask& task, std::span<const float> values);
 

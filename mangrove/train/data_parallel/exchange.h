@@ -8,19 +8,20 @@
 
 namespace mangrove::train {
 
-/// What a worker learns, and the way on which that reaches the others. There is one class for each way.
+/// How a worker computes its update and exchanges it with the server or with other workers. Each way of exchange is one
+/// class.
 /// threads: one at a time.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  /// Takes in the values that work of training begins with. False: this is not work for this way, or something before
-  /// it got lost, so that it cannot be done.
+  /// Takes in the values that this training work starts from. Returns false if the work cannot be done: it belongs to
+  /// another way of exchange, or an earlier message was lost.
   virtual bool accept(const Work& work, std::string_view body) = 0;
-  /// Does the work that was accepted, and answers the leader; there is no answer where the leader has other work
-  /// meanwhile. errors: those of data and engine; cancelled, unavailable (the leader is gone).
+  /// Does the accepted work and answers the leader. Sends no answer if the leader gives other work meanwhile. errors:
+  /// those of data and engine; cancelled; unavailable (the leader is gone).
   virtual Status train(const Work& work, std::string_view body) = 0;
-  /// The values that this worker has come to by itself; empty where it has none. See GlobalModel.
+  /// The worker's own values (see GlobalModel), in strategies where each worker has its own; otherwise empty.
   virtual std::span<const float> own_values() const { return {}; }
 };
 

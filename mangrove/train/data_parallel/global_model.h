@@ -11,8 +11,8 @@
 
 namespace mangrove::train {
 
-/// The network of a job as the server keeps it: parameters, states and all that is learnt beside them. Its values are
-/// one flat plain vector: the parameters, then the states (running statistics of batch normalisation).
+/// The network of a job as the server keeps it: parameters, states, and everything that is learnt beside them. Its
+/// values are one flat vector: first the parameters, then the states (the running statistics of batch normalization).
 /// threads: one at a time.
 class GlobalModel {
  public:
@@ -20,29 +20,30 @@ class GlobalModel {
   static Result<std::unique_ptr<GlobalModel>> create(Graph graph, const Hyperparameters& recipe);
 
   const Graph& graph() const { return graph_; }
-  /// What a step starts from.
+  /// The values that the next step starts from.
   std::span<const float> values() const { return values_; }
-  /// As many as there are. What the optimizer remembers stays.
+  /// values: as many as values() has. The state of the optimizer stays.
   void set_values(std::span<const float> values);
-  /// What is evaluated and exported: with the average of the weights where there is one. Valid until the next step.
+  /// The values that are evaluated and exported. With EMA the weights are their moving average. Valid until the next
+  /// step.
   std::span<const float> evaluated();
-  /// The graph with evaluated().
+  /// The graph with the values of evaluated().
   Graph model();
 
-  /// A worker's part of a step, as flat bytes: the gradient of the sum of its samples' losses, then its states.
+  /// One worker's part of a step, as flat bytes: the gradient of the sum of its samples' losses, then its states.
   struct Part {
-    std::string_view body;  // as long as values(), or as the parameters alone
+    std::string_view body;  // as long as values(), or as long as the parameters alone
     std::int64_t samples;
-    float weight = 1;  // that the gradient counts with
+    float weight = 1;  // the weight of the gradient
   };
-  /// One update with the gradient of the mean loss over all parts; states become their mean over the samples of the
-  /// parts that have some. Adds up in the order of the parts. step: counts from 1.
+  /// Makes one update with the gradient of the mean loss over all parts, added up in the order of the parts. States
+  /// become their mean, weighted by samples, over the parts that contain states. step: counts from 1.
   void step(std::span<const Part> parts, float learning_rate, std::int64_t step);
 
   learn::Schedule& schedule() { return schedule_; }
   learn::BestModel& best() { return best_; }
 
-  /// Fills in what is kept here; restores it. errors: those of check_sizes; nothing is changed then.
+  /// save() fills in what this class keeps; restore() sets it. errors: those of check_sizes; then nothing is changed.
   void save(learn::Checkpoint& checkpoint);
   Status restore(const learn::Checkpoint& checkpoint);
 
@@ -60,7 +61,7 @@ class GlobalModel {
   std::vector<float> values_, evaluated_;
   std::vector<float> gradient_, scratch_;
   std::vector<float> average_;      // empty without EMA
-  std::vector<std::size_t> sizes_;  // of the parameters
+  std::vector<std::size_t> sizes_;  // elements of each parameter
   std::unique_ptr<learn::Optimizer> optimizer_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace mangrove::train {
 
-/// Steps of the worker's own, then an average with its neighbours, from which it goes on. Its values come from the
-/// leader only where it has none.
+/// The worker makes steps of its own, averages with its neighbours, and goes on from that average. It takes values from
+/// the leader only when it has none.
 class GossipExchange final : public Exchange {
  public:
   /// graph: the job's model.

@@ -18,42 +18,46 @@
 
 namespace mangrove::train {
 
-/// Rank 0 of a training job: what all strategies share. It walks through the epochs, says which samples are to be
-/// visited, validates, reports, saves checkpoints and resumes, and tests the network in the end. A strategy derives
-/// from it and says how samples become updates. threads: one at a time.
+/// Rank 0 of a training job, as far as all strategies share it. It goes through the epochs, says which samples are
+/// visited, validates, reports, saves checkpoints, resumes from one, and tests the network at the end. A strategy
+/// derives from it and says how samples become updates. threads: one at a time.
 class Leader {
  public:
   Leader(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
          std::unique_ptr<GlobalModel> model);
   virtual ~Leader() = default;
 
-  /// Plays the role to the end of the job, and ends that of the workers. errors: those of Strategy::run.
+  /// Plays the role to the end of the job, and ends the roles of the workers. errors: those of Strategy::run.
   Status run();
 
  protected:
-  /// Gives samples out and takes answers in until there is an update, or something else has changed. Called as long as
-  /// the epoch has samples that nobody has learnt from; all must have been counted when it is over.
+  /// Gives samples out and takes answers in until there is an update, or until something else has changed. It is called
+  /// as long as the epoch has samples that nobody has learnt from. All samples must have been counted when the epoch is
+  /// over.
   virtual Status advance() = 0;
-  /// Samples that one step of the schedule learns from while so many workers are there.
+  /// Samples that one step of the schedule learns from with this number of workers.
   virtual std::int64_t samples_per_step(std::size_t workers) const = 0;
-  /// The same of an update, where that is more than a step.
+  /// Samples that one update learns from, if an update is more than one step.
   virtual std::int64_t samples_per_update(std::size_t workers) const { return samples_per_step(workers); }
-  /// Epochs that the samples given out stand for: those that a worker goes through its part of them.
+  /// Passes that a worker makes over its samples before it answers: the number of epochs that one piece of work counts
+  /// as.
   virtual std::int64_t epochs_at_once() const { return 1; }
-  /// Brings the global model's values up to date, where updates are not made by it. errors: those of
-  /// WorkerRoster::next.
+  /// Brings the global model's values up to date, in strategies that do not update the global model themselves. errors:
+  /// those of WorkerRoster::next.
   virtual Status collect() { return {}; }
   /// Classifies the samples of the task with the global model's values. errors: as next_answer().
   virtual Result<Evaluation> classify(const EvaluationTask& task);
-  /// A worker with work will not answer it: its samples are for others.
+  /// A worker with work will not answer. Its samples go to the others.
   virtual void drop(const WorkerRoster::Dropped& dropped);
-  /// Whether what one worker computes says how fast it would be alone: where each has the whole network.
+  /// Whether the time that a worker computes says how fast one worker would be alone. This holds where each worker has
+  /// the whole network.
   virtual bool can_be_advised() const { return true; }
-  /// Learning rate of the update where the schedule says so.
+  /// The learning rate of the update; scheduled: the rate that the schedule gives.
   virtual float update_rate(float scheduled) const { return scheduled; }
-  /// For the default learning rate (see base_learning_rate): as many workers in step can take as high a one.
+  /// The number of workers that the default learning rate is scaled by (see base_learning_rate).
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
-  /// That of strategies whose workers are apart for a while: their gradients bear less.
+  /// The square root of the number of workers, rounded down. It takes the place of the number of workers in strategies
+  /// whose workers are apart for a while: they diverge at rates that synchronous steps can take.
   static std::size_t root_of(std::size_t workers);
 
   const TrainJob& job() const { return job_; }
@@ -64,33 +68,34 @@ class Leader {
   std::size_t batch() const { return batch_; }
   std::int64_t step() const { return progress_.step(); }  // updates so far
   std::int64_t samples_per_epoch() const { return samples_per_epoch_; }
-  /// That the network is yet to learn from, in all epochs to come.
+  /// Samples that the network has not learnt from yet, in all epochs to come.
   std::int64_t samples_left() const { return job_.epochs() * samples_per_epoch_ - progress_.samples(); }
-  /// Epochs that this one stands for: epochs_at_once(), or those that are left.
+  /// The number of epochs that the current one counts as: epochs_at_once(), or the number of epochs left.
   std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - progress_.epoch()); }
 
   GlobalModel& global_model() { return *global_model_; }
   float last_rate() const { return last_rate_; }  // learning rate of the last update
 
-  /// Work for a worker, without values: to train on samples that it holds. next: what it gets after these, as far as is
-  /// known; of the next epoch if next_epoch.
+  /// Training work on samples that the worker holds, without values. next: the samples that it will probably get
+  /// afterwards; next_epoch: they belong to the next epoch.
   Work training(const SampleLedger::Samples& samples, const SampleLedger::Samples& next, bool next_epoch) const;
-  /// The same for these workers, each with its share of the next samples: at most so many with equal shares, and as
-  /// many in all where they go by speed.
+  /// Training work for these workers, each with its share of the next samples. count: the most samples of each with
+  /// equal shares. Where shares go by speed, the sum is the same.
   std::map<net::Rank, Work> assign(const net::RankSet& ranks, std::size_t count);
-  /// Lets the worker make steps of its own on the samples of this work, at the learning rates that come next. count: as
-  /// of assign(); those who have more do not go ahead in the schedule.
+  /// Lets the worker make steps of its own on the samples of this work, with the learning rates of the next steps.
+  /// count: as in assign(). A worker with more samples than that does not advance further in the schedule.
   void set_local_steps(Work& work, std::size_t count) const;
-  /// Waits for news, and sees to the samples of a worker that was dropped. errors: those of WorkerRoster::next.
+  /// Waits for news, and gives the samples of a dropped worker to the others. errors: those of WorkerRoster::next.
   Result<std::optional<WorkerRoster::Answered>> take_news();
-  /// The same. errors: besides, cancelled: the job is asked to stop, and a checkpoint was saved.
+  /// As take_news(), but returns cancelled when the job is asked to stop; then a checkpoint has been saved.
   Result<std::optional<WorkerRoster::Answered>> next_answer();
-  /// Counts the samples of these answers, and so many steps. errors: out_of_range: the loss is no number any more;
-  /// nothing is changed then.
+  /// Counts the samples of these answers, and this number of steps. errors: out_of_range (the loss is not a number any
+  /// more); then nothing is changed.
   Status count_in(std::span<const WorkerRoster::Answered> answers, std::int64_t steps = 1);
-  /// The same, and one update with these answers, by rank; rate: times the scheduled learning rate.
+  /// Counts the answers and makes one update with them, in the order of the ranks. rate: a factor of the scheduled
+  /// learning rate.
   Status apply(std::span<const WorkerRoster::Answered> answers, float rate = 1);
-  /// The same, with the answers' gradients as they were put together elsewhere.
+  /// As the apply() above, with gradients that the caller has put together from the answers.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
 
  private:
@@ -128,7 +133,7 @@ class Leader {
   LearningRates rates_;
   SampleDealer dealer_;
   TrainingProgress progress_;
-  std::optional<SpeedAdvisor> advisor_;  // where can_be_advised()
+  std::optional<SpeedAdvisor> advisor_;  // only if can_be_advised()
   float last_rate_ = 0;                  // learning rate of the last step
   Instant last_checkpoint_;
   job::Throttle throttle_;

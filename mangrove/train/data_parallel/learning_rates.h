@@ -8,9 +8,9 @@
 
 namespace mangrove::train {
 
-/// The learning rates of a job's steps. The schedule follows the samples, not the steps: when workers are lost, steps
-/// become more and smaller, and the rate still ends where it should. A position is a number of steps of the size that
-/// was settled when the run began; without losses it is the number of steps done.
+/// The learning rates of a job's steps. The schedule follows samples, not steps. When workers are lost, steps become
+/// smaller and more, and the rate still ends where it should. A position is a number of steps of the size that was
+/// settled when the run began. Without losses it is the number of steps done.
 class LearningRates {
  public:
   LearningRates() = default;
@@ -22,13 +22,15 @@ class LearningRates {
   std::int64_t steps_per_epoch() const {
     return (samples_per_epoch_ + basis_.samples_per_step - 1) / basis_.samples_per_step;
   }
-  /// After so many epochs, and so many samples of the next one which is gone through `passes` times at once.
+  /// The position after this number of epochs, and this number of samples of the next epoch, in which each sample
+  /// counts for `passes` passes.
   std::int64_t position(std::int64_t epochs, std::int64_t samples, std::int64_t passes) const {
     return epochs * steps_per_epoch() + samples * passes / basis_.samples_per_step;
   }
-  /// Of the step at this position.
+  /// The learning rate of the step at this position.
   float rate(const learn::Schedule& schedule, std::int64_t position) const;
-  /// Of `steps` steps that a worker makes on its own from this position on, while the job comes forward by `of_job`.
+  /// The rates of `steps` steps that a worker makes on its own from this position on, while the job advances by
+  /// `of_job` steps.
   std::vector<float> local_rates(const learn::Schedule& schedule, std::int64_t position, std::int64_t steps,
                                  std::int64_t of_job) const;
 

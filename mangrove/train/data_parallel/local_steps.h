@@ -15,28 +15,28 @@
 
 namespace mangrove::train {
 
-/// What a worker needs to make steps of its own: values, and the job's optimizer, which works on the replica's own
-/// buffers. What it remembers (e.g. a velocity) stays here from one work to the next, whatever becomes of the values in
-/// between.
+/// What a worker needs to make steps of its own: values, and the job's optimizer, which works in the replica's own
+/// buffers. The optimizer's state (e.g. a velocity) is kept from one work to the next, even if the values are replaced
+/// in between.
 /// threads: one at a time.
 class LocalSteps final : private ReplicaPool::ReplicaUser {
  public:
-  /// interruption: gets the work that ends a run.
+  /// interruption: receives the work that ends a run.
   LocalSteps(const learn::OptimizerOptions& optimizer, const TrainJob& job, job::RoleContext& context,
              std::optional<net::Message>& interruption);
 
-  /// Whether it tells of as many learning rates as it takes steps.
+  /// Whether the work has as many learning rates as it has steps.
   bool accepts(const Work& work) const;
   void set_values(std::span<const float> values) { values_.assign(values.begin(), values.end()); }
-  /// Those of the last work that was done, or that were set since. See GlobalModel.
+  /// The values after the last work, or those that were set since. See GlobalModel.
   std::span<const float> values() const { return values_; }
-  /// Nobody will ask for them: their memory is given back.
+  /// Frees the memory of the values; nobody will ask for them.
   void drop_values() { std::vector<float>().swap(values_); }
 
-  /// Makes the steps of this work: each on a batch of its samples, in their order; in a second pass and later ones in a
-  /// random order. Tells the leader now and then how far it is, and the timer when it loads and when it computes.
-  /// Nothing: the leader has other work. errors: those of Optimizer::create, the loader and the bench; cancelled,
-  /// unavailable (the leader is gone).
+  /// Makes the steps of this work, each on a batch of its samples. The first pass takes the samples in their order,
+  /// later passes in a random order. It tells the leader now and then how far it is, and tells the timer when it loads
+  /// and when it computes. Returns nothing if the leader has other work. errors: those of Optimizer::create, the loader
+  /// and the pool; cancelled; unavailable (the leader is gone).
   Result<std::optional<learn::BatchStats>> run(const Work& work, ReplicaPool& bench, StepTimer& timer);
 
  private:
@@ -55,9 +55,9 @@ class LocalSteps final : private ReplicaPool::ReplicaUser {
   const learn::OptimizerOptions optimizer_options_;
   const TrainJob& job_;
   job::RoleContext& context_;
-  std::vector<float> values_, laid_aside_;  // laid aside: those of a run that goes on, while others compute
+  std::vector<float> values_, laid_aside_;  // laid aside: values of a run that waits while others compute
   std::optional<learn::Optimizer> optimizer_;
-  std::int64_t steps_ = 0;  // of the optimizer
+  std::int64_t steps_ = 0;  // steps of the optimizer
   Instant last_told_;
   std::optional<net::Message>& interruption_;
 };

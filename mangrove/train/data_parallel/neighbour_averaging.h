@@ -17,39 +17,47 @@
 
 namespace mangrove::train {
 
-/// A worker's side of gossip: it averages its values with those of its neighbours. With a codec, each of two neighbours
-/// keeps a copy of what the other has of its parameters, and one of the other's, and they average what these copies
-/// have come to; the coarser a message, the shorter the step that both of them make. States go as they are.
+/// A worker's side of gossip: it averages its values with those of its neighbours.
+///
+/// Without a codec, neighbours send each other all their values. With a codec, they send encoded differences. Each of
+/// two neighbours keeps a copy of the parameters that the other one has of it, and a copy of the other's parameters. A
+/// message moves both copies alike, and the two neighbours average the copies. The less of a difference a message
+/// carries, the shorter the step that both make. States are sent as they are.
+///
+/// cost    Each average moves n f32 to each neighbour, or the codec's message of the parameters and the states as f32.
+/// right   Both neighbours make the same step in opposite directions, so the mean of their parameters does not change.
+///         A message that was lost is found by the numbers of the copies, and then all values are sent again.
+/// memory  With a codec, two copies of the parameters for every neighbour that the worker ever had.
 /// source  Koloskova et al., Decentralized stochastic optimization and gossip algorithms with compressed communication,
-///         ICML 2019 (CHOCO-SGD), with a copy for each neighbour, as neighbours change and messages may be lost.
-/// memory  with a codec: two copies of the parameters for every neighbour that there ever was.
-/// threads: one at a time.
+///         ICML 2019 (CHOCO-SGD). Here each neighbour has a copy of its own, because neighbours change and messages may
+///         be lost.
+/// threads  one at a time.
 class NeighbourAveraging {
  public:
-  /// Neighbours that are silent for longer than a third of the job's timeout are left out. graph: the job's model.
-  /// interruption: gets the work that ends an average.
+  /// graph: the job's model. interruption: receives the work that ends an average. A neighbour that is silent for a
+  /// third of the job's timeout is left out of the average.
   NeighbourAveraging(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                      std::optional<net::Message>& interruption);
 
-  /// Whether its ranks are other workers, and its weights are some.
+  /// Whether its ranks are other workers, and its weights make sense.
   bool accepts(const Averaging& averaging) const;
-  /// Sends the values to the neighbours, and moves them towards those of each that answers, by its weight.
-  /// False: the leader has other work; nothing is changed. errors: cancelled.
+  /// Sends the values to the neighbours, and moves the values towards those of each neighbour that answers, by its
+  /// weight. Returns false if the leader has other work; then nothing is changed. errors: cancelled.
   Result<bool> average(const Averaging& averaging, std::span<float> values);
 
   const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
 
  private:
-  /// The same vector on both sides of a link.
+  /// A vector that both sides of a link keep alike.
   struct Copy {
     std::uint64_t number = 0;  // 0: there is none
     codec::DifferenceCopy parameters = codec::DifferenceCopy({});
   };
   struct Edge {
-    Copy mine;                  // what the neighbour has of this worker
-    Copy theirs;                // what this worker has of it
-    float carried = 1;          // of the last difference that was sent
-    bool is_confirmed = false;  // that the neighbour has it, as far as is known
+    Copy mine;                  // this worker's parameters, as the neighbour has them
+    Copy theirs;                // the neighbour's parameters, as this worker has them
+    float carried = 1;          // share of the last difference that the sent message carried, 0 to 1
+    bool is_confirmed = false;  // the neighbour is known to have `mine`
   };
   void send(net::Rank to, std::span<const float> values);
   void send_difference(net::Rank to, Edge& edge, std::span<const float> values);

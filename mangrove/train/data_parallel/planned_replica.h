@@ -10,15 +10,15 @@
 
 namespace mangrove::train {
 
-/// A worker's replica for training on these samples, planned within the job's memory. options: the rest. Its
-/// micro-batch is the job's; or else the one that the context's rank had in the run that is resumed, or the one that
-/// shares are made of, if it fits the memory; or else the one that trains fastest. errors: those of
-/// learn::Replica::create and of learn::parse_checkpoint.
+/// A worker's replica for training on these samples, planned within the job's memory. options: everything but the
+/// micro-batch. The micro-batch is the job's. If the job names none, it is the one that this rank had in the run that
+/// is resumed. Next comes the unit of shares by speed, if it fits the memory. Otherwise it is the one that trains
+/// fastest. errors: those of learn::Replica::create and learn::parse_checkpoint.
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, Sources& data,
                                                         const job::RoleContext& context);
 
-/// As the leader is told of it.
+/// Fills in the message that tells the leader of the plan.
 void describe(const learn::ProcessPlan& plan, MemoryPlan& message);
 
 }  // namespace mangrove::train

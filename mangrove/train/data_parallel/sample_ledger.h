@@ -13,37 +13,37 @@
 
 namespace mangrove::train {
 
-/// Who has which samples of one pass over a data set. Every sample is pending, in the hands of exactly one rank, or
-/// done; so whatever ranks are lost, each sample is counted exactly once. A rank may hold several parts, which it
-/// finishes in the order in which it got them. Samples may have an owner, which alone gets them until it is known not
-/// to come for them. No input or output; threads: one at a time.
+/// Which worker has which samples of one pass over a data set. Every sample is pending, held by exactly one rank, or
+/// done. So each sample is counted exactly once, whichever ranks are lost. A rank may hold several parts, and finishes
+/// them in the order in which it got them. Samples may have an owner, which alone gets them until the owner is known to
+/// be gone. No input or output; threads: one at a time.
 class SampleLedger {
  public:
   using Samples = std::vector<std::uint32_t>;
 
   SampleLedger() = default;
-  /// Samples in the order in which they are to be visited.
+  /// order: the samples in the order in which they are to be visited.
   explicit SampleLedger(const Samples& order) : SampleLedger(order, {}) {}
-  /// owners: of each sample by its number; kNobody (or no vector): whoever comes.
+  /// owners: the owner of each sample, by the sample's number. kNobody, or no vector, means that any rank may have it.
   SampleLedger(const Samples& order, std::shared_ptr<const std::vector<net::Rank>> owners);
   static constexpr net::Rank kNobody = 0;
 
   /// The most samples that each rank is to get.
   using Rooms = std::map<net::Rank, std::size_t>;
-  /// Gives each rank the next of its own samples, up to its room; and of those without an owner the next
-  /// min(pending, room left), to each a contiguous part in proportion to its room left: in equal rooms sizes differ by
-  /// at most one then. Ranks that get none are left out.
+  /// Gives each rank the next of its own samples, up to its room. Then it divides the next pending samples without an
+  /// owner, as many as there is room for. Each rank gets a contiguous part in proportion to the room that it has left,
+  /// so with equal rooms the sizes differ by at most one. Ranks that get no sample are left out of the result.
   std::map<net::Rank, Samples> assign(const Rooms& rooms);
-  /// What assign() would give, without giving it.
+  /// The result of assign(), without giving the samples out.
   std::map<net::Rank, Samples> preview(const Rooms& rooms) const;
 
-  /// The rank has done the oldest part that it holds. Returns how many samples that were.
+  /// The rank has done the oldest part that it holds. Returns the number of samples of that part.
   std::size_t finish(net::Rank rank);
-  /// The rank will not do what it holds: its samples go back to the front of the pending ones, in the order in which
-  /// they were. Returns how many.
+  /// The rank will not do the samples that it holds. They go back to the front of the pending samples, in their old
+  /// order. Returns their number.
   std::size_t give_back(net::Rank rank);
 
-  /// The rank's own samples, pending or given back later, are for whoever comes.
+  /// The rank loses its ownership. Its samples that are pending, or given back later, may go to any rank.
   void disown(net::Rank rank);
 
   bool holds(net::Rank rank) const { return held_.contains(rank); }
@@ -51,9 +51,9 @@ class SampleLedger {
   std::span<const Samples> parts(net::Rank rank) const;
   /// Samples that nobody holds.
   std::size_t pending_count() const { return pending_count_; }
-  /// Whether assign() would give the rank some.
+  /// Whether assign() would give the rank any sample.
   bool has_for(net::Rank rank) const;
-  /// Samples that are not done: those held, by rank, then the pending ones, in their order.
+  /// The samples that are not done: first those that are held, by rank, then the pending ones in their order.
   Samples unfinished() const;
   std::size_t unfinished_count() const { return pending_count_ + held_count_; }
   /// Nothing is pending and nobody holds anything.

@@ -10,7 +10,7 @@
 
 namespace mangrove::train {
 
-/// Values come from a server, and updates go there, through the job's codecs.
+/// Values come from a server, and updates go to it, through the job's codecs.
 class ServerExchange : public Exchange {
  public:
   bool accept(const Work& work, std::string_view body) override;
@@ -20,10 +20,10 @@ class ServerExchange : public Exchange {
       : trainee_(trainee), codecs_(std::move(codecs)) {}
 
   const WorkerCodecs& codecs() const { return *codecs_; }
-  /// Those of the accepted work.
+  /// Writes the values of the accepted work.
   void read_values(std::string_view body, std::span<float> values) const;
-  /// The pool's flat values are the update, and the states behind it. An update is a sum over samples where it goes as
-  /// it is, and the mean over them where it is encoded.
+  /// Sends the update in the pool's flat values, and the states behind it. Without a codec the update is a sum over
+  /// samples, with a codec the mean over them.
   void answer_update(const learn::BatchStats& stats, const Work& work);
 
   Trainee& trainee_;
@@ -32,7 +32,7 @@ class ServerExchange : public Exchange {
   const std::unique_ptr<WorkerCodecs> codecs_;
 };
 
-/// Each update is the gradient of one step.
+/// The update is the gradient of one step.
 class GradientsToServer final : public ServerExchange {
  public:
   /// graph: the job's model. errors: those of WorkerCodecs::create.
@@ -45,7 +45,7 @@ class GradientsToServer final : public ServerExchange {
   using ServerExchange::ServerExchange;
 };
 
-/// Each update is what steps of the worker's own have changed.
+/// The update is the change of the values over several steps of the worker's own.
 class ChangesToServer final : public ServerExchange {
  public:
   /// graph: the job's model. errors: those of WorkerCodecs::create.

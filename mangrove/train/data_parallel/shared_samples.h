@@ -10,22 +10,24 @@
 
 namespace mangrove::train {
 
-/// `shared_samples` is a share that makes sense, of a job whose workers have samples of their own. errors:
-/// invalid_argument: names the keys.
+/// Checks the key `shared_samples`: a share that makes sense, in a job whose workers have samples of their own. errors:
+/// invalid_argument, which names the keys.
 Status check_shared_samples(const TrainJob& job);
 
-/// Samples that every worker learns from besides its own, so that workers whose own are of few classes do not drift as
-/// far apart. They are extra: each is also one of somebody's own.
+/// Samples that every worker learns from besides its own. They keep workers whose own samples are of few classes from
+/// drifting far apart. They come on top: each of them is also one worker's own sample.
 /// source  Zhao et al., Federated learning with non-IID data, 2018.
 class SharedSamples {
  public:
   using Samples = std::vector<std::uint32_t>;
 
-  /// A share of 0 .. all - 1, drawn by the seed; workers: that own all of them together.
+  /// Draws a share of the samples 0 .. all - 1 by the seed. workers: the number of workers that own all samples
+  /// together.
   SharedSamples(double share, std::int64_t all, std::size_t workers, std::uint64_t seed);
 
-  /// These samples of the worker's own with shared ones spread evenly between them: as many as there are shared ones in
-  /// all for each mean share of own ones. Which they are depends on the step and the rank.
+  /// The worker's own samples, with shared samples spread evenly between them. As many shared samples are added to
+  /// `own` as there are shared samples for each own sample of an average worker. Which ones they are depends on the
+  /// step and the rank.
   Samples joined(const Samples& own, std::int64_t step, net::Rank rank) const;
 
  private:

@@ -4,16 +4,24 @@
 
 namespace mangrove::train {
 
-/// A parameter server whose every update is of one batch of each worker: the values go out, gradients come back and are
-/// added up in rank order, so that P workers of batch b compute what one computes with batch P*b, and two runs with one
-/// seed are bit-equal.
+/// A parameter server that makes one update from one batch of each worker.
 ///
-/// With a quorum k below the number of workers, an update is made with the first k answers; the samples of the others
-/// go to later steps, and they take part again when they have answered. Then results depend on who is first. source
-/// Chen et al., Revisiting distributed synchronous SGD, 2016 (backup workers).
+/// A step: the server sends the values (n floats) to P workers, with up to `batch` samples each. Each worker answers
+/// with the gradient of the sum of its losses (n floats). The server adds the gradients up in the order of the ranks,
+/// divides by the number of samples, and makes one update. With a quorum k below P, it makes the update with the first
+/// k answers. The samples of the other workers are given out again, and these workers take part again once they have
+/// answered (backup workers).
+///
+/// right    The gradient of a sum is the sum of the gradients. So P workers with batches of b samples compute what one
+///          worker computes with a batch of P b samples. Without a quorum, two runs with one seed are bit-equal. With a
+///          quorum, results depend on which workers answer first.
+/// cost     A step moves P n f32 away from the server and P n f32 back, so the server's link bounds P. A codec makes
+///          these messages smaller.
+/// source   Li et al., Scaling distributed machine learning with the parameter server, OSDI 2014; Chen et al.,
+///          Revisiting distributed synchronous SGD, 2016 (backup workers).
 class SynchronousServer final : public Leader {
  public:
-  /// quorum: 0 waits for all.
+  /// quorum: answers that an update waits for; 0 means all.
   SynchronousServer(const TrainJob& job, job::RoleContext& context, const Hyperparameters& recipe,
                     std::unique_ptr<GlobalModel> model, std::size_t quorum)
       : Leader(job, context, recipe, std::move(model)), quorum_(quorum) {}

@@ -20,11 +20,11 @@
 
 namespace mangrove::train {
 
-/// What a worker of data parallelism learns with, whatever way its updates take: its samples, its replica of the
+/// The parts of a data-parallel worker that do not depend on its way of exchange: its samples, its replica of the
 /// network, a timer, and its answers to the leader. threads: one at a time.
 class Trainee {
  public:
-  /// interruption: gets the work that ends other work. errors: those of hyperparameters_of and ReplicaPool::of.
+  /// interruption: receives the work that ends other work. errors: those of hyperparameters_of and ReplicaPool::of.
   static Result<std::unique_ptr<Trainee>> create(const TrainJob& job, const Graph& graph, job::RoleContext& context,
                                                  ShardFetcher* fetcher, std::optional<net::Message>& interruption);
 
@@ -34,10 +34,10 @@ class Trainee {
   ReplicaPool& pool() { return *pool_; }
   StepTimer& timer() { return timer_; }
   std::optional<net::Message>& interruption() { return interruption_; }
-  /// Bytes of the last work and of the last answer.
+  /// Bytes of the last work together with those of the last answer.
   std::size_t exchanged_bytes() const { return sent_bytes_ + received_bytes_; }
 
-  /// Work of so many bytes has come.
+  /// Work has come, in a message of this length.
   void take(const Work& work, std::size_t bytes);
 
   struct Step {
@@ -45,11 +45,11 @@ class Trainee {
     learn::Replica* replica;
   };
   /// A training step up to its forward pass: loads the samples, begins to load those of the next step, and writes the
-  /// values into the replica. read_values: writes the values of the work, as many as pool().flat() has. Nothing: the
-  /// leader has other work. errors: those of Source and ReplicaPool::training.
+  /// values into the replica. read_values: writes the values of the work into a span as long as pool().flat(). Returns
+  /// nothing if the leader has other work. errors: those of Source and ReplicaPool::training.
   Result<std::optional<Step>> begin_step(const Work& work, const std::function<void(std::span<float>)>& read_values);
 
-  /// Sends an answer with `update`, which is encoded, and `values` behind it.
+  /// Sends an answer. Its body is `update`, which is encoded already, and `values` behind it.
   void answer(Answer answer, std::uint64_t round, std::span<const float> values, std::string_view update = {});
 
  private:
@@ -59,14 +59,14 @@ class Trainee {
   const TrainJob& job_;
   job::RoleContext& context_;
   Hyperparameters recipe_;
-  std::shared_ptr<ReplicaPool> pool_;  // perhaps others': see there
+  std::shared_ptr<ReplicaPool> pool_;  // simulated devices may share it
   StepTimer timer_;
   std::optional<net::Message>& interruption_;
   std::size_t sent_bytes_ = 0, received_bytes_ = 0;
 };
 
 Answer answer_with(const learn::BatchStats& stats);
-/// What went to other workers.
+/// Writes the traffic to other workers into the answer.
 void tell_exchanged(const TransferStats& exchanged, Answer& answer);
 
 }  // namespace mangrove::train

@@ -9,12 +9,12 @@
 
 namespace mangrove::train {
 
-/// What training has moved: from the server to workers, back, and between workers, as these tell.
+/// The traffic of training: from the server to workers, back, and between workers. Workers report the last kind.
 /// threads: one at a time.
 class Transfers {
  public:
   void sent(std::size_t message, std::size_t floats) { downlink_.add(message, floats); }
-  /// An answer of so many bytes, for so many of floats.
+  /// An answer of `message` bytes, which carries `floats` bytes of floats.
   void received(net::Rank rank, const Answer& answer, std::size_t message, std::size_t floats);
 
   const TransferStats& downlink() const { return downlink_; }

@@ -10,18 +10,18 @@
 
 namespace mangrove::train {
 
-/// Momentum for updates out of step. One velocity for all workers would make old gradients steer for long, which
-/// diverges at rates that are fine in step; so each worker has a velocity of its own, and its updates look ahead by it:
-/// with v = momentum * v + g, the update is momentum * v + g.
+/// Momentum for asynchronous updates. With one velocity for all workers, old gradients would act for long, and training
+/// diverges at rates that are fine for synchronous steps. So each worker has a velocity v of its own, and its update
+/// looks ahead by it: v = momentum * v + g, and the update is momentum * v + g.
 /// source  Hakimi et al., Taming momentum in a distributed asynchronous environment, 2019 (DANA-Slim).
 class WorkerMomentum {
  public:
   /// parameters: elements of the gradients.
   WorkerMomentum(float momentum, std::size_t parameters) : momentum_(momentum), parameters_(parameters) {}
 
-  /// An answer's body (see GlobalModel::Part) with the gradient replaced by the update.
+  /// The body of an answer (see GlobalModel::Part), with the update in place of the gradient.
   std::string accelerate(net::Rank rank, std::string_view body, std::int64_t samples);
-  /// A worker that comes back begins anew.
+  /// A worker that comes back begins with a velocity of zero.
   void forget(net::Rank rank) { velocities_.erase(rank); }
 
  private:
@@ -31,11 +31,12 @@ class WorkerMomentum {
   std::vector<float> values_;
 };
 
-/// The momentum of an optimizer that has one for all workers; 0 for others (adam and its like are left as they are).
+/// The momentum of an optimizer that has one velocity for all workers. 0 for other optimizers: Adam and its relatives
+/// are left as they are.
 float shared_momentum(const learn::OptimizerOptions& optimizer);
 
-/// The optimizer for accelerated gradients: without a momentum of its own, and with decay and clipping as much stronger
-/// as a velocity makes them in the long run.
+/// The optimizer for updates with a worker's momentum: it has no momentum of its own. Its decay and clipping are scaled
+/// by the factor by which a velocity enlarges a constant gradient.
 learn::OptimizerOptions without_momentum(learn::OptimizerOptions optimizer);
 
 }  // namespace mangrove::train

@@ -19,57 +19,60 @@
 
 namespace mangrove::train {
 
-/// The workers of a job as the server sees them: the job's roster, and who of it has work, who is ready for some, and
-/// what they answer. Ranks that join the running job are taken in as those that come back are: when they have said that
-/// they have the same data.
+/// The workers of a job as the server sees them: the job's roster, which of its workers are busy or ready, and their
+/// answers. A rank that joins the running job is taken in like one that comes back: after it has said that it has the
+/// same data.
 /// threads: one at a time.
 class WorkerRoster final : private job::Roster::Owner {
  public:
-  /// timeout: a worker with work that is silent for longer is dropped from it. codecs: of training.
+  /// timeout: a worker with work that is silent for longer is dropped from the work. codecs: those of training.
   WorkerRoster(job::RoleContext& context, Reports& reports, ServerCodecs& codecs, Seconds timeout);
 
-  /// Waits until every worker has said what data it has, or until the timeout if at least one has (the others may still
-  /// come in later). Workers whose data differs from that of the majority, or who cannot take part, are left out, with
-  /// an event. Returns what the data is like. errors: as next(), and cancelled when the job is asked to stop.
+  /// Waits until every worker has described its data, or until the timeout if at least one has; the others may still
+  /// come in later. Leaves out workers whose data differs from that of the majority, and workers that cannot take part;
+  /// each is an event. Returns the description of the data. errors: as next(); cancelled (the job is asked to stop).
   Result<Hello> gather();
 
-  /// Alive and idle, by rank.
+  /// The workers that are alive and idle, by rank.
   net::RankSet ready() const;
-  /// Those, and the ones that have work, by rank.
+  /// The workers that are ready or busy, by rank.
   net::RankSet in_use() const;
-  /// How many there are, with those whose work is abandoned.
+  /// The number of workers, including those whose work is abandoned.
   std::size_t count() const { return roster_.present().size(); }
   bool any_busy() const;
-  /// Of each rank from 1 on, as its memory plan says; 0 where none was told.
+  /// The micro-batch of each rank from 1 on, by its memory plan; 0: not told.
   std::vector<std::int64_t> micro_batches() const;
-  /// Of these ranks, as their answers tell.
+  /// The speeds of these ranks, by their own answers.
   Balance::Speeds speeds(const net::RankSet& ranks) const;
 
-  /// Sends work (its round is filled in) to a ready worker; it is busy until it is in the news.
+  /// Sends work to a ready worker and fills in its round. The worker is busy until it appears in the news.
   void give(net::Rank rank, Work work, std::span<const float> values);
-  /// The same for work of training that is answered with an update of these values: through the job's codecs.
+  /// As give(), for training work whose answer is an update of these values. Both go through the job's codecs.
   void give_training(net::Rank rank, Work work, std::span<const float> values);
-  /// The same for a part in a reduction, with the state or nothing; the answer's body has so many floats, flat or (if
-  /// it says so) encoded.
+  /// As give(), for a part in a reduction. state: the body of the work; may be empty. answer_floats: floats of the
+  /// answer's body. is_encoded: the answer may say that its body is encoded.
   void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded = false);
 
-  /// Nobody waits for what this busy worker does any more: it is not in the news, and ready when it has answered.
+  /// Nobody waits for this busy worker any more. It does not appear in the news, and is ready again when it has
+  /// answered.
   void abandon(net::Rank rank);
-  /// What this worker does, if it is busy, is in vain: it is ready for other work, which will interrupt it.
+  /// The current work of this worker, if it has some, is void. The worker is ready for other work, which will interrupt
+  /// it.
   void recall(net::Rank rank);
-  /// The work of all that are busy has come to a stand: each waits for another's part of a reduction, and no part has
-  /// come for the timeout. The rank that stands in the way: an end of a link on which parts were lost, else the one
-  /// that most of them wait for.
+  /// The rank that blocks all busy workers, if all of them have stopped: each waits for another's part of a reduction,
+  /// and no part has come for the timeout. It is an end of a link on which parts were lost, or else the rank that most
+  /// of them wait for.
   std::optional<net::Rank> stuck_on() const;
-  /// This worker gets no more work. If it is busy, it is in the news as "failed". error: without its name.
+  /// This worker gets no more work. If it is busy, it appears in the news as "failed". error: a message without the
+  /// worker's name.
   void leave_out(net::Rank rank, const Error& error) { roster_.leave_out(rank, error); }
 
   struct Answered {
     net::Rank rank;
-    Answer answer;            // fits what was given
-    std::string payload;      // that it came in
-    std::size_t body_offset;  // of the gradient in it
-    std::int64_t version;     // of the values that it was given
+    Answer answer;            // checked against the work that was given
+    std::string payload;      // the message that brought it
+    std::size_t body_offset;  // where the gradient begins in the payload
+    std::int64_t version;     // version of the values that the worker was given
     std::string_view body() const { return std::string_view(payload).substr(body_offset); }
   };
   struct Dropped {
@@ -77,12 +80,12 @@ class WorkerRoster final : private job::Roster::Owner {
     std::string reason;  // "lost", "silent" or "failed"
   };
   using News = std::variant<std::monostate, Answered, Dropped>;
-  /// What happens next, or nothing for a fifth of a second. Every worker that was given work, and is not
-  /// abandoned, is in the news exactly once. errors: unavailable: no worker is left, or none has answered for long
-  /// (three times the timeout); if all failed, the last one's error; cancelled.
+  /// The next piece of news, or nothing after a fifth of a second. Every worker that was given work, and was not
+  /// abandoned, appears in the news exactly once. errors: unavailable (no worker is left, or none has answered for
+  /// three times the timeout); if all workers failed, the error of the last one; cancelled.
   Result<News> next();
 
-  /// Tells all that are alive that the job is done.
+  /// Tells all living workers that the job is done.
   void end();
 
   const Transfers& transfers() const { return transfers_; }
@@ -90,11 +93,11 @@ class WorkerRoster final : private job::Roster::Owner {
  private:
   enum class State { idle, busy, abandoned };
   struct Worker {
-    State state = State::idle;  // idle: it is ready, if the roster has it as present
+    State state = State::idle;  // an idle worker is ready if the roster has it as present
     std::int64_t micro_batch = 0;
     Assignment assignment;
-    Deadline deadline;                // of its answer
-    std::optional<Instant> answered;  // the last time, until it is given work
+    Deadline deadline;                // for its answer
+    std::optional<Instant> answered;  // when it last answered; nothing while it has work
     SpeedMeter speed;
   };
 
@@ -120,10 +123,10 @@ class WorkerRoster final : private job::Roster::Owner {
   job::Roster roster_;
   Transfers transfers_;
   PeerWaits waits_;
-  std::map<net::Rank, Worker> workers_;  // those that have been heard of
-  std::uint64_t rounds_ = 0;             // given so far
-  std::deque<Dropped> dropped_;          // news not yet told
-  Hello reference_;                      // what the data is like
+  std::map<net::Rank, Worker> workers_;  // all that have sent a message
+  std::uint64_t rounds_ = 0;             // rounds given out so far
+  std::deque<Dropped> dropped_;          // news that next() has not returned yet
+  Hello reference_;                      // description of the data
 };
 
 }  // namespace mangrove::train
