@@ -13,23 +13,24 @@
 
 namespace mangrove::codec {
 
-/// One tensor of those that a vector of floats consists of, e.g. the gradient of a convolution's weights as a matrix of
-/// [outputs, inputs · height · width]; a bias is one row. Some codecs scale by layer, or take a layer as a matrix.
+/// One tensor of the vector of floats that a codec encodes. For example, the gradient of a convolution's weights is a
+/// matrix of [outputs, inputs · height · width], and a bias is one row. Some codecs scale each layer by itself, or
+/// treat a layer as a matrix.
 struct Layer {
   std::int64_t rows = 0, columns = 0;
   std::int64_t elements() const { return rows * columns; }
 };
 
-/// What a codec is made for: one vector that is encoded again and again, on one side of one link.
+/// What a codec is made for: a vector that is encoded again and again, on one side of one link.
 struct Stream {
-  std::vector<Layer> layers;  // in the vector's order, all of it
-  std::uint64_t seed = 0;     // of random choices; the same on both sides, another for each sender: errors average out
+  std::vector<Layer> layers;  // all layers, in the vector's order
+  std::uint64_t seed = 0;     // for random choices: the same on both sides, but not for two senders
   std::int64_t elements() const;
 };
 
-/// Makes fewer bytes of a vector of floats (gradients, updates, parameters), mostly not exactly. A sender and a
-/// receiver each have their own, made from the same text. NaN and infinity are numbers like others: a codec need not
-/// keep them, but must not crash on them. threads: one at a time.
+/// Encodes a vector of floats (gradients, updates, parameters) in fewer bytes, usually not exactly. A sender and a
+/// receiver each have their own codec, made from the same text. A codec need not keep NaN and infinity, but it must not
+/// crash on them. threads: one at a time.
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -37,22 +38,22 @@ class Codec {
   /// values: as many as the stream has elements. The result has no length or checksum of its own.
   virtual std::string encode(std::span<const float> values) = 0;
 
-  /// Writes all of `values`, as many as the stream has elements. Never trusts the message. Goes by the message and the
-  /// stream alone, never by what was encoded or decoded before: a receiver may miss messages, and a sender may decode
-  /// its own to know what arrives. errors: data_loss (a message that encode() does not make: too short, too long, an
-  /// index or a level out of range); `values` are anything then.
+  /// Writes all of `values`, as many as the stream has elements. Never trusts the message. The result depends on the
+  /// message and the stream alone, never on earlier calls: a receiver may miss messages, and a sender may decode its
+  /// own messages to know what arrives. errors: data_loss (encode() does not make such a message: it is too short or
+  /// too long, or an index or level is out of range); then `values` are unspecified.
   virtual Status decode(std::string_view message, std::span<float> values) = 0;
 
-  /// Which fraction of the elements, in (0, 1], the messages from now on keep, of a codec that has a fraction or
-  /// density; others have no use for it. A receiver need not know.
+  /// For codecs with a fraction or density: the fraction of the elements, in (0, 1], that messages keep from now on.
+  /// Others ignore it. A receiver need not know it.
   virtual void set_fraction(double fraction) { static_cast<void>(fraction); }
 
-  /// Of a sender: the loss that the values to be encoded next belong to, before they are encoded. For codecs that
-  /// choose by whether it fell; others have no use for it. A receiver need not know.
+  /// For a sender: the loss that belongs to the values which are encoded next. Codecs use it that choose by whether the
+  /// loss fell; others ignore it. A receiver need not know it.
   virtual void told_loss(double loss) { static_cast<void>(loss); }
 };
 
-/// What a decode() says first where the size of a message is known. errors: data_loss.
+/// The first check of a decode() that knows the size of its messages. errors: data_loss.
 Status check_size(std::string_view message, std::size_t expected);
 
 /// A number between the parentheses of a codec's text.
@@ -63,36 +64,37 @@ struct Parameter {
   bool is_whole = false;
 };
 
-/// One kind of codec: one file in codecs/, one row of the table in codec.cc.
+/// A row of the table in codec.cc: one kind of codec. Each has its file in codecs/.
 struct CodecRow {
   std::string_view name;
   std::string_view summary;  // one line, with the source paper
   std::vector<Parameter> parameters;
-  /// The mean of what is decoded is what was encoded, over the codec's random choices. Others that change values much
-  /// need error feedback to train well.
+  /// The mean of the decoded values, over the codec's random choices, is what was encoded. Codecs without this trait
+  /// that change values much need error feedback to train well.
   bool is_unbiased = false;
-  bool keeps_residual = false;  // what was not sent is kept and sent later: no error feedback around this one
-  bool has_momentum = false;    // the optimizer must have none
-  bool is_sparse = false;       // most elements are sent as zero: momentum correction helps
-  /// What is decoded is nearer to what was encoded than zero is, so that differences that are sent again and again come
-  /// to nothing. Not so for codecs that are right on average only.
+  bool keeps_residual = false;  // the codec itself sends left-out values later, so it needs no error feedback
+  bool has_momentum = false;    // the codec applies momentum, so the optimizer must have none
+  bool is_sparse = false;       // most elements are sent as zero, so momentum correction helps
+  /// The decoded values are nearer to the encoded ones than zero is. So a difference that is sent again and again
+  /// vanishes. Codecs that are only right on average do not have this trait.
   bool is_contraction = false;
   std::unique_ptr<Codec> (*make)(std::span<const double> arguments, const Stream& stream);
-  /// Of a linear codec: sums over several senders, see reducible.h. Else null.
+  /// For a linear codec: makes the codec for sums over several senders, see reducible.h. Null for others.
   std::unique_ptr<ReducibleCodec> (*make_reducible)(std::span<const double> arguments, const Stream& stream) = nullptr;
 };
 
 std::span<const CodecRow> codecs();
 
-/// From a text like "top_k(0.01)" or "none"; parameters left out at the end have their default.
-/// errors: not_found (unknown codec, with the nearest known one), invalid_argument (a parameter that is no number, out
-/// of range, or one too many; names it).
+/// Makes a codec from a text like "top_k(0.01)" or "none". Parameters that are left out at the end have their defaults.
+/// errors: not_found (unknown codec; names the nearest known one), invalid_argument (a parameter that is not a number
+/// or out of range, or one too many; names it).
 Result<std::unique_ptr<Codec>> make_codec(std::string_view text, const Stream& stream);
-/// A sender's side of a sum over several senders; nothing for a codec that is not linear. errors: those of make_codec.
+/// Makes one sender's side of a sum over several senders. Null for a codec that is not linear. errors: those of
+/// make_codec.
 Result<std::unique_ptr<ReducibleCodec>> make_reducible(std::string_view text, const Stream& stream);
-/// Checks the text alone. errors: those of make_codec.
+/// Checks the text and returns the codec's row. errors: those of make_codec.
 Result<const CodecRow*> find_codec(std::string_view text);
-/// Of a valid text: the value of its parameter `name`; nothing where the codec has no such parameter.
+/// The value of the parameter `name` in a valid text. Nothing: the codec has no such parameter.
 std::optional<double> parameter_of(std::string_view text, std::string_view name);
 
 }  // namespace mangrove::codec

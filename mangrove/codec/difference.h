@@ -10,12 +10,16 @@
 
 namespace mangrove::codec {
 
-/// What a receiver has of a vector that the sender changes again and again, kept on both sides: each message is the
-/// encoded difference between the vector and this copy, and moves both copies alike. So what a message leaves out is in
-/// the next difference, without any error feedback.
+/// A receiver's copy of a vector that the sender changes again and again. Both sides keep the copy. Each message is the
+/// encoded difference between the vector and the copy, and both sides add the decoded message to their copies. So what
+/// one message leaves out is part of the next difference, without error feedback.
+///
+/// cost    A message has as many bytes as the codec makes of n floats. Each side keeps n floats.
+/// right   The codec is a contraction (see CodecRow): what is left of a difference is shorter than the difference. If
+///         the vector stays, the copies come to it.
 /// source  Tang et al., DoubleSqueeze, 2019 (from a server to its workers); Koloskova et al., Decentralized stochastic
 ///         optimization and gossip algorithms with compressed communication, 2019 (CHOCO-SGD, between peers).
-/// codec: a contraction (see CodecRow). threads: one at a time.
+/// threads  one at a time.
 class DifferenceCopy {
  public:
   explicit DifferenceCopy(std::span<const float> values) : values_(values.begin(), values.end()) {}

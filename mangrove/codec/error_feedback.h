@@ -4,15 +4,15 @@
 
 namespace mangrove::codec {
 
-/// A sender's side of a codec that is not unbiased: what a message leaves out is added to what the next one encodes, so
-/// that nothing is lost, only late. Not for codecs that are unbiased: theirs is a vector too long, and what is left of
-/// it grows.
-/// memory  twice the vector, of who encodes.
+/// A sender's side of a biased codec. What one message leaves out is added to the values of the next one, so nothing is
+/// lost; it only arrives later. Unbiased codecs must not have it: their messages are on average longer than the values,
+/// and the rest would grow.
+/// memory  Twice the vector, on the encoding side.
 /// source  Seide et al., 1-bit stochastic gradient descent, 2014; Karimireddy et al., Error feedback fixes SignSGD and
 ///         other gradient compression schemes, 2019.
 class ErrorFeedback : public Codec {
  public:
-  /// elements: of the vector.
+  /// elements: the length of the vector.
   ErrorFeedback(std::unique_ptr<Codec> codec, std::size_t elements);
 
   std::string encode(std::span<const float> values) override;
@@ -20,13 +20,13 @@ class ErrorFeedback : public Codec {
   void set_fraction(double fraction) override { codec_->set_fraction(fraction); }
   void told_loss(double loss) override { codec_->told_loss(loss); }
 
-  /// From the next message on; what waits, waits for this one.
+  /// Uses this codec from the next message on. It also gets what earlier messages have left out.
   void use(std::unique_ptr<Codec> codec) { codec_ = std::move(codec); }
 
-  /// What the last message says, as who receives it decodes it.
+  /// The last message, as a receiver decodes it.
   std::span<const float> sent() const { return sent_; }
-  /// What is still to be sent. An element that is NaN or infinite, e.g. because it was too large for the codec, begins
-  /// anew from zero.
+  /// The values still to be sent. An element that is NaN or infinite, e.g. because it was too large for the codec,
+  /// becomes zero.
   std::span<const float> residual() const { return residual_; }
 
  private:

@@ -8,17 +8,18 @@
 
 namespace mangrove::codec {
 
-/// Orders as |value| does, and NaN above infinity: unlike numbers, which NaN leaves without an order.
+/// A number that orders floats as |value| does, with NaN above infinity. Floats themselves have no order with NaN.
 constexpr std::uint32_t magnitude_bits(float value) {
   return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
 }
 
-/// Indices, rising, of the values whose magnitude_bits are `bound` or more. cost: one pass.
+/// The indices, ascending, of the values whose magnitude_bits are at least `bound`. cost: one pass.
 std::vector<std::uint32_t> reaching(std::span<const float> values, std::uint32_t bound);
 
-/// Indices, rising, of the `count` largest magnitudes; of equal ones the first. Zeros are never among them, so there
-/// may be fewer. cost: one pass over all, two over little more than `count`, and a selection among a few of these; of a
-/// vector in which a sample of every 61st misleads, a selection among all.
+/// The indices, ascending, of the `count` largest magnitudes; among equal ones the first. Zeros are never among them,
+/// so there may be fewer. A sample of every 61st value gives a bound, so that few values have to be sorted. cost: one
+/// pass over all values, two passes over little more than `count`, and a selection among few of these. If the sample
+/// misleads, a selection among all values.
 std::vector<std::uint32_t> largest(std::span<const float> values, std::size_t count);
 
 }  // namespace mangrove::codec

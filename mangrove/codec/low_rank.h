@@ -13,15 +13,15 @@
 ///
 ///   multiply(M, right, left)             left = M · right
 ///   orthonormalise(left, rows)
-///   multiply_transposed(M, left, right)  right = Mᵀ · left: the best that there is beside this left
+///   multiply_transposed(M, left, right)  right = Mᵀ · left: the best one for this left
 ///   expand(left, right, M)               M = left · rightᵀ
 ///
-/// The first and the third are linear in M: senders that have the same `right` may average left after the first step
-/// and right after the third, by all-reduce, and get what the average of their matrices gives (Vogels et al., PowerSGD,
-/// 2019, algorithm 1).
+/// The first and the third step are linear in M. So senders with the same `right` may average `left` after the first
+/// step and `right` after the third, by all-reduce. The result is that of the average of their matrices (source: Vogels
+/// et al., PowerSGD, 2019, algorithm 1). Instead of rows · columns floats, a message has rank · (rows + columns).
 namespace mangrove::codec {
 
-/// As it lies in a vector. Value: const float to be read, float to be written.
+/// A matrix within a vector. Value: `const float` to read it, `float` to write it.
 template <class Value>
 struct Matrix {
   std::span<Value> values;  // [rows, columns]
@@ -29,7 +29,7 @@ struct Matrix {
   std::span<Value> row(std::size_t index) const { return values.subspan(index * columns, columns); }
 };
 
-/// The layer at the front of what is left of a vector, taken off it.
+/// Takes the layer at the front of the rest of a vector, and shortens the rest.
 template <class Value>
 Matrix<Value> take_matrix(std::span<Value>& left, const Layer& layer) {
   const auto elements = static_cast<std::size_t>(layer.elements());
@@ -44,11 +44,12 @@ void multiply(const Matrix<const float>& matrix, std::span<const float> right, s
 void multiply_transposed(const Matrix<const float>& matrix, std::span<const float> left, std::span<float> right);
 void expand(std::span<const float> left, std::span<const float> right, const Matrix<float>& matrix);
 
-/// Gram-Schmidt, twice for each column, because rounding leaves something of the others the first time. A column that
-/// depends on those before it, or is too large for float32, becomes zero. thin: [rank, rows].
+/// Makes the columns orthonormal by Gram-Schmidt. Each column is treated twice, because rounding leaves a part of the
+/// others the first time. A column that depends on earlier ones, or is too large for float32, becomes zero. thin:
+/// [rank, rows].
 void orthonormalise(std::span<float> thin, std::size_t rows);
 
-/// Normally distributed.
+/// Fills with normally distributed numbers.
 void fill_normal(std::span<float> thin, Random& random);
 
 }  // namespace mangrove::codec

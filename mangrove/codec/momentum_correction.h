@@ -6,21 +6,24 @@ namespace mangrove::codec {
 
 struct MomentumOptions {
   float momentum = 0.9f;  // in [0, 1)
-  /// L2 norm of a gradient of this sender, before it is added up; 0: any. Of P senders each has that of the whole / √P.
+  /// The largest L2 norm of a gradient of this sender before it is added; 0: any. With P senders, each uses the limit
+  /// of the whole divided by √P.
   float clip_norm = 0;
-  /// Velocities begin anew where they were sent. Not for codecs that send every element each time.
+  /// The velocity of an element begins at zero again after it was sent. Not for codecs that send every element each
+  /// time.
   bool masks = true;
 };
 
-/// A sender's side of a sparsifying codec that brings momentum along (the optimizer must have none): each gradient g
-/// makes the sender's own velocity u = momentum · u + g, and velocities add up until they are sent, v = v + u. With
-/// momentum after the exchange, elements that come late would miss that of the time they waited. Where an element was
-/// sent, u and v begin anew (momentum factor masking), so that old gradients do not push twice.
-/// memory  three times the vector, of who encodes.
+/// A sender's side of a sparsifying codec that applies momentum before it sends; the optimizer must have none. Each
+/// gradient g changes the sender's own velocity, u = momentum · u + g. Velocities are summed until they are sent, v = v
+/// + u. If momentum were applied after the exchange, an element that is sent late would lack the momentum of the time
+/// that it waited. When an element is sent, its u and v become zero (momentum factor masking), so old gradients do not
+/// act twice.
+/// memory  Three times the vector, on the encoding side.
 /// source  Lin et al., Deep gradient compression, 2018, sections 3.1 to 3.3 and algorithm 4.
 class MomentumCorrection : public Codec {
  public:
-  /// elements: of the vector.
+  /// elements: the length of the vector.
   MomentumCorrection(std::unique_ptr<Codec> codec, const MomentumOptions& options, std::size_t elements);
 
   std::string encode(std::span<const float> gradient) override;
@@ -30,7 +33,7 @@ class MomentumCorrection : public Codec {
   void set_fraction(double fraction) override { feedback_.set_fraction(fraction); }
   void told_loss(double loss) override { feedback_.told_loss(loss); }
 
-  /// From the next message on; what waits, waits for this one.
+  /// Uses this codec from the next message on. It also gets what earlier messages have left out.
   void use(std::unique_ptr<Codec> codec, bool masks) {
     feedback_.use(std::move(codec));
     options_.masks = masks;

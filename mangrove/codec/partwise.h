@@ -9,11 +9,12 @@
 
 namespace mangrove::codec {
 
-/// How many elements each part has if every layer is cut, from its start, into parts of most(layer) elements; the last
-/// of a layer may have fewer. most: above 0 for layers that have elements.
+/// The elements of each part when every layer is cut, from its start, into parts of most(layer) elements. The last part
+/// of a layer may be smaller. most: above 0 for layers with elements.
 std::vector<std::size_t> parts_of(const Stream& stream, const std::function<std::size_t(const Layer&)>& most);
 
-/// A codec that encodes one part of the vector after the other, each by itself and in as many bytes as its size says.
+/// A codec that encodes the vector part by part, each part by itself, in a number of bytes that depends only on the
+/// part's size.
 class PartwiseCodec : public Codec {
  public:
   /// part_sizes: in elements, of the whole vector.
@@ -26,7 +27,7 @@ class PartwiseCodec : public Codec {
   virtual std::size_t bytes_of(std::size_t elements) const = 0;
   /// message: the bytes_of(values.size()) to write, all zero.
   virtual void encode_part(std::span<const float> values, std::span<char> message) = 0;
-  /// message: bytes_of(values.size()). Returns false if encode_part() does not make such a one.
+  /// message: bytes_of(values.size()) bytes. Returns false if encode_part() makes no such message.
   virtual bool decode_part(std::span<const char> message, std::span<float> values) = 0;
 
  private:

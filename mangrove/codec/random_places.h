@@ -12,11 +12,11 @@
 
 namespace mangrove::codec {
 
-/// `count` of n elements, each set with the same probability; a bit for each.
+/// A random set of `count` of n elements, as one bit for each element. Every element has the same probability.
 /// source: Bentley & Floyd, Programming pearls: a sample of brilliance, 1987.
 std::vector<std::uint64_t> random_set(Random& random, std::size_t count, std::size_t n);
 
-/// visit(index) for each that is set, rising.
+/// Calls visit(index) for each element of the set, in ascending order.
 template <class Visit>
 void for_each_of(const std::vector<std::uint64_t>& set, const Visit& visit) {
   for (std::size_t word = 0; word < set.size(); ++word) {
@@ -26,11 +26,11 @@ void for_each_of(const std::vector<std::uint64_t>& set, const Visit& visit) {
   }
 }
 
-/// Keeps elements at places that both sides draw anew for each message, from the seed and the message's round: a
-/// message has the round, the number of elements, and their values in order, as float32.
+/// Keeps the elements at random places. Both sides draw the places anew for each message, from the seed and the
+/// message's round. So a message has only the round, the number of elements, and their values in order, as float32.
 class RandomPlaces : public Codec {
  public:
-  /// is_scaled: values are sent times n / k, so that their mean is right; else as they are.
+  /// is_scaled: values are multiplied by n / k, so that they are right on average; otherwise they are sent as they are.
   RandomPlaces(double fraction, bool is_scaled, const Stream& stream)
       : fraction_(fraction), is_scaled_(is_scaled), random_(stream.seed) {}
 

@@ -8,8 +8,8 @@
 
 #include "mangrove/base/result.h"
 
-/// Entropy coding: numbers that are likely cost few bits. Both sides hold equal models of what is likely and teach them
-/// with every number, so no table is sent:
+/// Entropy coding: likely numbers cost few bits. Both sides have equal models of the probabilities, which learn from
+/// every number, so no table is sent:
 ///
 ///   std::string message;                         RangeDecoder decoder(message);
 ///   RangeEncoder encoder(message);               IntegerModel gaps;
@@ -21,13 +21,14 @@
 /// adaptive coder is LZMA's (Pavlov), with the counting model of Mahoney, Adaptive weighing of context models, 2005.
 namespace mangrove::codec {
 
-/// How likely a bit of some kind is 0, learnt from those that were coded: fast at first, then from about the last
-/// thousand.
+/// The probability that a bit of some kind is 0. It is learnt from the coded bits: fast at first, later from about the
+/// last thousand.
 class BitModel {
  public:
   static constexpr int kBits = 22;  // of a probability: 1 is 2^22
 
-  /// Of `range`, the share of the bit 0. Neither bit ever has none of a range of 2^24 or more.
+  /// The share of `range` that stands for the bit 0. In a range of 2^24 or more, each of the two bits has a share above
+  /// zero.
   std::uint32_t share_of_zero(std::uint32_t range) const {
     return static_cast<std::uint32_t>((std::uint64_t{range} * zero_) >> kBits);
   }
@@ -57,7 +58,7 @@ class RangeEncoder {
     normalise();
   }
 
-  /// `count` bits, 16 at most, of a number of which all values are as likely.
+  /// Writes `count` bits, 16 at most, of a number whose values are all equally likely.
   void write_evenly(std::uint32_t bits, int count) {
     range_ >>= count;
     advance(bits * range_);
@@ -83,12 +84,12 @@ class RangeEncoder {
   }
 
   std::string& message_;
-  std::uint32_t low_ = 0;  // the next four bytes of the message, but for what is still added to it, less than range_
+  std::uint32_t low_ = 0;  // the next four bytes of the message; less than range_ may still be added
   std::uint32_t range_ = ~std::uint32_t{0};
 };
 
-/// Reads what an encoder wrote, by equal models. Never trusts the message: where it ends early or is none, the reads
-/// give any numbers (within their bounds), and finish() says so. Each read takes a bounded time.
+/// Reads what an encoder wrote, with equal models. Never trusts the message. If it ends early or is invalid, the reads
+/// return any numbers within their bounds, and finish() reports it. Each read takes bounded time.
 class RangeDecoder {
  public:
   explicit RangeDecoder(std::string_view message) : message_(message) {
@@ -108,12 +109,13 @@ class RangeDecoder {
   /// `count` bits, 16 at most.
   std::uint32_t read_evenly(int count);
 
-  /// A number that was read cannot be: finish() will say so.
+  /// The caller has read an impossible number. finish() will report it.
   void fail() { failed_ = true; }
   bool failed() const { return failed_; }
 
-  /// After the last read. errors: data_loss: the message is shorter or longer than what was read, or no encoder ends
-  /// so. That finds most damage, but a changed message may be the right one of other numbers: it is no checksum.
+  /// To be called after the last read. errors: data_loss (the message is shorter or longer than what was read, or no
+  /// encoder ends in this way). This finds most damage, but a changed message may be the valid message of other
+  /// numbers: it is no checksum.
   Status finish() const;
 
  private:
@@ -132,25 +134,27 @@ class RangeDecoder {
 
   std::string_view message_;
   std::size_t read_ = 0;
-  std::uint32_t code_ = 0;  // the encoder's final low, less the low it had at this number
+  std::uint32_t code_ = 0;  // the encoder's final low minus its low at this number
   std::uint32_t range_ = ~std::uint32_t{0};
   bool failed_ = false;
 };
 
-/// Whole numbers of which small ones, or those of about one size, are likely: levels, gaps between indices. It learns
-/// the probabilities of 0 to 14 each, and of larger ones by their size and three topmost bits.
-/// source: Elias, Universal codeword sets and representations of the integers, 1975 (gamma code), of learnt bits.
+/// A model for whole numbers among which small ones, or ones of about one size, are likely: levels, or gaps between
+/// indices. It learns a probability for each of 0 to 14. Of larger numbers it learns the size and the three topmost
+/// bits.
+/// source: Elias, Universal codeword sets and representations of the integers, 1975 (gamma code), here with learnt
+/// bits.
 class IntegerModel {
  public:
   void write(RangeEncoder& encoder, std::uint32_t value);
 
-  /// 0 .. most; a larger one fails the decoder and is 0.
+  /// A number of 0 .. most. A larger one makes the decoder fail, and 0 is returned.
   std::uint32_t read(RangeDecoder& decoder, std::uint32_t most);
 
  private:
   static constexpr int kLearntBits = 3;
   std::array<BitModel, 33> is_longer_;  // [i]: value + 1 has more than i bits behind its first
-  std::array<std::array<BitModel, 1 << kLearntBits>, 33> next_bit_;  // [how many bits][1 and those known]
+  std::array<std::array<BitModel, 1 << kLearntBits>, 33> next_bit_;  // [number of bits][a 1 and the bits known so far]
 };
 
 }  // namespace mangrove::codec

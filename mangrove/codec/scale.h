@@ -9,13 +9,13 @@
 #include <numeric>
 #include <span>
 
-/// What codecs do that send a scale and small whole numbers of it. For all of them NaN and infinity are zero, so that
+/// Functions for codecs that send a scale and small whole multiples of it. They take NaN and infinity as zero, so that
 /// one such value does not spoil the scale of the others.
 namespace mangrove::codec {
 
 static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
-/// By bits and without a conditional, so that loops over it are vectorised.
+/// Works on the bits and has no branch, so that compilers vectorise loops over it.
 inline float finite_or_zero(float value) {
   constexpr std::uint32_t kInfinity = 0x7f800000u;
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -30,9 +30,9 @@ inline float largest_magnitude(std::span<const float> values) {
   return std::bit_cast<float>(largest);
 }
 
-/// In double, which the squares of all floats fit.
+/// The sum in double, whose range has room for the squares of all floats.
 inline double sum_of_squares(std::span<const float> values) {
-  constexpr std::size_t kLanes = 8;  // sums side by side: one would wait for each addition
+  constexpr std::size_t kLanes = 8;  // several sums side by side; one sum would wait for each addition
   std::array<double, kLanes> sums{};
   const auto add = [&](std::size_t lane, float value) {
     const double finite = finite_or_zero(value);
@@ -46,12 +46,13 @@ inline double sum_of_squares(std::span<const float> values) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-/// 1 / scale, but 0 for scales so small that all numbers of it may be 0: products with it neither overflow nor are NaN.
+/// 1 / scale. It is 0 for a scale so small that all its multiples may be 0. So products with it neither overflow nor
+/// become NaN.
 inline float inverse_or_zero(float scale) {
   return scale > 1e-30f ? 1 / scale : 0;
 }
 
-/// What a scale in a message may be.
+/// Whether a message may contain this scale.
 inline bool is_scale(float scale) {
   return std::isfinite(scale) && scale >= 0;
 }

@@ -7,8 +7,8 @@
 
 namespace mangrove::codec {
 
-/// Each value as the 16 bits that `narrow` makes of its 32 bits and `widen` a float again. Both have no branches, and
-/// bits are copied in and out, so that GCC vectorises the loops.
+/// Sends each value in 16 bits: `narrow` turns its 32 bits into 16, and `widen` turns them into a float again. Both
+/// have no branches, and bits are copied in and out, so that GCC vectorises the loops.
 template <std::uint16_t (*narrow)(std::int32_t), float (*widen)(std::uint16_t)>
 class SixteenBits : public PartwiseCodec {
  public:

@@ -9,19 +9,19 @@
 
 #include "mangrove/base/result.h"
 
-/// What the messages of sparsifying codecs consist of: a few elements of a vector, the others being zero.
+/// The parts of a sparsifying codec's messages: a few elements of a vector. All other elements are zero.
 namespace mangrove::codec {
 
-/// How many a fraction of them is: the nearest whole number, but at least one.
+/// The number of elements that a fraction stands for: the nearest whole number, but at least one.
 std::size_t elements_of(double fraction, std::size_t elements);
 
-/// Seven bits in a byte, the lowest first; the eighth says that more follow (LEB128).
+/// Appends a number in LEB128: seven bits in each byte, the lowest first; the eighth bit says that more follow.
 inline void append_number(std::string& message, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) message.push_back(static_cast<char>(number | 0x80));
   message.push_back(static_cast<char>(number));
 }
 
-/// Takes it off the front; nothing if there is none.
+/// Takes a number off the front. Nothing: there is no number.
 inline std::optional<std::uint64_t> take_number(std::string_view& message) {
   std::uint64_t number = 0;
   for (unsigned shift = 0; shift < 64 && !message.empty(); shift += 7) {
@@ -33,16 +33,16 @@ inline std::optional<std::uint64_t> take_number(std::string_view& message) {
   return std::nullopt;
 }
 
-/// Their count, their values as float32, and for each how many elements before it are left out.
-/// indices: rising, of `values`.
+/// Appends the number of elements, their values as float32, and for each the number of elements that are left out
+/// before it. indices: ascending, positions in `values`.
 void append_elements(std::string& message, std::span<const std::uint32_t> indices, std::span<const float> values);
-/// Takes them off the front; other values stay as they are. errors: data_loss.
+/// Takes elements off the front and writes them; other values stay as they are. errors: data_loss.
 Status take_elements(std::string_view& message, std::span<float> values);
-/// Of a message that is nothing else; other values become zero. errors: data_loss.
+/// Reads a message that consists of elements alone. All other values become zero. errors: data_loss.
 Status decode_elements(std::string_view message, std::span<float> values);
 
-/// The place of the element that comes after `gap` others, `next` being the first that may: nothing if that is beyond
-/// the end.
+/// The position of the element behind `gap` left-out ones, where `next` is the first candidate. Nothing: it would lie
+/// beyond the end.
 inline std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint64_t> gap, std::size_t elements) {
   if (!gap || *gap >= elements - next) return std::nullopt;
   return next + *gap;
@@ -50,7 +50,7 @@ inline std::optional<std::size_t> skip(std::size_t next, std::optional<std::uint
 
 /// A data_loss that says what is wrong with the message.
 Error bad_message(const std::string& what);
-/// errors: data_loss (something is left).
+/// errors: data_loss (a part of the message is left).
 Status check_end(std::string_view message);
 
 }  // namespace mangrove::codec

@@ -4,13 +4,14 @@
 
 namespace mangrove::codec {
 
-/// Which fraction message number `message` keeps, counted from 0: over the first `warm_up` messages it falls by equal
-/// factors in four stages of equal length. To 0.001 they are 0.251, 0.063, 0.016 and 0.004.
-/// source: Lin et al., Deep gradient compression, 2018, section 3.3: a network that still changes fast loses by late
-/// gradients.
+/// The fraction that message number `message` keeps, counted from 0. Over the first `warm_up` messages it falls by
+/// equal factors in four stages of equal length. For a fraction of 0.001 they are 0.251, 0.063, 0.016 and 0.004.
+/// source: Lin et al., Deep gradient compression, 2018, section 3.3: late gradients hurt a network that still changes
+/// fast.
 double warm_up_fraction(double fraction, std::int64_t message, std::int64_t warm_up);
 
-/// A sender's side of a codec with a fraction, which comes down to `fraction` so.
+/// A sender's side of a codec with a fraction. The fraction falls to its final value over the first messages, see
+/// warm_up_fraction().
 class WarmUp : public Codec {
  public:
   WarmUp(std::unique_ptr<Codec> codec, double fraction, std::int64_t warm_up)

@@ -4,7 +4,7 @@
 
 #include "mangrove/codec/codec.h"
 
-/// The codecs, each in the file of its name: declared and, below, listed.
+/// The codecs, declared and then listed. Each is in the file of its name.
 namespace mangrove::codec::rows {
 
 CodecRow none();
