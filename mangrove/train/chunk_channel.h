@@ -15,43 +15,43 @@
 
 namespace mangrove::train {
 
-/// How a worker passes floats to others. What it passes belongs to an exchange, which the leader has numbered, and to
-/// one of its streams; what a rank sends to another in a stream arrives in order, or not at all. threads: one at a
-/// time.
+/// How a worker sends floats to other workers, in parts. A part belongs to an exchange, which the leader has numbered,
+/// and to one of its streams. The parts from one rank to another in one stream arrive in order or not at all. threads:
+/// one at a time.
 class ChunkChannel {
  public:
-  /// tag: of the parts. interruption: gets the message from the leader that ends a wait.
+  /// tag: the tag of the parts. interruption: receives the message from the leader that ends a wait.
   ChunkChannel(job::RoleContext& context, net::Tag tag, std::optional<net::Message>& interruption)
       : context_(context), tag_(tag), interruption_(interruption) {}
 
-  /// From now on: the exchange of this number, between these ranks. Parts of those before are dropped. Those of later
-  /// ones are kept: their sender has been told of it, and this rank will be.
+  /// Begins the exchange of this number between these ranks. Parts of earlier exchanges are dropped. Parts of later
+  /// ones are kept: their senders know of these exchanges already, and this rank will.
   void begin(std::uint64_t id, std::span<const net::Rank> group);
   void send(net::Rank to, std::uint32_t stream, std::span<const float> values);
-  /// Encoded floats, so many bytes of them.
+  /// Sends encoded floats. float_bytes: the bytes that the plain floats would have.
   void send(net::Rank to, std::uint32_t stream, std::string_view message, std::size_t float_bytes,
             const Difference* difference = nullptr);
 
-  /// Floats that have come, as bytes.
+  /// Floats that have arrived, as bytes.
   struct Arrived {
     std::string payload;
     std::size_t offset = 0;
     Difference difference = {};
     std::string_view body() const { return std::string_view(payload).substr(offset); }
   };
-  /// The next part of a stream from a rank, if it is here.
+  /// The next part of a stream from a rank, if it has arrived.
   std::optional<Arrived> take(net::Rank from, std::uint32_t stream);
-  /// The part that was taken last is not what it should be: as if it, and all behind it, had been lost.
+  /// The last part that was taken is invalid. It counts as lost, and so do all parts behind it.
   void refuse(net::Rank from, std::uint32_t stream);
 
-  /// Takes in what has come from these ranks; waits for the first of it. False: nothing has come by the deadline.
-  /// errors: cancelled (the leader has other work, or the job ends), unavailable (one of the ranks, or the leader, is
-  /// gone).
+  /// Takes in the parts that have arrived from these ranks, and waits for the first one. Returns false if none has
+  /// arrived by the deadline. errors: cancelled (the leader has other work, or the job ends), unavailable (one of the
+  /// ranks or the leader is gone).
   Result<bool> wait(const net::RankSet& from, Deadline deadline);
 
-  /// How far this exchange has come, for the leader, when nothing has come from this rank for a while.
+  /// Describes for the leader how far this exchange is, when nothing has come from this rank for a while.
   void describe_waiting(net::Rank from, Waiting& waiting) const;
-  /// All that was ever sent.
+  /// Everything that was ever sent.
   const TransferStats& transfer_stats() const { return transfer_stats_; }
 
  private:

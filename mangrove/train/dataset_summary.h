@@ -11,23 +11,24 @@
 
 namespace mangrove::train {
 
-// What a worker's Hello says of the job's data.
+// What a worker's Hello says about the job's data.
 
 std::vector<std::string> class_names(const Hello& hello);
 
-/// The data must be what the network was built for, and in runs where the job shuffles by them. errors:
-/// invalid_argument (names both).
+/// Whether the data fits the network, and is in runs if the job shuffles by runs. errors: invalid_argument (names
+/// both).
 Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello);
 
 /// The order in which an epoch visits the training samples. REQUIRES check_data.
 std::vector<std::uint32_t> order_of_epoch(const TrainJob& job, const Hello& hello, std::int64_t epoch);
 
-/// Whose each sample is: a rank from 1 on, of so many workers. Empty: nobody's. REQUIRES check_data. errors:
-/// invalid_argument (the job's split is for another number of workers), data_loss (it needs labels that are not told).
+/// The owner of each sample: a rank from 1 on, among this number of workers. Empty: samples have no owner. REQUIRES
+/// check_data. errors: invalid_argument (the job's split is for another number of workers), data_loss (the split needs
+/// labels, and the Hello has none).
 Result<std::vector<net::Rank>> owners_of_samples(const TrainJob& job, const Hello& hello, std::size_t workers);
 
-/// The trained network as it is exported: its metadata say what it was trained on, how that was prepared, and what its
-/// classes are called.
+/// The trained network as it is exported. Its metadata say which data it was trained on, how these were prepared, and
+/// the names of its classes.
 Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello);
 
 }  // namespace mangrove::train

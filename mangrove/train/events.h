@@ -10,9 +10,9 @@
 
 namespace mangrove::train {
 
-// What happens in training that a person wants to know of (see job/event.h).
+// The events of training, which are told to people (see job/event.h).
 
-/// The samples of a worker that is lost, or silent, are for the others.
+/// The samples of a lost or silent worker go to the others.
 struct WorkReassigned {
   static constexpr const char* kEvent = "work_reassigned";
   static constexpr bool kIsWarning = true;
@@ -29,7 +29,7 @@ struct WorkReassigned {
   }
 };
 
-/// node: of one, or of several that are left out for the same reason.
+/// node: the name of a worker, or the names of several that are left out for the same reason.
 struct WorkerLeftOut {
   static constexpr const char* kEvent = "worker_left_out";
   static constexpr bool kIsWarning = true;
@@ -58,8 +58,8 @@ struct MemoryPlanned {
   std::string node;
   std::int64_t micro_batch = 0, micro_batches = 0;
   double recomputed_share = 0;
-  Bytes predicted_peak = 0;  // of the process
-  Bytes unlimited = 0;       // of a program for the whole batch
+  Bytes predicted_peak = 0;  // the most memory of the process
+  Bytes unlimited = 0;       // memory of a program for the whole batch at once
   bool operator==(const MemoryPlanned&) const = default;
 
   std::string sentence() const;
@@ -73,7 +73,7 @@ struct MemoryPlanned {
   }
 };
 
-/// Samples of a step, or of a round, go by speed from now on.
+/// From now on the samples of a step or round are shared out by the workers' speed.
 struct Balanced {
   static constexpr const char* kEvent = "balanced";
   static constexpr bool kIsWarning = false;
@@ -100,8 +100,8 @@ struct CodecChosen {
   static constexpr const char* kEvent = "codec_chosen";
   static constexpr bool kIsWarning = false;
   std::string node, codec;
-  Seconds exchange = 0, plain = 0;  // predicted, with it and without one
-  double bytes_per_s = 0;           // of the link; 0: too fast to be measured
+  Seconds exchange = 0, plain = 0;  // predicted time of an exchange, with this codec and with none
+  double bytes_per_s = 0;           // rate of the link; 0: too fast to be measured
   std::string why;
 
   std::string sentence() const;
@@ -115,7 +115,7 @@ struct CodecChosen {
   }
 };
 
-/// A worker did not get a shard from `node`: that is "lost", "silent", "has it not", or what it gave is "corrupt".
+/// A worker did not get a shard from `node`. The reason is "lost", "silent", "has it not" or "corrupt".
 struct ShardRefused {
   static constexpr const char* kEvent = "shard_refused";
   static constexpr bool kIsWarning = true;
@@ -130,7 +130,7 @@ struct ShardRefused {
   }
 };
 
-/// A worker has all shards that it is going to need. So many came now.
+/// A worker has all the shards that it will need. The numbers count those that have arrived since the job began.
 struct DataIsThere {
   static constexpr const char* kEvent = "data_is_there";
   static constexpr bool kIsWarning = false;
@@ -155,7 +155,7 @@ struct AdviceGiven {
   static void fields(auto& self, auto& field) { Advice::fields(self.advice, field); }
 };
 
-/// The best validation was `patience` epochs ago.
+/// Training stops: the best validation was `patience` epochs ago.
 struct StoppedEarly {
   static constexpr const char* kEvent = "stopped_early";
   static constexpr bool kIsWarning = false;
@@ -170,7 +170,8 @@ struct StoppedEarly {
   }
 };
 
-/// The run goes on, but not bit for bit as it would have.
+/// A job is resumed with another number of workers, so its result will not be bit-equal to that of an uninterrupted
+/// run.
 struct ResumedWithOtherWorkers {
   static constexpr const char* kEvent = "resumed_with_other_workers";
   static constexpr bool kIsWarning = true;
@@ -183,13 +184,13 @@ struct ResumedWithOtherWorkers {
   }
 };
 
-/// The network of a pipeline is cut anew.
+/// The network of a pipeline is cut into other stages.
 struct Recut {
   static constexpr const char* kEvent = "recut";
   static constexpr bool kIsWarning = false;
   std::size_t stages = 0;
   std::int64_t step = 0;
-  std::optional<double> expected_speedup = {};  // where that is why
+  std::optional<double> expected_speedup = {};  // only if speed is the reason
 
   std::string sentence() const;
   static void fields(auto& self, auto& field) {

@@ -19,8 +19,8 @@ struct Hyperparameters {
   std::int64_t patience = 0;
 };
 
-/// errors: not_found (unknown optimizer, schedule or loss, with the nearest known one), invalid_argument (a value out
-/// of its range, a loss that needs more than a data set has: names the key).
+/// errors: not_found (unknown optimizer, schedule or loss; names the nearest known one), invalid_argument (a value out
+/// of its range, or a loss that needs more than a data set has; names the key).
 Result<Hyperparameters> hyperparameters_of(const TrainJob& job);
 
 }  // namespace mangrove::train

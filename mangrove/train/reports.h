@@ -14,40 +14,40 @@
 
 namespace mangrove::train {
 
-/// What the server tells the client of training.
+/// The messages of the training server to the client.
 /// threads: one at a time.
 class Reports final : public job::Reports {
  public:
   using job::Reports::Reports;
 
   struct Epoch {
-    std::int64_t epoch = 0;  // done; counts from 1
+    std::int64_t epoch = 0;  // the epoch that is done, counted from 1
     learn::BatchStats train;
-    double learning_rate = 0;  // of its last step
+    double learning_rate = 0;  // at its last step
     double train_seconds = 0;  // so far
     struct Validation {
       bool there_is = false;
       double accuracy = 0, loss = 0;
-      std::vector<double> exit_accuracy;  // of a network with early exits, at each exit
+      std::vector<double> exit_accuracy;  // at each exit, for a network with early exits
       learn::BestModel best;              // so far
     } validation;
   };
-  /// best_model: ONNX, where this epoch's validation is the best so far; else empty.
+  /// best_model: the ONNX file, if this epoch's validation is the best so far; else empty.
   void epoch(const Epoch& epoch, std::string best_model);
   void checkpoint(std::int64_t epoch, std::int64_t step, std::string file);
 
   void work_reassigned(net::Rank rank, const std::string& reason, std::size_t samples, std::int64_t step);
-  /// Of one worker; told once, and again where it changes.
+  /// The plan of one worker. It is reported once, and again when it changes.
   void memory_plan(net::Rank rank, const MemoryPlan& plan);
-  /// The most memory that a worker's process has had, bytes.
+  /// The most memory that a worker's process has had so far.
   void peak_resident(net::Rank rank, Bytes bytes) { peaks_[rank] = bytes; }
-  /// Updates of the values between those that a gradient was computed with and those that it changed.
+  /// The number of updates between the values that a gradient was computed with and the values that it changes.
   void staleness(std::int64_t updates) { ++staleness_[updates]; }
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
-  /// The devices of a pipeline, as they have worked so far since it was last cut.
+  /// The devices of a pipeline, with their figures since the last cut.
   void stages(std::vector<TrainedStage> stages) { stages_ = std::move(stages); }
 
-  /// result: but for what is known here: of the test samples, stages, staleness and memory.
+  /// Sends the result. This class fills in what it knows itself: the test samples, stages, staleness and memory.
   void result(TrainResult result, const learn::ConfusionMatrix& confusion, std::string model);
 
  private:
@@ -57,7 +57,7 @@ class Reports final : public job::Reports {
   std::vector<TrainedStage> stages_;
 };
 
-/// ["a", "b"]: a list of names as one text.
+/// A list of names as one text: ["a", "b"].
 std::string json_list(const std::vector<std::string>& names);
 
 }  // namespace mangrove::train

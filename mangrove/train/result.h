@@ -12,20 +12,20 @@
 
 namespace mangrove::train {
 
-// What a client is told of training, beside progress and events. docs/json.md explains the keys.
+// The messages about training to the client, besides progress and events. docs/json.md explains the keys.
 
-/// What an epoch came to.
+/// The figures of an epoch.
 struct EpochReport {
-  std::int64_t epoch = 0;                                 // done; counts from 1
-  std::optional<double> loss = {}, accuracy = {};         // of the training; nothing where it was only modelled
-  double learning_rate = 0;                               // of its last step
-  Seconds train_seconds = 0;                              // so far
-  std::optional<std::vector<double>> exit_accuracy = {};  // of a network with early exits, at each exit
+  std::int64_t epoch = 0;                          // the epoch that is done, counted from 1
+  std::optional<double> loss = {}, accuracy = {};  // on the training samples; nothing if compute is only modelled
+  double learning_rate = 0;                        // at its last step
+  Seconds train_seconds = 0;                       // so far
+  std::optional<std::vector<double>> exit_accuracy = {};  // at each exit, for a network with early exits
   std::optional<double> validation_loss = {}, validation_accuracy = {};
   std::optional<std::vector<double>> validation_exit_accuracy = {};
-  std::optional<std::int64_t> best_epoch = {};  // of the validations so far
+  std::optional<std::int64_t> best_epoch = {};  // the best validation so far
   std::optional<double> best_accuracy = {};
-  std::optional<std::string> phase = {};  // where the client runs several jobs one after the other
+  std::optional<std::string> phase = {};  // if the client runs several jobs one after the other
 
   static void fields(auto& self, auto& field) {
     field("epoch", self.epoch);
@@ -43,7 +43,7 @@ struct EpochReport {
   }
 };
 
-/// A checkpoint, which the report brings along.
+/// A checkpoint; the report carries its file.
 struct CheckpointReport {
   std::int64_t epoch = 0, step = 0;
 
@@ -53,17 +53,17 @@ struct CheckpointReport {
   }
 };
 
-/// A device of a stage of a pipeline.
+/// A device that has a stage of a pipeline.
 struct TrainedStage {
   std::size_t stage = 0;  // from 0
   std::string node;
   std::vector<std::string> operators;
   std::size_t parameters = 0;         // elements
-  Seconds forward = 0, backward = 0;  // of a micro-batch; backward: with its part of the update
-  Seconds busy = 0;                   // of the device with a micro-batch; below a core, messages and samples too
-  std::optional<Seconds> predicted_busy = {};  // as the network was cut; nothing: not by measured times
-  double idle = 0, predicted_idle = 0;         // share of the time; predicted: by the schedule and these times
-  std::int64_t in_flight = 0;                  // the most micro-batches between forward and backward pass
+  Seconds forward = 0, backward = 0;  // for a micro-batch; backward includes its part of the update
+  Seconds busy = 0;                   // the device, for a micro-batch; below one core, with messages and samples
+  std::optional<Seconds> predicted_busy = {};  // when the network was cut; nothing: it was not cut by measured times
+  double idle = 0, predicted_idle = 0;         // share of the time; predicted from the schedule and these times
+  std::int64_t in_flight = 0;                  // the most micro-batches between their forward and backward passes
   std::vector<std::int64_t> staleness = {};    // updates that were late by 0, 1, 2 ... others
 
   static void fields(auto& self, auto& field) {
@@ -98,7 +98,7 @@ struct ExchangeReport {
   }
 };
 
-/// What training came to. What was not computed is not there (`mangrove sim --compute modelled`).
+/// The result of training. Figures that were not computed are missing (`mangrove sim --compute modelled`).
 struct TrainResult {
   /// In training: to the server, from it, and between workers.
   struct Exchange {
@@ -128,11 +128,11 @@ struct TrainResult {
   std::int64_t workers = 0, batch = 0;
   std::optional<double> test_loss;
   std::optional<std::vector<double>> exit_accuracy;  // on the test samples
-  std::optional<std::int64_t> best_epoch;            // of the validations
+  std::optional<std::int64_t> best_epoch;            // the best validation
   std::optional<double> best_validation_accuracy, best_validation_loss;
   std::optional<std::vector<std::int64_t>> staleness;  // updates that were late by 0, 1, 2 ... others
-  std::optional<Advice> advice;                        // of several boards
-  std::optional<std::vector<TrainedStage>> stages;     // of a pipeline
+  std::optional<Advice> advice;                        // if there are several boards
+  std::optional<std::vector<TrainedStage>> stages;     // if it was a pipeline
   std::optional<Exchange> exchange;
   std::optional<std::vector<Memory>> memory;  // by worker
   std::optional<std::string> compute;         // "modelled"; else it was real

@@ -16,29 +16,30 @@
 
 namespace mangrove::train {
 
-/// One split of a worker's data set, with its loader and the batch that it prepares ahead. threads: one at a time.
+/// One split of a worker's data set, with its loader and the batch that the loader prepares ahead. threads: one at a
+/// time.
 class Source {
  public:
   using Samples = std::vector<std::uint32_t>;
 
-  /// limit: as of data::first_samples. reads_ahead: else prepare() does nothing. fetcher: gets the shards that the
-  /// samples lie in; null: all are there.
+  /// limit: see data::first_samples. reads_ahead: if false, prepare() does nothing. fetcher: gets the shards with the
+  /// samples; null: all shards are there.
   Source(std::shared_ptr<const data::Dataset> dataset, std::int64_t limit, const data::LoaderOptions& options,
          bool reads_ahead, ShardFetcher* fetcher);
 
   const data::Dataset& dataset() const { return *dataset_; }
   std::int64_t size() const { return dataset_->size(); }
-  /// There are some, and all of them are samples of this split.
+  /// Whether there is at least one sample, and all are samples of this split.
   bool has(const Samples& samples) const;
 
-  /// Those that they need, in the order in which they come up first. REQUIRES: there is a fetcher.
+  /// The shards that these samples need, in the order in which they are needed first. REQUIRES: there is a fetcher.
   ShardFetcher::Shards shards_of(const Samples& samples) const;
-  /// Waits until these samples, of work of this round, are there. False: other work has come, and is in `interruption`.
-  /// errors: those of ShardFetcher::wait.
+  /// Waits until these samples of the work of this round are there. Returns false if other work has come, which is then
+  /// in `interruption`. errors: those of ShardFetcher::wait.
   Result<bool> wait_for(const Samples& samples, std::uint64_t round, std::optional<net::Message>& interruption) const;
 
-  /// Prepares these samples as they are in this epoch, in place of what was prepared before and not taken; those that
-  /// are not there yet are left to take().
+  /// Prepares these samples, as they are in this epoch. They replace samples that were prepared before and not taken.
+  /// If they are not there yet, take() loads them.
   Status prepare(const Samples& samples, std::int64_t epoch);
   /// REQUIRES wait_for(). errors: those of Loader::next.
   Result<data::Batch> take(const Samples& samples, std::int64_t epoch);
@@ -50,15 +51,17 @@ class Source {
   data::Loader loader_;
   const bool reads_ahead_;
   ShardFetcher* const fetcher_;
-  std::vector<std::uint32_t> shards_;        // of the samples, where there is a fetcher
-  std::optional<ShardFetcher::Shards> all_;  // where any sample may be mixed with any other
+  std::vector<std::uint32_t> shards_;        // shard of each sample, if there is a fetcher
+  std::optional<ShardFetcher::Shards> all_;  // set if any sample may be mixed with any other
   std::optional<Samples> ahead_;
   std::int64_t ahead_epoch_ = 0;
 };
 
-/// Memory that a worker has for decoded samples: the job's sample_cache, and of the job's `memory` at most an eighth.
+/// Memory that a worker may use for decoded samples: the job's sample_cache, but at most an eighth of the job's
+/// `memory`.
 Bytes sample_cache(const TrainJob& job);
-/// Of so much, what is for samples of this data set: no more than all of them take; none where nothing is decoded.
+/// The part of this cache that the samples of a data set get: at most what all of its samples take, and none if its
+/// samples need no decoding.
 Bytes share_of_cache(Bytes cache, const data::Dataset& dataset);
 
 /// The splits of a job's data set, as a worker reads them. threads: one at a time.
@@ -66,29 +69,29 @@ class Sources {
  public:
   using Dataset = std::shared_ptr<const data::Dataset>;
   struct Splits {
-    Dataset train, validation, test;  // validation: null where the data set has none
+    Dataset train, validation, test;  // validation: null if the data set has none
   };
-  /// Of the job's data set. fetcher: null where it is in the data folder. errors: those of data::open_dataset and
+  /// Opens the job's data set. fetcher: null if the data is in the data folder. errors: those of data::open_dataset and
   /// ShardFetcher::open.
   static Result<Splits> open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher = nullptr);
-  /// Of a job with a frozen part, these are its features. Decoded samples are kept in memory, those for training first,
-  /// then those for validation. Where devices share them, nothing is read ahead: another one's samples come between.
-  /// errors: those of data::Augmentation::create and make_frozen_part; invalid_argument (a recipe that mixes samples,
-  /// with a frozen part).
+  /// For a job with a frozen part, samples are the outputs of that part. Decoded samples are kept in memory: those for
+  /// training first, then those for validation. Nothing is read ahead where devices share the samples, because samples
+  /// of another device come in between. errors: those of data::Augmentation::create and make_frozen_part;
+  /// invalid_argument (a recipe that mixes samples, with a frozen part).
   static Result<std::unique_ptr<Sources>> create(const TrainJob& job, Splits splits, const job::RoleContext& context,
                                                  ShardFetcher* fetcher = nullptr);
 
   Source& train() { return *train_; }
-  /// The one that the samples of this work are of.
+  /// The split that the samples of this work belong to.
   Source& of(const Work& work);
   Shape sample_shape() const { return train_->dataset().sample_shape(); }
-  /// Memory that decoded samples take up in the end.
+  /// Memory that decoded samples need once all of them are cached.
   Bytes cached() const { return cached_; }
-  /// Tells what there is.
+  /// Writes a description of the data.
   void describe(Hello& hello) const;
 
  private:
-  std::optional<Source> train_, validation_, test_;  // validation: where the data set has one
+  std::optional<Source> train_, validation_, test_;  // validation: only if the data set has one
   std::string augmentation_;                         // see Hello
   Bytes cached_ = 0;
   bool tells_labels_ = false, tells_runs_ = false;

@@ -5,8 +5,7 @@
 
 namespace mangrove::train {
 
-/// Tells where the time of a worker's steps goes. Time passes in one phase after another; between steps the worker
-/// waits.
+/// Measures how a worker spends its time: each moment belongs to one phase. Between steps the worker waits.
 /// threads: one at a time.
 class StepTimer {
  public:
@@ -14,18 +13,18 @@ class StepTimer {
 
   explicit StepTimer(job::RoleContext& context) : context_(context), since_(context.clock.now()) {}
 
-  /// From now on time is of this phase.
+  /// Begins a phase, and ends the one before.
   void enter(Phase phase);
-  /// So much of the wire's time was spent waiting for a peer that was not ready.
+  /// This part of the time on the wire was spent waiting for a peer that was not ready.
   void waited_on_wire(Seconds seconds);
-  /// Work has come. What the server did not hold it for since this worker's last answer, the wire took; where the
-  /// server does not say, all is waiting. What follows is decoding.
+  /// Work has come, and decoding begins. The server says how long it held the worker since its last answer; the rest of
+  /// the time since then belongs to the wire. If the server does not say, all of it is waiting.
   void take(const Work& work);
-  /// Of the step so far, as far as its phases are over; loading counts.
+  /// The time of this step's finished phases of loading and computing.
   Seconds computed() const { return times_.load + times_.compute; }
-  /// The same, of messages on their way.
+  /// The time of this step's finished phases on the wire.
   Seconds on_wire() const { return times_.wire; }
-  /// The step's answer is on its way: its times are told.
+  /// The answer of the step has been sent. Reports the times.
   void end_step();
 
  private:
@@ -34,7 +33,7 @@ class StepTimer {
   job::RoleContext& context_;
   job::StepTimes times_;
   Phase phase_ = Phase::wait;
-  Instant since_;  // when it was entered
+  Instant since_;  // when the phase began
 };
 
 }  // namespace mangrove::train

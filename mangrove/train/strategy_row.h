@@ -12,24 +12,23 @@ namespace mangrove::train {
 
 struct PipelineSchedule;
 
-/// One way of training a network on several devices: its file, and one row of the table in strategy.cc. Code that
-/// treats strategies differently asks for one of the traits below, never for a name.
+/// A row of the table in strategy.cc: one way of training a network on several devices. Each strategy has its own file
+/// and its row. Code that treats strategies differently asks for one of the traits below, never for a name.
 struct Strategy {
   std::string_view name;
   std::string_view summary;       // one line, with the source paper
   std::string_view on_loss;       // what happens when a rank is lost, one line
-  std::string_view keys_of = {};  // another row: the keys that belong to it are this one's too
+  std::string_view keys_of = {};  // another strategy, whose keys this one has too
 
-  bool has_server = false;       // workers send updates to rank 0, and values come from there
-  bool sends_gradients = false;  // an update is the gradient of one step, not what several steps have changed
-  bool sums_gradients = false;   // workers add up their gradients among themselves
-  bool steps_locally = false;    // workers make steps of their own between averages
-  bool averages_with_neighbours =
-      false;                          // workers keep values of their own, and tell their neighbours how these change
-  bool has_own_data = false;          // workers may have samples of their own: see DataSplit
-  bool takes_shared_samples = false;  // these workers may also learn from some samples of all: see SharedSamples
-  int vectors_held = 0;               // by a worker beside its program, of as many floats as there are parameters
-  const PipelineSchedule* pipeline = nullptr;  // workers have parts of the network, not of the samples
+  bool has_server = false;                // workers send updates to rank 0, and values come from there
+  bool sends_gradients = false;           // an update is the gradient of one step, not the change of several steps
+  bool sums_gradients = false;            // workers add up their gradients among themselves
+  bool steps_locally = false;             // workers make steps of their own between averages
+  bool averages_with_neighbours = false;  // workers have values of their own, and average them with neighbours
+  bool has_own_data = false;              // workers may have samples of their own: see DataSplit
+  bool takes_shared_samples = false;      // these workers may also learn from some samples of all: see SharedSamples
+  int vectors_held = 0;                   // vectors as long as the parameters that a worker has besides its program
+  const PipelineSchedule* pipeline = nullptr;  // set: each worker has a part of the network, and sees all samples
 
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
   /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled

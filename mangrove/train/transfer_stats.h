@@ -5,7 +5,8 @@
 
 namespace mangrove::train {
 
-/// Messages of one direction, and their bytes: as they were sent, headers included, and those of their floats alone.
+/// The number of messages in one direction, their bytes with headers, and the bytes that their floats would have
+/// without a codec.
 struct TransferStats {
   std::int64_t messages = 0, bytes = 0, float_bytes = 0;
 

@@ -14,24 +14,24 @@
 
 namespace mangrove::train {
 
-/// What every worker of training does: the orders of a job::WorkerLoop are work. A kind of worker derives from it, says
-/// what it is ready for, and does the work.
+/// What all kinds of training workers share: the orders of a job::WorkerLoop are pieces of work. A kind of worker
+/// derives from it, describes its data, and does the work.
 class WorkerRole : public job::WorkerLoop {
  protected:
-  /// fetcher: null where the data is in the data folder.
+  /// fetcher: null if the data is in the data folder.
   WorkerRole(const TrainJob& job, job::RoleContext& context, ShardFetcher* fetcher)
       : WorkerLoop(context, kWorkTag), job_(job), fetcher_(fetcher) {}
   ~WorkerRole() = default;
 
-  /// Says what data there is. Only when it is prepared.
+  /// Describes the data. Called only after the worker is prepared.
   virtual void describe(Hello& hello) = 0;
-  /// Work other than pings and the end. errors: it cannot take part any more.
+  /// Does work that is not a ping and not the end. errors: the worker cannot take part any more.
   virtual Status handle(const Work& work, std::string_view body) = 0;
 
   const TrainJob& job_;
   ShardFetcher* const fetcher_;
-  std::optional<net::Message> interruption_;  // the work that ended another
-  std::size_t received_bytes_ = 0;            // of the last work
+  std::optional<net::Message> interruption_;  // the work that ended other work
+  std::size_t received_bytes_ = 0;            // length of the last work
 
  private:
   void say_hello(const Status& status) final;
@@ -39,7 +39,7 @@ class WorkerRole : public job::WorkerLoop {
   std::optional<net::Message> next_postponed() final { return std::exchange(interruption_, std::nullopt); }
 };
 
-/// Plays a role, with a fetcher where the job's data comes from the cluster.
+/// Plays a role, with a fetcher if the job's data comes from the cluster.
 template <class Role>
 Status play_worker(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const bool from_cluster, is_from_cluster(job));

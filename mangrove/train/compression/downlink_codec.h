@@ -16,28 +16,35 @@
 
 namespace mangrove::train {
 
-/// The server's side of the job's `codec_pull`: values go out as differences from what a worker has already, which at
-/// first is the job's own model. Workers that have the same get the same message.
+/// The server's side of the job's `codec_pull`. Values are sent as encoded differences from the values that a worker
+/// already has; at first these are the job's own model. Workers that have the same values get the same message.
 ///
-/// Parameters alone are sent so. States (running statistics) are each worker's own, once it has some.
-/// threads: one at a time.
+/// Only parameters are sent in this way. States (running statistics) are each worker's own once it has some.
+///
+/// cost     A message of n parameters has as many bytes as the codec makes of n floats. A worker that may have missed a
+///          message gets all n f32 again.
+/// right    Each difference is taken from the decoded copy, which both sides have. So what one message leaves out is
+///          part of the next difference, and the worker's copy follows the values.
+/// memory   One vector of n floats for each different copy that workers have.
+/// source   Tang et al., DoubleSqueeze, 2019.
+/// threads  one at a time.
 class DownlinkEncoder {
  public:
-  /// The job's codec_pull is one, see check_codecs(), or its codec is `auto`. graph: the job's model.
+  /// The job has a valid codec_pull, see check_codecs(), or its codec is `auto`. graph: the job's model.
   DownlinkEncoder(const TrainJob& job, const Graph& graph);
 
-  /// The body of this work, whose `copy` and `base` it fills in; the worker has the values when it has taken it.
-  /// values: see GlobalModel; those of the work's version.
+  /// The body of this work; also sets `copy` and `base` of the work. The worker has the values once it has taken the
+  /// body. values: those of the work's version, see GlobalModel.
   std::string body(net::Rank to, Work& work, std::span<const float> values);
-  /// This worker uses it now; until it says so, CodecChooser::first().
+  /// The worker uses this codec from now on. Until then it uses CodecChooser::first().
   void use(net::Rank rank, const std::string& codec) { chosen_[rank] = codec; }
-  /// Nobody knows what this worker has: next time it gets all values.
+  /// It is not known which values this worker has. Next time it gets all values.
   void forget(net::Rank rank);
 
  private:
   struct Copy {
     std::uint64_t id;
-    std::int64_t version;  // of the values that it was made for
+    std::int64_t version;  // version of the values that it stands for
     codec::DifferenceCopy parameters;
   };
   using Shared = std::shared_ptr<const Copy>;
@@ -55,9 +62,9 @@ class DownlinkEncoder {
   std::map<net::Rank, std::string> chosen_;
   const Shared model_;
   std::map<net::Rank, Shared> copies_;                                // null: unknown
-  std::int64_t version_ = -1;                                         // that is sent
-  std::map<std::pair<std::uint64_t, std::string>, Next> to_version_;  // by the copy that it is the next of, and codec
-  Shared plain_;  // the values of this version, where somebody got them as they are
+  std::int64_t version_ = -1;                                         // the version that is sent now
+  std::map<std::pair<std::uint64_t, std::string>, Next> to_version_;  // by base copy and codec
+  Shared plain_;  // the values of this version, if some worker got them as plain floats
   std::uint64_t last_id_;
 };
 
@@ -67,11 +74,12 @@ class DownlinkDecoder {
   /// graph: the job's model.
   DownlinkDecoder(const TrainJob& job, const Graph& graph);
 
-  /// Takes the values from a work's body. False: they are differences from others than are here, or no message.
+  /// Takes the values from a work's body. Returns false if the body is no valid message, or a difference from values
+  /// that are not here.
   bool take(const Work& work, std::string_view body);
-  /// As many as there are; see GlobalModel.
+  /// values: as many as the network has, see GlobalModel.
   void read_values(std::span<float> values) const;
-  /// The worker's own, from now on.
+  /// From now on these are the worker's own states.
   void keep_states(std::span<const float> states);
 
  private:

@@ -15,23 +15,23 @@
 
 namespace mangrove::train {
 
-/// The job's codec for ranges of the flat vector of all parameters, as all_reduce sends them: partial sums from one
-/// rank to another, and finished ones, which all ranks must decode alike whoever passes them on. Each range is a stream
-/// of its own, with error feedback on the sender's side. threads: one at a time.
+/// The job's codec for ranges of the flat vector of all parameters, as all_reduce sends them. Some ranges are partial
+/// sums, sent from one rank to another. Others are finished sums, which all ranks must decode alike, whichever rank
+/// passes them on. Each range is a stream of its own, with error feedback on the sender's side. threads: one at a time.
 class RangeCodecs {
  public:
   static constexpr net::Rank kFinished = -1;  // in place of a sender
 
-  /// The job's codec is one, see check_codecs().
+  /// The job has a valid codec, see check_codecs().
   RangeCodecs(const TrainJob& job, const Graph& graph);
 
-  /// values: of the range.
+  /// values: those of the range.
   std::string encode(net::Rank from, Range range, std::span<const float> values);
   /// Never trusts the message. errors: data_loss.
   Status decode(net::Rank from, Range range, std::string_view message, std::span<float> values);
-  /// For sums of this range over all ranks without a codec on the way; null where the codec is not linear.
+  /// A codec that sums this range over all ranks without encoding on the way. Null if the codec is not linear.
   std::unique_ptr<codec::ReducibleCodec> make_reducible(Range range) const;
-  /// Ranges are cut anew: what was kept for the old ones is of no use.
+  /// The ranges have changed. Everything that was kept for the old ones is dropped.
   void clear();
 
  private:

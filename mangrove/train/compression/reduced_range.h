@@ -10,17 +10,17 @@
 
 namespace mangrove::train {
 
-/// A worker's side of sums of a range of the parameters, through a codec that is linear: what it makes of the values is
-/// summed as floats, see codec::ReducibleCodec. With error feedback: what a sum has left out of this worker's values is
-/// added to those of the next one. threads: one at a time.
+/// A worker's side of the sum of a range of the parameters, through a linear codec: the codec turns the values into
+/// floats, and these floats are summed (see codec::ReducibleCodec). With error feedback: what a sum has left out of
+/// this worker's values is added to the values of the next sum. threads: one at a time.
 class ReducedRange {
  public:
   ReducedRange(Range range, std::unique_ptr<codec::ReducibleCodec> codec)
       : range_(range), codec_(std::move(codec)), residual_(range.count) {}
 
-  /// Of all parameters.
+  /// The range within all parameters.
   Range range() const { return range_; }
-  // As those of codec::ReducibleCodec.
+  // See codec::ReducibleCodec.
   std::span<float> begin(std::span<const float> values);
   std::span<float> next() { return codec_->next(); }
   std::string message() const { return codec_->message(); }
@@ -29,7 +29,7 @@ class ReducedRange {
  private:
   Range range_;
   std::unique_ptr<codec::ReducibleCodec> codec_;
-  std::vector<float> residual_, given_;  // given: values and residual of this sum
+  std::vector<float> residual_, given_;  // given_: values and residual of the current sum
 };
 
 }  // namespace mangrove::train

@@ -11,21 +11,22 @@
 
 namespace mangrove::train {
 
-/// How a server and its workers pass values and updates in training: as flat floats, or through the job's codecs. What
-/// is evaluated always goes as it is. threads: one at a time.
+/// How a server and its workers exchange values and updates in training: as plain floats, or through the job's codecs.
+/// Values to be evaluated are always sent as plain floats. threads: one at a time.
 class ServerCodecs {
  public:
   /// graph: the job's model.
   ServerCodecs(const TrainJob& job, const Graph& graph);
 
-  /// The body of work of kind TRAIN that brings these values to a worker. Fills in what else the worker must be told.
+  /// The body of training work that brings these values to a worker. Also sets the fields of the work that the worker
+  /// needs to decode it.
   std::string body(net::Rank to, Work& work, std::span<const float> values);
-  /// An answer's body as flat bytes (see GlobalModel::Part). Never trusts it. has_states: as the work asked for.
-  /// errors: data_loss.
+  /// The body of an answer as flat bytes (see GlobalModel::Part). Never trusts the body. has_states: whether the work
+  /// asked for states. errors: data_loss.
   Result<std::string> update(net::Rank from, const Answer& answer, bool has_states, std::string_view body);
-  /// Whether update() has anything to do: else the body is flat bytes, all of them.
+  /// Whether update() has anything to do. If not, bodies are flat bytes already.
   bool decodes() const { return uplink_.has_value(); }
-  /// It may not have got what was sent last.
+  /// The worker may not have received the last message.
   void forget(net::Rank rank);
 
  private:

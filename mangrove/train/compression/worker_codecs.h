@@ -15,31 +15,31 @@
 
 namespace mangrove::train {
 
-/// The other side of ServerCodecs: how a worker takes values and sends updates through the job's codecs, where the job
-/// has a server and a codec. threads: one at a time.
+/// The worker's counterpart of ServerCodecs: it decodes values and encodes updates, in jobs with a server and a codec.
+/// threads: one at a time.
 class WorkerCodecs {
  public:
   /// graph: the job's model. errors: those of UplinkEncoder::create.
   static Result<std::unique_ptr<WorkerCodecs>> create(const TrainJob& job, const Hyperparameters& recipe,
                                                       const Graph& graph, job::RoleContext& context);
 
-  /// Whether values come as differences: else all of them are in the body of each work, or it is empty.
+  /// Whether values come as differences. If not, the body of each work has all values or is empty.
   bool decodes() const { return downlink_.has_value(); }
   /// See DownlinkDecoder. REQUIRES: decodes().
   bool take(const Work& work, std::string_view body) { return downlink_->take(work, body); }
   void read_values(std::span<float> values) const { downlink_->read_values(values); }
 
-  /// States are each worker's own where values come as differences.
+  /// Where values come as differences, each worker keeps its own states.
   void keep_states(std::span<const float> states);
 
-  /// Whether updates are encoded: else they go as they are.
+  /// Whether updates are encoded. If not, they are sent as plain floats.
   bool encodes() const { return uplink_.has_value() || chosen_.has_value(); }
-  /// What one exchange, of an update and the values after it, took on its way.
+  /// The time on the wire of one exchange, an update and the values after it, and its bytes.
   struct OnWire {
     Seconds seconds = 0;
     std::size_t bytes = 0;
   };
-  /// See UplinkEncoder. before: the exchange before this one. Fills in what the answer tells of the codec.
+  /// See UplinkEncoder. before: the exchange before this one. Also writes into the answer which codec is used.
   /// REQUIRES: encodes().
   std::string encode(std::span<const float> update, double loss, const OnWire& before, Answer& answer);
 
@@ -50,9 +50,9 @@ class WorkerCodecs {
   std::optional<UplinkEncoder> uplink_;
   std::optional<DownlinkDecoder> downlink_;
   // Of `codec: auto`:
-  codec::Stream stream_;  // of the updates
+  codec::Stream stream_;  // that of the updates
   std::optional<CodecChooser> chooser_;
-  std::string codec_;  // in chosen_
+  std::string codec_;  // the codec in chosen_
   std::optional<codec::MomentumCorrection> chosen_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace mangrove::train {
 
-/// A stage of a network that is not trained meanwhile: forward passes with its running statistics.
+/// A stage of a network that only classifies: it makes forward passes with its running statistics.
 /// threads: one at a time.
 class ClassifyingStage {
  public:
@@ -42,7 +42,8 @@ class ClassifyingStage {
   std::vector<float> sent_;
 };
 
-/// Adds the classes of a micro-batch, and its part of the loss of its mini-batch. logits: of all its rows.
+/// Adds the classes of a micro-batch to the answer, and the micro-batch's part of the loss of its mini-batch. logits:
+/// the network's outputs for all rows.
 void add_classes(const MicroBatch& micro_batch, const PipelineIteration::Targets& targets,
                  std::span<const float> logits, const learn::Loss& loss, Answer& answer);
 

@@ -9,16 +9,17 @@
 
 namespace mangrove::train {
 
-/// Adds up what the devices of a pipeline tell of their passages, in the order of their stages. The first one is not
-/// counted once there is another: programs are compiled and memory is touched in it. threads: one at a time.
+/// Adds up what the devices of a pipeline report of their passages, in the order of their stages. The first passage
+/// does not count once there is a second one: in it programs are compiled and memory is used for the first time.
+/// threads: one at a time.
 class PipelineMeter {
  public:
-  /// stages: who and what they are; the figures are filled in.
+  /// stages: names and ranges of the stages; the measured figures are filled in by report().
   explicit PipelineMeter(std::vector<TrainedStage> stages) : stages_(std::move(stages)), sums_(stages_.size()) {}
 
-  /// done: of each device; what makes no sense counts as nothing. seconds: that the passage took.
+  /// done: what each device reports; values that make no sense count as nothing. seconds: the duration of the passage.
   void add(std::span<const StageWork> done, Seconds seconds);
-  /// actions: of each device in the last passage, for the predicted idle shares.
+  /// actions: what each device did in the last passage. The predicted idle shares come from them.
   std::vector<TrainedStage> report(std::span<const std::vector<Action>> actions) const;
 
  private:

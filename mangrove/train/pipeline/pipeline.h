@@ -5,8 +5,8 @@
 
 namespace mangrove::train {
 
-/// The strategies whose rows have a PipelineSchedule: rank 0 leads, the others are stages of the network. See
-/// lead_pipeline(), run_stage_worker().
+/// The strategies whose rows have a PipelineSchedule. Rank 0 leads (see lead_pipeline(), which explains the algorithm),
+/// and the other ranks train stages of the network (see run_stage_worker()).
 Status run_pipeline(const TrainJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::train

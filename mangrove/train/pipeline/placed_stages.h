@@ -16,11 +16,11 @@ namespace mangrove::train {
 /// A worker that has a stage, alone or as one of its replicas.
 struct StageHolder {
   net::Rank rank = 0;
-  Seconds seconds = 0;     // that it is expected to take for a micro-batch
-  bool has_state = false;  // of the version that the leader has
+  Seconds seconds = 0;     // expected time for a micro-batch
+  bool has_state = false;  // the worker has the state of the leader's version
 };
 
-/// A stage, and where its values are among those of the whole network.
+/// A stage, and the position of its values among those of the whole network.
 struct PlacedStage {
   StageRange range;
   std::vector<StageHolder> holders;
@@ -32,26 +32,27 @@ struct PlacedStage {
 /// The stages of a training pipeline as its leader knows them, none at first. threads: one at a time.
 class PlacedStages {
  public:
-  /// slots: arrays that the optimizer has for the parameters. graph: outlives it.
+  /// graph: must outlive this object. slots: the number of arrays that the optimizer keeps for the parameters.
   PlacedStages(const Graph& graph, std::size_t slots) : graph_(graph), slots_(slots) {}
 
-  /// In place of those that were. A worker that keeps its part of the network keeps its state. errors: those of
+  /// Replaces the stages by these. A worker that keeps its part of the network keeps its state. errors: those of
   /// stage_sizes.
   Status place(const std::vector<PlannedStage>& planned);
 
   std::vector<PlacedStage>& all() { return stages_; }
   const std::vector<PlacedStage>& all() const { return stages_; }
   std::size_t devices() const;
-  /// Whose samples and answer stand for all: the first that has the last stage.
+  /// The first worker of the last stage. The ledger counts the samples of a passage as its samples.
   net::Rank keeper() const { return stages_.back().holders.front().rank; }
-  /// As the workers are told of them.
+  /// The message that tells the workers of the stages.
   Pipeline message(std::uint64_t id, std::int64_t micro_batch) const;
-  /// Of each device, by stage; without figures, but for the expected ones where they are of `times` that were measured.
+  /// A description of each device, by stage. It has no measured figures. It has the expected times if `times` says that
+  /// they were measured.
   std::vector<TrainedStage> described(const std::function<std::string(net::Rank)>& name, bool times) const;
 
-  /// The stage's part of a whole network's values, as Stage::write_state wants it.
+  /// The stage's part of a whole network's values, in the form that Stage::write_state takes.
   static std::string state_of(const PlacedStage& stage, const learn::Checkpoint& whole);
-  /// The other way round. errors: those of net::read_floats.
+  /// Writes a stage's state into the values of the whole network. errors: those of net::read_floats.
   static Status take_state(const PlacedStage& stage, std::string_view state, learn::Checkpoint& whole);
 
  private:

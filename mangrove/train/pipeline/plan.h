@@ -14,22 +14,23 @@
 
 namespace mangrove::train {
 
-/// A node that can have a stage, and what the network's operators take there.
+/// A node that can have a stage, and the measured times of the network's operators on it.
 struct StageDevice {
   net::Rank rank = 0;
   StageProfile profile;
 };
 
-/// What is computed of the operators, for so many samples: the same for every node, with room for everything.
+/// A profile that is computed from the operator table for this number of samples. It is the same for every node and has
+/// no limit of memory.
 StageProfile computed_profile(const Graph& graph, std::int64_t samples);
-/// Whether a profile has figures that make sense, of every operator.
+/// Whether a profile has a sensible figure for every operator.
 bool is_profile_of(const StageProfile& profile, const Graph& graph);
-/// Whether one node can do what another one does, in about the time: within kAlike of it.
+/// Whether one node can do the work of another one in about the same time, at most kAlike longer.
 bool is_as_good(const StageProfile& profile, const StageProfile& other);
 constexpr double kAlike = 0.15;
 
-/// That a device is busy with a micro-batch of these operators, by its profile: without what it computes twice, and
-/// with packing what crosses the cuts, both ways.
+/// The time that a device is busy with a micro-batch of these operators, by its profile. It includes packing the values
+/// that cross the cuts, in both directions. It does not include recomputation.
 struct StageSeconds {
   Seconds forward = 0, backward = 0, packing = 0;
   Seconds busy() const { return forward + backward + packing; }
@@ -37,31 +38,33 @@ struct StageSeconds {
 StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
                            std::int64_t micro_batch);
 
-/// What is asked of a pipeline.
+/// What a pipeline should be like.
 struct PipelineWish {
   std::int64_t micro_batch = 1;
-  plan::DeviceRange devices;      // in use: as many of them as are worth it
-  std::size_t most_replicas = 1;  // devices of a stage; 0: any number
+  plan::DeviceRange devices;      // the least and the most devices; as many are used as pay
+  std::size_t most_replicas = 1;  // the most devices of one stage; 0: any number
   Stage::Recompute recompute = Stage::Recompute::where_needed;
   plan::TrainingSchedule schedule = {};
-  bool must_fit = false;  // else, where no pipeline is predicted to fit the memory, the fastest all the same
+  bool must_fit = false;  // false: if no pipeline is predicted to fit the memory, take the fastest
 };
-/// Of the job, where it has so many nodes at most. slots: arrays that the optimizer has for the parameters.
+/// The job's schedule in the planner's terms. nodes: the most that the pipeline can have. slots: the number of arrays
+/// that the optimizer keeps for the parameters.
 plan::TrainingSchedule planned_schedule(const TrainJob& job, std::int64_t micro_batch, std::size_t nodes,
                                         std::size_t slots);
 
 struct PlannedStage {
   struct Replica {
     net::Rank rank = 0;
-    Seconds seconds = 1;  // expected for a micro-batch; what counts is how replicas compare
+    Seconds seconds = 1;  // expected time for a micro-batch; only the ratio between replicas matters
   };
   StageRange range;
-  std::vector<Replica> replicas;  // one, or several that have micro-batches in turn
+  std::vector<Replica> replicas;  // one, or several that take micro-batches in turn
 };
-/// The pipeline that plan::make_plan says is the fastest on these nodes and fits their memory, with recomputation only
-/// where nothing does without. What crosses a cut costs both of its sides what packing it takes; links count nothing.
-/// Nodes that are alike count as equal, with the means of their times. Each stage says itself what memory it
-/// needs. errors: invalid_argument (more stages than most_stages(graph), or than nodes; none fits, and it must).
+/// The pipeline that plan::make_plan predicts to be the fastest on these nodes among those that fit their memory. It
+/// recomputes activations only if nothing fits without. Packing the values that cross a cut costs time on both sides of
+/// the cut; the links themselves cost nothing. Nodes that are alike count as equal, with the means of their times. Each
+/// stage states the memory that it needs. errors: invalid_argument (more stages than most_stages(graph) or than nodes;
+/// no pipeline fits, and it must).
 Result<std::vector<PlannedStage>> plan_pipeline(const Graph& graph, std::span<const StageDevice> devices,
                                                 const PipelineWish& wish);
 

@@ -18,42 +18,46 @@ struct HeldStage {
   net::Rank rank = 0;
   StageRange range;
 };
-/// Of all devices, in the order of the stages.
+/// The stages of all devices, in the order of the stages.
 std::vector<HeldStage> held(std::span<const PlacedStage> placed);
 std::vector<HeldStage> held(std::span<const PlannedStage> planned);
 
-/// Whether the stages of a training pipeline should be cut anew, by what they really take: operators that are measured
-/// alone take something else together, and devices get slower or faster.
+/// Decides whether a training pipeline should be cut anew, from the times that its stages really take. Two things make
+/// a plan wrong: operators take another time together than each alone, and devices become slower or faster.
 ///
-/// At the first look what a stage takes beside the others, more than was expected or less, is put down to its
-/// operators: they do on every device. A device that has drifted since then (plan::is_drift), beside the others, is
-/// slower or faster with all operators. Only ratios count, as there may be devices that have no stage.
+/// At the first look, the difference between a stage's time and its expected time, relative to the other stages, is
+/// attributed to its operators. They then count as slower or faster on every device. At later looks, a device that has
+/// drifted since the first one (plan::is_drift), relative to the others, counts as slower or faster with all operators.
+/// Only ratios between devices are used, because some devices have no stage.
 ///
-/// Other stages are worth it where kRule is met: what is left are the samples to come, and a change costs what the
-/// first passage of these stages took besides their work. It looks after some passages, then after twice as
-/// many, and so on; at the latest after kLongest more. Whether a plan kept its promise is not looked at. No input or
-/// output; threads: one at a time.
+/// A new plan is used if kRule is met. The remaining work is the samples still to come. The price of a change is the
+/// time by which the first passage of these stages took longer than its work. It looks after some passages, then after
+/// twice as many, and so on, but at the latest after kLongest further passages. It does not check whether a plan was as
+/// fast as predicted. No input or output; threads: one at a time.
 class PipelineReplanner {
  public:
   static constexpr int kLongest = 16;
-  static constexpr std::int64_t kLeastPasses = 16;  // backward, of a device, to say something of it
+  static constexpr std::int64_t kLeastPasses = 16;  // backward passes of a device before it is judged
   static constexpr plan::ChangeRule kRule{.speedup = 1.05};
   using Profiles = std::map<net::Rank, StageProfile>;
 
-  /// graph: outlives it. stages: of all devices that have one. revisions: that there were before; the first look is
-  /// after twice as many passages with each, so that a plan that does not keep its promise costs little.
+  /// graph: must outlive this object. stages: those of all devices that have one. revisions: the number of earlier
+  /// changes. Each of them doubles the number of passages before the first look, so that plans which disappoint cost
+  /// little.
   PipelineReplanner(const Graph& graph, std::int64_t micro_batch, std::vector<HeldStage> stages, int revisions);
 
-  /// A passage of so many samples. done: of the devices, in order; what makes no sense counts as nothing.
+  /// Adds a passage of this number of samples. done: what the devices report, in order; values that make no sense count
+  /// as nothing.
   void add(std::span<const StageWork> done, std::int64_t samples, Seconds seconds);
-  /// Whether it is time to look, and all devices that have anything to do have done enough since the last time.
+  /// Whether it is time to look, and every device with work has done enough of it since the last look.
   bool is_due() const;
-  /// Looks: the profiles, of each of these devices and any others, as the stages make them out. REQUIRES: is_due().
+  /// Looks: returns the profiles corrected by the measured times of the stages, for the devices with a stage and for
+  /// all others. REQUIRES: is_due().
   Profiles corrected(const Profiles& profiles);
 
-  /// How many times as fast as these stages others are.
+  /// How many times as fast the other stages are predicted to be.
   double speedup(const Profiles& profiles, std::span<const HeldStage> others) const;
-  /// Whether so many times as fast is worth the price. REQUIRES: corrected() was called.
+  /// Whether such a speedup is worth the price of a change. REQUIRES: corrected() was called.
   bool pays(double speedup, std::int64_t samples_left) const;
 
  private:

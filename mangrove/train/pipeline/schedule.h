@@ -8,55 +8,60 @@
 
 namespace mangrove::train {
 
-/// What one stage of a pipeline does next. Micro-batches are counted through all mini-batches, from 0.
+/// One step of a stage. Micro-batches are counted through all mini-batches, from 0.
 struct Action {
   enum class Kind {
-    forward,   // of this micro-batch
-    backward,  // the same
-    update,    // of the stage's parameters, with the gradients since the last one
+    forward,   // the forward pass of this micro-batch
+    backward,  // its backward pass
+    update,    // an update of the stage's parameters with the gradients since the last update
   };
   Kind kind = Kind::forward;
   std::int64_t micro_batch = 0;
   bool operator==(const Action&) const = default;
 };
 
-/// How many devices a stage has, its replicas, and how many micro-batches beyond one for each of them keep it and the
-/// stages behind it busy.
+/// devices: the number of a stage's replicas. behind: the micro-batches that are under way beyond one for each replica,
+/// so that this stage and the stages behind it are always busy.
 struct StageWidth {
   std::size_t devices = 1, behind = 0;
 };
-/// devices: of all stages. From one backward pass of a stage to the next one that waits for it, through the stage
-/// before, the replicas of both take one micro-batch each: so many are under way more in the stage before than in this
-/// one, less one. Without replicas: one for each stage behind.
+/// The width of a pipeline at one stage. devices: the number of devices of each stage.
+///
+/// Two neighbouring stages with a and b devices work on a + b micro-batches at a time, one on each device. To keep all
+/// of these devices busy, the first of the two stages has a + b - 1 more micro-batches under way than the second.
+/// `behind` is the sum of a + b - 1 from this stage to the last one. Without replicas that is 1 for each stage behind
+/// this one.
 StageWidth width_of(std::span<const std::size_t> devices, std::size_t stage);
 
-/// What one stage does, in order, for some mini-batches in a row; each of its replicas, those of it that are of its own
-/// micro-batches, and every update. Pure: it depends on the arguments only. micro_batches: of each mini-batch, at least
-/// 1; an update is made with each mini-batch. ahead: forward passes that a stage makes beyond the fewest before its
-/// first backward pass, for each of those behind it: where messages take time, these keep it busy meanwhile.
+/// The actions of one stage, in order, for several mini-batches. Each replica of the stage does the passes of its own
+/// micro-batches, and every update. It is a pure function of the arguments.
+///
+/// micro_batches  the number of micro-batches of each mini-batch, at least 1. Each mini-batch makes one update.
+/// ahead          further forward passes before the first backward pass, for each micro-batch of width.behind. They
+///                keep the stage busy while messages travel.
 using Schedule = std::vector<Action> (*)(StageWidth width, std::span<const std::int64_t> micro_batches,
                                          std::int64_t ahead);
 
-/// All forward passes of a mini-batch, then all its backward passes: every stage holds what all its micro-batches need
-/// for their backward pass. source: Huang et al., GPipe, NeurIPS 2019.
+/// All forward passes of a mini-batch come first, then all its backward passes, then the update. Every stage holds the
+/// activations of all micro-batches of a mini-batch. source: Huang et al., GPipe, NeurIPS 2019.
 std::vector<Action> gpipe_schedule(StageWidth width, std::span<const std::int64_t> micro_batches,
                                    std::int64_t ahead = 0);
 
-/// Each stage goes over to one forward, one backward pass as soon as it can, so that stage s of S holds no more than
-/// S - s micro-batches, and (S - 1 - s) * ahead; with replicas see width_of(), all of a stage together. The same
-/// gradients and the same bubble as gpipe. source: Narayanan et al., Memory-efficient pipeline-parallel DNN training,
-/// ICML 2021 (PipeDream-flush); Fan et al., DAPPLE, PPoPP 2021.
+/// After its first forward passes, each stage alternates one backward and one forward pass. So stage s of S holds at
+/// most S - s micro-batches, and (S - 1 - s) * ahead more. With replicas, width_of() gives the number, for all replicas
+/// of a stage together. It computes the same gradients and has the same idle time as gpipe. source: Narayanan et al.,
+/// Memory-efficient pipeline-parallel DNN training, ICML 2021 (PipeDream-flush); Fan et al., DAPPLE, PPoPP 2021.
 std::vector<Action> one_f_one_b_schedule(StageWidth width, std::span<const std::int64_t> micro_batches,
                                          std::int64_t ahead = 0);
 
-/// One forward, one backward pass, without a pause between mini-batches: a stage makes its update after the backward
-/// pass of a mini-batch, while others are under way with the parameters from before. So an update of stage s of S is
-/// late by (S - 1 - s) * (1 + ahead) updates, once the pipeline is full. Mini-batches are not divided: micro_batches
-/// must all be 1. REQUIRES: no replicas. source: Narayanan et al., PipeDream, SOSP 2019.
+/// One forward and one backward pass alternate without a pause between mini-batches. A stage makes its update after the
+/// backward pass of a mini-batch, while others are under way with the parameters from before. So an update of stage s
+/// of S is late by (S - 1 - s) * (1 + ahead) updates, once the pipeline is full. Mini-batches are not divided:
+/// micro_batches must all be 1. REQUIRES: no replicas. source: Narayanan et al., PipeDream, SOSP 2019.
 std::vector<Action> pipedream_schedule(StageWidth width, std::span<const std::int64_t> micro_batches,
                                        std::int64_t ahead = 0);
 
-/// What makes one strategy of pipelines another. Everything else they have in common; see run_pipeline().
+/// The difference between one pipeline strategy and another. They have everything else in common; see run_pipeline().
 struct PipelineSchedule {
   Schedule actions;
   bool holds_all = false;    // every micro-batch of a mini-batch is under way at once
@@ -66,32 +71,32 @@ inline constexpr PipelineSchedule kGpipe{.actions = &gpipe_schedule, .holds_all 
 inline constexpr PipelineSchedule kOneFOneB{.actions = &one_f_one_b_schedule};
 inline constexpr PipelineSchedule kPipeDream{.actions = &pipedream_schedule, .is_stashing = true};
 
-/// The forward passes alone, of any number of micro-batches.
+/// Only the forward passes of this number of micro-batches.
 std::vector<Action> forward_schedule(std::int64_t micro_batches);
 
-/// Which replica of a stage has each micro-batch of some mini-batches: of each mini-batch one after the other goes to
-/// the replica that is done with it first. seconds: that each takes for one, above 0.
+/// For each micro-batch, the replica of a stage that has it. Within each mini-batch, the next micro-batch goes to the
+/// replica that would finish it first. seconds: the time of each replica for a micro-batch, above 0.
 std::vector<std::size_t> deal(std::span<const std::int64_t> micro_batches, std::span<const double> seconds);
-/// Of a stage's actions, those of one replica.
+/// The actions of one replica, among those of its stage.
 std::vector<Action> actions_of(std::span<const Action> actions, std::span<const std::size_t> owners,
                                std::size_t replica);
 
-/// The most micro-batches that are between their forward and their backward pass.
+/// The largest number of micro-batches that are between their forward and their backward pass at the same time.
 std::int64_t most_in_flight(std::span<const Action> actions);
 
-/// Of each update, between how many updates of this stage lie the parameters that its gradient was computed with and
-/// those that it changes: 0 where it is not late.
+/// How late each update is: the number of updates of this stage between the parameters that its gradient was computed
+/// with and the parameters that it changes. 0: it is not late.
 std::vector<std::int64_t> staleness(std::span<const Action> actions);
 
-/// What one device does, and takes for a micro-batch; messages and updates take no time.
+/// The actions of one device, and its time for a pass of a micro-batch. Messages and updates take no time.
 struct StageWorkload {
   std::size_t stage = 0;
   std::vector<Action> actions;
   Seconds forward = 0, backward = 0;
 };
-/// Plays the actions of all devices, in order: each as soon as its device is free and its neighbour has sent what it
-/// needs. Returns the time that each device is idle until the last one is done, its bubbles, as a share of that time.
-/// REQUIRES: devices in the order of their stages; actions of one Schedule.
+/// Plays the actions of all devices, in order. An action begins as soon as its device is free and the neighbouring
+/// stage has sent the values. Returns the share of the whole time that each device is idle (its bubbles). REQUIRES:
+/// devices in the order of their stages; actions of one Schedule.
 std::vector<double> idle_shares(std::span<const StageWorkload> devices);
 
 }  // namespace mangrove::train

@@ -11,29 +11,29 @@
 
 namespace mangrove::train {
 
-/// That a job that is a pipeline asks for nothing that goes by whole networks on workers, and its own keys. errors:
-/// invalid_argument: names the key and what is allowed.
+/// Checks the keys of a job that is a pipeline: its own keys, and that the job sets no key that only makes sense for
+/// workers with the whole network. errors: invalid_argument, which names the key and the allowed values.
 Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe);
 
 /// Where the network is cut into stages.
 struct CutRule {
   enum class Kind {
-    measured,  // where the planner says, by what each node measures
-    flops,     // the same by computed times: equal on every run
-    behind,    // behind these nodes
+    measured,  // the planner cuts by the times that each node measures
+    flops,     // the planner cuts by computed times, which are the same in every run
+    behind,    // the network is cut behind `nodes`
   };
   Kind kind = Kind::measured;
   std::vector<std::string> nodes = {};
 };
-/// "measured" (also ""), "flops", "behind(A,B,...)". errors: invalid_argument (another text).
+/// Reads "measured" (also ""), "flops" or "behind(A,B,...)". errors: invalid_argument (another text).
 Result<CutRule> parse_cut(const std::string& text);
 
-/// "auto" (also ""), "always", "never". errors: invalid_argument (another text).
+/// Reads "auto" (also ""), "always" or "never". errors: invalid_argument (another text).
 Result<Stage::Recompute> parse_recompute(const std::string& text);
 
-/// Samples of a micro-batch, where there are so many stages: `batch` in `micro_batches` parts, of which there are four
-/// for each stage where the job does not say (source: Huang et al., GPipe, NeurIPS 2019: then bubbles hardly count);
-/// the whole of it where stages keep older parameters.
+/// The samples of a micro-batch for this number of stages: `batch` divided into `micro_batches` parts. If the job does
+/// not say how many, there are four parts for each stage (source: Huang et al., GPipe, NeurIPS 2019, who find that the
+/// idle time then hardly counts). Where stages keep older parameters, a micro-batch is the whole batch.
 std::int64_t pipeline_micro_batch(const TrainJob& job, std::size_t stages);
 
 }  // namespace mangrove::train

@@ -11,23 +11,23 @@
 
 namespace mangrove::train {
 
-/// What the process of a node that trains a stage may take, and takes besides it. released: bytes of a state that it
-/// holds and will no longer.
+/// The memory that the process of a node with a stage may take, and the memory that it needs besides the stage.
+/// released: bytes of a state that the process holds and is about to free.
 class StageBudget {
  public:
   /// The arguments must outlive it.
   StageBudget(const TrainJob& job, const job::RoleContext& context, const Sources& data)
       : job_(job), context_(context), data_(data) {}
 
-  /// For a stage of any kind.
+  /// The budget for any stage.
   learn::MemoryBudget process(Bytes released) const;
-  /// The first stage holds batches: those that are loaded ahead, the one in use, and decoded samples.
+  /// Memory of the first stage for samples: the batches that are loaded ahead, the one in use, and decoded samples.
   Bytes reading() const;
-  /// Beside its program a stage's process holds messages of values and gradients, of each micro-batch under way; its
-  /// state, twice as it travels; and of a stage with replicas, what is added up.
+  /// The budget for this stage. Besides its program, the process needs memory for messages of values and gradients of
+  /// each micro-batch under way; for its state, twice, while it travels; and for the sums of a stage with replicas.
   learn::MemoryBudget stage(const Graph& graph, const PipelineStage& place, std::int64_t micro_batch,
                             std::int64_t in_flight, Bytes released) const;
-  /// As the leader is told of it.
+  /// Fills in the message that tells the leader of the stage's memory.
   void describe(const Stage& stage, const learn::MemoryBudget& budget, MemoryPlan& plan) const;
 
  private:

@@ -17,14 +17,14 @@ struct ProfileOptions {
   std::int64_t parts = 1;
 };
 
-/// What the operators of a network take on this device, forward and backward, and what a stage holds for them; room and
-/// reading are left to the caller. The network is run in so many parts (or fewer, where it cannot be cut so often), one
-/// after the other, so that this takes no more memory than a stage. progress: called after each part with how many are
-/// done. errors: those of Program::compile and plan::measure_profile.
+/// Measures the time of a network's operators on this device, forward and backward, and the memory that a stage holds
+/// for them. The caller fills in `room` and `reading`. The network is run in `parts` parts (or fewer, if it cannot be
+/// cut so often), one after the other, so this takes no more memory than a stage. progress: called after each part with
+/// the number of parts done. errors: those of Program::compile and plan::measure_profile.
 Result<StageProfile> measure_stages(const Graph& graph, const ProfileOptions& options, const Clock& clock,
                                     const std::function<void(std::int64_t)>& progress);
 
-/// The same of a simulated device: what is computed, as fast as it computes.
+/// The profile of a simulated device, from the amount of computation and the device's speed.
 StageProfile simulated_stages(const Graph& graph, std::int64_t micro_batch, const job::RoleContext& context);
 
 }  // namespace mangrove::train

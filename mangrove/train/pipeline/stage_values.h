@@ -9,14 +9,14 @@
 
 namespace mangrove::train {
 
-/// The values that a stage of a network, operators [first, last), gets from the one before it and passes on to the
-/// next, for one micro-batch: those that cross each cut (see graph/cut.h), one after the other. A value that is made
-/// before the stage and used behind it passes through. Gradients come back in the same way, of all but the network's
-/// inputs.
+/// The values that a stage, operators [first, last) of a network, receives from the stage before it and sends to the
+/// next one, for one micro-batch. They are the values that cross each cut (see graph/cut.h), one after the other. A
+/// value that is made before the stage and used behind it passes through. Gradients come back in the same way, for all
+/// values except the network's inputs.
 class StageValues {
  public:
-  /// slice: graph.slice(first, last). rows: of a micro-batch. errors: unimplemented: a value that cannot travel: see
-  /// can_be_cut.
+  /// slice: graph.slice(first, last). rows: the rows of a micro-batch. errors: unimplemented (a value cannot travel,
+  /// see can_be_cut).
   static Result<StageValues> of(const Graph& graph, const Graph& slice, std::size_t first, std::size_t last,
                                 std::int64_t rows);
 
@@ -27,7 +27,7 @@ class StageValues {
 
   // REQUIRES: spans of these lengths.
   void write_inputs(std::span<const float> received, Execution& stage) const;
-  /// The values behind the stage, from its outputs and what passes.
+  /// The values behind the stage: its outputs, and the values that pass through.
   void read_outputs(std::span<const float> received, Execution& stage, std::vector<float>& sent) const;
   void write_gradients(std::span<const float> received, Execution& stage) const;
   void read_gradients(std::span<const float> received, Execution& stage, std::vector<float>& sent) const;
@@ -36,15 +36,15 @@ class StageValues {
   struct Value {
     std::string name;
     std::size_t elements = 0;
-    bool is_here = false;     // before: an input of the slice; behind: made by it
-    bool comes_back = false;  // its gradient
+    bool is_here = false;     // in before_: an input of the slice; in behind_: an output of the slice
+    bool comes_back = false;  // its gradient travels back
   };
   std::vector<Value> before_, behind_;
   std::size_t received_ = 0, sent_ = 0, gradient_received_ = 0, gradient_sent_ = 0;
 };
 
-/// Whether every value that crosses the cut before operator `position` can travel between stages: f32 [N, ...]. errors:
-/// unimplemented (names the first that cannot).
+/// Whether the network can be cut before operator `position`: every value that crosses the cut must be f32 [N, ...].
+/// errors: unimplemented (names the first value that cannot travel).
 Status can_be_cut(const Graph& graph, std::size_t position);
 
 }  // namespace mangrove::train

@@ -12,20 +12,29 @@
 
 namespace mangrove::train {
 
-/// Who has which shards of a data set, and who gets which from whom. The leader has all of them and sends each to one
-/// worker at a time; whoever else wants it meanwhile waits, and gets it from those who have it, from the one that is
-/// giving least to others. So what leaves the leader does not grow with the workers. No input or output; threads: one
-/// at a time.
+/// Who has which shards of a data set, and who gets which shard from whom.
+///
+/// The leader has all shards. A worker that wants a shard asks the leader, and the leader names a source. If a worker
+/// has the shard, the source is the holder that gives the fewest shards to others at the moment. If no worker has it,
+/// the leader gives it to one worker at a time; the others that want it wait until a worker has it.
+///
+/// right    Each shard leaves the leader about once, whatever the number of workers. A worker that has waited too long,
+///          or whose source failed, gets another source, in the end the leader.
+/// cost     A data set of D bytes leaves the leader once, and workers pass it on among themselves: P workers receive up
+///          to P D bytes in all. Questions and answers have a few bytes for each shard.
+/// source   the idea of Cohen, Incentives build robustness in BitTorrent, 2003: who has received a piece gives it to
+///          others. Here the leader decides who gives.
+/// threads  one at a time. No input or output.
 class ShardDirectory {
  public:
   static constexpr net::Rank kLeader = 0;
 
-  /// The worker has the shard: it can give it to others, and has got it if it wanted it.
+  /// The worker has the shard. It can give it to others, and does not want it any more.
   void add(net::Rank rank, std::uint32_t shard);
-  /// The worker wants it. If it was told a source before, it wants another; if it is waiting for one, it has waited for
-  /// too long.
+  /// The worker wants the shard. If it has a source already, it wants another one. If it is waiting for a source, it
+  /// has waited too long.
   void want(net::Rank rank, std::uint32_t shard);
-  /// The worker is not to be told this source of the shard any more, unless it is the leader.
+  /// Do not name this source of the shard to the worker again, unless it is the leader.
   void refuse(net::Rank rank, std::uint32_t shard, net::Rank source);
   /// The worker is gone.
   void lose(net::Rank rank);
@@ -35,13 +44,13 @@ class ShardDirectory {
     std::uint32_t shard = 0;
     net::Rank from = 0;
   };
-  /// Those that can begin now, in the order in which they were wanted; they have begun then.
+  /// The transfers that can begin now, in the order in which the shards were wanted. They count as begun.
   std::vector<Transfer> begin();
 
   struct Received {
     std::int64_t from_leader = 0, from_others = 0;  // shards
   };
-  /// By this worker so far, of those that it wanted.
+  /// Shards that this worker wanted and has received so far.
   Received received(net::Rank rank) const;
 
  private:
@@ -52,11 +61,11 @@ class ShardDirectory {
   void stop(std::map<Wish, net::Rank>::iterator transfer);
 
   std::deque<Wish> waiting_;
-  std::set<Wish> urgent_;                                 // of those: not to wait until another has it
-  std::map<Wish, net::Rank> running_;                     // from whom
-  std::map<std::uint32_t, std::set<net::Rank>> holders_;  // workers
-  std::set<std::pair<Wish, net::Rank>> refused_;          // sources
-  std::map<net::Rank, int> giving_;                       // transfers of each source that run
+  std::set<Wish> urgent_;                                 // wishes that must not wait for another worker
+  std::map<Wish, net::Rank> running_;                     // transfers under way, with their source
+  std::map<std::uint32_t, std::set<net::Rank>> holders_;  // workers that have each shard
+  std::set<std::pair<Wish, net::Rank>> refused_;          // sources that must not be named again
+  std::map<net::Rank, int> giving_;                       // transfers under way from each source
   std::map<net::Rank, Received> received_;
 };
 

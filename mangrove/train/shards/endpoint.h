@@ -11,14 +11,14 @@
 
 namespace mangrove::train {
 
-constexpr Bytes kShardPart = KiB(256);  // most of a shard in one message: gradients must not wait long behind it
+constexpr Bytes kShardPart = KiB(256);  // the largest part in one message: gradients must not wait long behind it
 
-/// A rank's endpoint that sees to messages about shards whenever the rank waits for others: a rank then gives and takes
-/// shards beside its work, with the one thread that it has, in real time as in virtual time. threads: those of the
-/// role, one at a time.
+/// An endpoint that handles messages about shards whenever its rank waits for other messages. So a rank gives and takes
+/// shards beside its work with its one thread, in real time as in virtual time. threads: those of the role, one at a
+/// time.
 class ShardEndpoint : public net::Endpoint {
  public:
-  /// For the context's rank; takes the place of its endpoint.
+  /// Takes the place of the endpoint of this context's rank.
   explicit ShardEndpoint(job::RoleContext& context)
       : context_(context),
         outer_{.endpoint = *this,
@@ -30,7 +30,7 @@ class ShardEndpoint : public net::Endpoint {
                .report = context.report,
                .step_done = context.step_done} {}
 
-  /// The role's, with this endpoint.
+  /// The context of the role, with this endpoint.
   job::RoleContext& context() { return outer_; }
 
   net::Rank rank() const override { return inner().rank(); }
@@ -46,17 +46,17 @@ class ShardEndpoint : public net::Endpoint {
   void cancel() override { inner().cancel(); }
 
  protected:
-  /// Does what is due, and says when it is to be called again at the latest.
+  /// Does what is due. Returns the time at which it must be called again at the latest.
   virtual Deadline attend() = 0;
-  /// No message waits that this rank listens to.
+  /// Called when no message is waiting for this rank.
   virtual void nothing_came() {}
-  /// A message other than `read`.
+  /// Takes a message about shards of any kind but `read`.
   virtual void take(net::Rank from, const ShardMessage& message, std::string_view body) = 0;
-  /// At most kShardPart of a shard that this rank can give. errors: it cannot.
+  /// At most kShardPart bytes of a shard that this rank can give. errors: it cannot.
   virtual Result<std::string> read(std::uint32_t shard, Bytes offset) const = 0;
 
-  /// recv_any() up to the first thing that happens: a message, which is seen to if it is about shards; time for
-  /// attend(); or the deadline. Nothing: no message for the caller yet.
+  /// As recv_any(), but only until one thing has happened: a message has come (one about shards is handled here), it is
+  /// time for attend(), or the deadline has passed. Returns nothing if there is no message for the caller yet.
   Result<std::optional<net::Message>> recv_once(const net::RankSet& from, const std::vector<net::Tag>& tags,
                                                 Deadline deadline);
   void send(net::Rank to, const ShardMessage& message, std::string_view body = {});

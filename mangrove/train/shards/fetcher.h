@@ -13,46 +13,48 @@
 
 namespace mangrove::train {
 
-/// The job's data comes over its connections, from the leader and from workers that have it already; else every node
-/// has it in its own data folder. errors: invalid_argument (data_from is neither "own", nor "", nor "cluster").
+/// Whether the job's data comes over its connections, from the leader and from workers that have it already. If not,
+/// every node has the data in its own data folder. errors: invalid_argument (data_from is not "own", "" or "cluster").
 Result<bool> is_from_cluster(const TrainJob& job);
 
-/// The endpoint of a worker whose data comes over the job's connections: gets shards in the background, those first
-/// that are needed first, and gives others what it has.
+/// The endpoint of a worker whose data comes over the job's connections. It gets shards in the background, those that
+/// are needed first before the others, and gives others the shards that it has. ShardDirectory explains who gets what
+/// from whom.
 class ShardFetcher final : public ShardEndpoint {
  public:
   using Shards = std::vector<std::uint32_t>;  // by their place in the list
 
-  /// job: outlives this.
+  /// job: must outlive it.
   ShardFetcher(const TrainJob& job, job::RoleContext& context);
 
-  /// Waits until the leader has told what shards there are, and looks which are here. errors: unavailable (the leader
-  /// is gone), cancelled, those of data::ShardCache::open.
+  /// Waits until the leader has sent the list of shards, and checks which of them are here. errors: unavailable (the
+  /// leader is gone), cancelled, those of data::ShardCache::open.
   Status open();
   // The rest REQUIRES open().
 
-  /// For data::open_dataset: a folder with all shards, of which those that have not come must not be read.
+  /// The data set for data::open_dataset: a folder with all shards. Shards that have not come must not be read.
   const std::string& data() const { return data_; }
-  /// The job's recipe, with the statistics of all samples in it.
+  /// The job's augmentation recipe, with the statistics of all samples in it.
   const std::string& augmentation() const { return augmentation_; }
   /// See data::Dataset::file.
   std::uint32_t shard_of(const std::string& file) const;
 
   bool has(const Shards& shards) const;
-  /// They come in this order from now on.
+  /// From now on shards come in this order.
   void prefetch(const Shards& shards);
-  /// Waits until these have come, before all others; tells the leader that work of this round goes on. Something: what
-  /// came from the leader meanwhile; nobody waits for this work any more. errors: unavailable (the leader is gone),
-  /// cancelled, data_loss (nobody gives a shard as it should be), those of data::ShardCache.
+  /// Waits until these shards have come, before all others, and tells the leader now and then that the work of this
+  /// round goes on. If the leader sends a message meanwhile, returns it: then nobody waits for this work any more.
+  /// errors: unavailable (the leader is gone), cancelled, data_loss (no source gives a valid shard), those of
+  /// data::ShardCache.
   Result<std::optional<net::Message>> wait(const Shards& shards, std::uint64_t round);
 
  private:
   static constexpr net::Rank kNobody = -1;
   struct Fetch {
-    net::Rank source = kNobody;  // until the leader has told one
+    net::Rank source = kNobody;  // kNobody: the leader has not named one yet
     std::string sha256 = {};
-    Bytes asked = 0;                   // so far, from the beginning of the file
-    std::set<Bytes> outstanding = {};  // offsets of parts that were asked for
+    Bytes asked = 0;                   // bytes asked for so far, from the beginning of the file
+    std::set<Bytes> outstanding = {};  // offsets of parts that were asked for and have not come
     Deadline silent_at = {};
     int failures = 0;
   };
@@ -74,18 +76,18 @@ class ShardFetcher final : public ShardEndpoint {
   const data::ShardOutline& outline(std::uint32_t shard) const { return cache_->outlines()[shard]; }
 
   const TrainJob& job_;
-  const Seconds patience_;  // with one who is silent
+  const Seconds patience_;  // how long a source may be silent
   std::optional<ShardMessage::List> list_;
   std::optional<data::ShardCache> cache_;
   std::string data_, augmentation_;
   std::map<std::string, std::uint32_t> by_name_;
-  std::deque<std::uint32_t> wanted_;  // not begun; may have some that are here
-  Fetches fetches_;                   // begun
-  bool is_waited_for_ = false;        // in wait()
-  bool told_all_ = true;              // or there was nothing to come
+  std::deque<std::uint32_t> wanted_;  // not begun; some of them may be here already
+  Fetches fetches_;                   // fetches under way
+  bool is_waited_for_ = false;        // true during wait()
+  bool told_all_ = true;              // the leader knows that all shards are here, or none had to come
   Status failure_;                    // why a shard could not be had
-  Bytes fetched_ = 0;                 // so far
-  Instant told_at_;                   // the leader, that work goes on
+  Bytes fetched_ = 0;                 // bytes received so far
+  Instant told_at_;                   // when the leader was last told that work goes on
 };
 
 }  // namespace mangrove::train

@@ -12,12 +12,12 @@
 
 namespace mangrove::train {
 
-/// The endpoint of rank 0 of a job whose data comes over its connections: tells workers what shards there are and who
-/// has them, and gives them its own.
+/// The endpoint of rank 0 in a job whose data comes over its connections. It tells workers which shards there are and
+/// who has them, and gives them its own. ShardDirectory explains who gets what from whom.
 class ShardLeader final : public ShardEndpoint {
  public:
-  /// errors: invalid_argument (the job's data is not in shards), those of data::ShardFolder::open and, where the job's
-  /// augmentation takes statistics from the data, of data::Augmentation::create.
+  /// errors: invalid_argument (the job's data is not in shards), those of data::ShardFolder::open, and those of
+  /// data::Augmentation::create if the job's augmentation takes statistics from the data.
   static Result<std::unique_ptr<ShardLeader>> create(const TrainJob& job, job::RoleContext& context);
 
  private:
