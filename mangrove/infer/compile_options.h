@@ -7,10 +7,11 @@
 
 namespace mangrove::infer {
 
-/// Returns how a rank compiles its part of the job's network. A device that does not compute leaves the kernels out.
+/// The options with which a rank compiles its part of the job's network. A device that does not compute leaves the
+/// kernels out.
 CompiledStageOptions compile_options(const InferJob& job, const job::RoleContext& context);
 
-/// Returns the options that compile a whole network in the same way as a part of it.
+/// The options that compile a whole network in the same way as a part of it.
 learn::ReplicaOptions whole_network(const CompiledStageOptions& options);
 
 }  // namespace mangrove::infer

@@ -10,7 +10,7 @@ namespace mangrove::infer {
 /// what is allowed).
 Status check_job(const InferJob& job);
 
-/// Micro-batches in flight.
+/// The most micro-batches in flight: the job's number, or the plan's.
 std::size_t window(const InferJob& job, const StagePlan& plan);
 
 }  // namespace mangrove::infer

@@ -5,9 +5,8 @@
 
 namespace mangrove::infer {
 
-/// Adds the keys of an inference job, as infer.proto describes them, with the names of strategies, schedulers ... in
-/// their help. They read and write `job`, which must outlive them. An unknown
-/// strategy is refused.
+/// Adds the keys of an inference job, as infer.proto describes them, with the names of strategies, schedulers and so on
+/// in their help. They read and write `job`, which must outlive them. An unknown strategy is refused.
 void add_keys(InferJob& job, Keys& keys);
 
 }  // namespace mangrove::infer

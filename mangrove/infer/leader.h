@@ -8,13 +8,13 @@
 
 namespace mangrove::infer {
 
-/// Rank 0 of any strategy: has `lead` done by it while the others are there to take commands, and tells them when it is
-/// over. errors: those of `lead`; invalid_argument (there are no others).
+/// Rank 0 of any strategy: runs `lead` while the other ranks take commands, and tells them when it is over. errors:
+/// those of `lead`; invalid_argument (there are no other ranks).
 Status lead_nodes(const InferJob& job, job::RoleContext& context,
                   const std::function<Status(NodeRoster& nodes, Reports& reports)>& lead);
 
-/// Whether the data is what the network was built for. classes: that the network shall have.
-/// errors: invalid_argument, naming the data set.
+/// Whether the data fits the network. classes: the number of classes that the network must have. errors:
+/// invalid_argument (names the data set).
 Status check_data(const InferJob& job, const Graph& graph, const Hello& data, std::int64_t classes);
 
 }  // namespace mangrove::infer

@@ -8,7 +8,7 @@
 
 namespace mangrove::infer {
 
-/// Networks that this device was given, as ONNX files in a folder, each named after its SHA-256.
+/// The networks that this device has received, as ONNX files in a folder. Each file is named after its SHA-256.
 /// threads: one at a time.
 class NetworkCache {
  public:
@@ -17,7 +17,7 @@ class NetworkCache {
   /// See FileCache.
   explicit NetworkCache(fs::path folder, Bytes most = kMost) : files_(std::move(folder), ".onnx", most) {}
 
-  /// Nothing: it is not there. A file that is not what its name says is removed.
+  /// The network with this SHA-256. Nothing: it is not there. A file whose contents do not have its SHA-256 is removed.
   std::optional<std::string> find(const std::string& sha256) const;
   /// errors: those of FileCache::keep.
   Status keep(const std::string& sha256, std::string_view network) const { return files_.keep(sha256, network); }

@@ -12,36 +12,37 @@
 
 namespace mangrove::infer {
 
-/// The job as ranks other than 0 get it: its networks are named by their SHA-256, and do not travel with it; heads of
-/// networks, the seed of the noise behind them, and trained noise are left out.
+/// The job as other ranks than 0 get it. Its networks are named by their SHA-256 and do not travel with it. The first
+/// layers that rank 0 computes itself, the seed of the noise behind them, and trained noise are left out.
 InferJob without_networks(InferJob job);
 
-/// The networks of a job, as the leader gives them to nodes that do not have them: where the job has tiers, to each
-/// node that of its tier only, as those of others may have what a device that is not trusted shall not know.
+/// Gives the networks of a job to nodes that do not have them. In a job with tiers, a node gets the network of its own
+/// tier only: the network of another tier may contain what an untrusted device must not know.
 /// threads: one at a time.
 class NetworkServer {
  public:
-  /// job: as the client sent it; must outlive this.
+  /// job: as the client sent it; must outlive this object.
   explicit NetworkServer(const InferJob& job);
 
-  /// From now on this node may have the network of this tier of the job.
+  /// From now on this node may have the network of this tier.
   void grant(net::Rank rank, std::size_t tier);
   /// Sends the part that was asked for, or the error in its place. errors: invalid_argument (the job has no such
-  /// network, or it has no such part), permission_denied (it is that of another tier).
+  /// network, or the network no such part), permission_denied (it is the network of another tier).
   Status answer(net::Endpoint& endpoint, net::Rank rank, const NeedNetwork& need);
-  /// Bytes of networks, to all nodes.
+  /// Bytes of networks that were sent to all nodes.
   Bytes sent() const { return sent_; }
 
  private:
   Result<const std::string*> find(net::Rank rank, const NeedNetwork& need) const;
 
   std::map<std::string, const std::string*> by_sha256_;
-  std::vector<std::string> of_tiers_;          // SHA-256; none: all nodes get all networks
-  std::map<net::Rank, std::string> of_nodes_;  // what they were granted
+  std::vector<std::string> of_tiers_;          // SHA-256 by tier; empty: all nodes get all networks
+  std::map<net::Rank, std::string> of_nodes_;  // SHA-256 that each node may have
   Bytes sent_ = 0;
 };
 
-/// How a node comes by a network: from its cache, else from the leader in parts, which it then keeps.
+/// How a node gets a network: from its cache, or in parts from the leader. A network from the leader goes into the
+/// cache.
 /// threads: one at a time.
 class NetworkFetch {
  public:
@@ -49,12 +50,12 @@ class NetworkFetch {
   NetworkFetch(job::RoleContext& context, Seconds timeout)
       : context_(context), timeout_(timeout), cache_(cache_folder(context)) {}
 
-  /// An ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended), invalid_argument (no
-  /// SHA-256), permission_denied (the leader does not give it away), data_loss (what came has another SHA-256, several
-  /// times).
+  /// The network as an ONNX file. errors: unavailable (the leader is gone), cancelled (the job has ended),
+  /// invalid_argument (not a SHA-256), permission_denied (the leader refuses), data_loss (what came has another
+  /// SHA-256, several times).
   Result<std::string> get(const std::string& sha256);
 
-  /// Commands that came meanwhile, in their order.
+  /// Whether commands came meanwhile. next_command() returns them in their order.
   bool has_commands() const { return !commands_.empty(); }
   net::Message next_command();
 

@@ -13,54 +13,56 @@
 
 namespace mangrove::infer {
 
-/// The nodes of a job as the leader sees them: their roster, what they say, and the networks that they ask for.
+/// The nodes of a job as the leader sees them: their roster, their messages, and the networks that they ask for.
 /// threads: one at a time.
 class NodeRoster final : private job::Roster::Owner {
  public:
-  /// timeout: how often a node that has not said hello is asked to. networks: for those that ask for one.
+  /// timeout: how often a node that has not said hello is asked to. networks: given to nodes that ask for one.
   NodeRoster(job::RoleContext& context, Reports& reports, NetworkServer networks, Seconds timeout);
 
-  /// What the data is like, where the leader has it itself: nodes that do not have it then work too. Before gather().
+  /// The description of the data, if the leader has the data itself. Then nodes without the data can work too. To be
+  /// called before gather().
   void set_data(const Hello& data);
-  /// Nodes without the data work too, as some tasks need none. Before gather().
+  /// Nodes without the data can work too, because some tasks need none. To be called before gather().
   void take_without_data() { roster_.take_without_data(); }
-  /// Waits until every node has said what data it has, or until the timeout if at least one has that knows any, or,
-  /// after set_data(), any node at all (the others may still come in later, as spare ones); while parts of a network go
-  /// to one, it is waited for. A node that cannot take part is left out, with an event; so is, without set_data() and
-  /// take_without_data(), one whose data differs from that of most nodes. Returns what the data is like.
-  /// errors: as next(); unavailable (none has come in three timeouts); where nobody has the data, that of a node that
-  /// was left out, or failed_precondition.
+  /// Waits until every node has described its data, or until the timeout if at least one node that knows the data has;
+  /// after set_data(), any node is enough. The others may still come later, as spare nodes. A node that is receiving a
+  /// network is waited for. A node that cannot take part is left out, which is an event. So is a node whose data
+  /// differs from that of most nodes, unless set_data() or take_without_data() was called. Returns the description of
+  /// the data.
+  /// errors: as next(); unavailable (no node has come in three timeouts); if no node has the data, the error of a node
+  /// that was left out, or failed_precondition.
   Result<Hello> gather();
 
-  /// Those that can work, by rank.
+  /// The nodes that can work, by rank.
   net::RankSet usable() const { return roster_.present(); }
   bool is_usable(net::Rank rank) const { return roster_.is_present(rank); }
-  /// Why a node was left out; nothing: it was not, or is gone.
+  /// Why a node was left out. Nothing: it was not left out, or is gone.
   const std::optional<Error>& failure(net::Rank rank) const { return roster_.failure(rank); }
-  /// The same, waiting until there is one. errors: as gather().
+  /// As usable(), but waits until there is at least one. errors: as gather().
   Result<net::RankSet> wait_usable();
   const Hello& hello(net::Rank rank) const { return hellos_.at(rank); }
-  /// Whether it has the data that gather() returned. REQUIRES is_usable(rank).
+  /// Whether the node has the data that gather() returned. REQUIRES is_usable(rank).
   bool has_data(net::Rank rank) const { return roster_.has_data(rank); }
 
-  /// Where the job has tiers: lets the node have the network of its tier.
+  /// In a job with tiers: lets the node have the network of its tier.
   void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }
   void send(net::Rank rank, const Command& command);
-  /// Bytes of networks that nodes did not have.
+  /// Bytes of networks that were sent to nodes.
   Bytes model_bytes() const { return networks_.sent(); }
 
   struct Said {
     net::Rank rank;
     FromNode message;  // neither a hello nor a question for a network
   };
-  /// What a node says next, or nothing until `deadline`, for a fifth of a second, or when a node was lost.
-  /// errors: cancelled (also when the job is asked to stop); unavailable: no node is left; if all failed, the last
-  /// one's error.
+  /// The next message of a node. Returns nothing at `deadline`, after a fifth of a second, or when a node was lost.
+  /// errors: cancelled (also when the job is asked to stop); unavailable (no node is left); if all nodes failed, the
+  /// error of the last one.
   Result<std::optional<Said>> next(Deadline deadline);
-  /// The same, and with it all that has come besides. errors: the same, where nothing was said before.
+  /// The next message and all others that have come. errors: as next(), if no message came before.
   Result<std::vector<Said>> all(Deadline deadline);
 
-  /// Tells all that the job is done.
+  /// Tells all nodes that the job is done.
   void end();
 
  private:
@@ -76,7 +78,7 @@ class NodeRoster final : private job::Roster::Owner {
   Reports& reports_;
   NetworkServer networks_;
   job::Roster roster_;
-  bool heard_ = false;  // anything, when next() was called last
+  bool heard_ = false;  // the last call of next() received a message
   std::map<net::Rank, Hello> hellos_;
 };
 

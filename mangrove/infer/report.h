@@ -9,10 +9,10 @@
 
 namespace mangrove::infer {
 
-// What a client is told whatever the strategy is; docs/json.md explains the keys. What one strategy alone tells is in
+// The messages to the client that all strategies share. docs/json.md explains the keys. Messages of one strategy are in
 // the report.h of its folder.
 
-/// node: of one, or of several that are left out for the same reason.
+/// node: the name of a node, or the names of several that are left out for the same reason.
 struct NodeLeftOut {
   static constexpr const char* kEvent = "node_left_out";
   static constexpr bool kIsWarning = true;
@@ -39,7 +39,7 @@ struct Redone {
   }
 };
 
-/// Percentiles, seconds. 0 of none.
+/// Percentiles in seconds. All are 0 if there is no latency.
 struct Latency {
   Seconds p50 = 0, p95 = 0, p99 = 0;
 
@@ -52,13 +52,13 @@ struct Latency {
   }
 };
 
-/// How many images left a network with early exits at one of them.
+/// The images that left a network with early exits at one of its exits.
 struct ExitReport {
   std::size_t exit = 0;               // from 1
-  std::optional<std::string> answer;  // of tiers: which one they have as their last
+  std::optional<std::string> answer;  // tiers only: the last answer of these images
   std::int64_t images = 0;
-  double share = 0;                // of all
-  std::optional<double> accuracy;  // of these; nothing: none left there
+  double share = 0;                // share of all images
+  std::optional<double> accuracy;  // accuracy on these; nothing: no image left there
 
   static void fields(auto& self, auto& field) {
     field("exit", self.exit);
@@ -69,15 +69,15 @@ struct ExitReport {
   }
 };
 
-/// What inference came to: the part of a result that all strategies have.
+/// The part of an inference result that all strategies have.
 struct InferResult {
   std::string strategy;
   std::int64_t images = 0;
-  std::optional<double> accuracy, macro_f1;  // where the truth is known
+  std::optional<double> accuracy, macro_f1;  // if the truth is known
   double images_per_s = 0;
   Seconds seconds = 0;
   std::int64_t micro_batch = 0;
-  std::optional<Bytes> model_bytes;    // of networks, sent to nodes that did not have them
+  std::optional<Bytes> model_bytes;    // networks that were sent to nodes
   std::optional<std::string> compute;  // "modelled"; else it was real
 
   void leave_out_answers() {

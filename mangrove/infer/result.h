@@ -9,8 +9,8 @@
 
 namespace mangrove::infer {
 
-/// What every strategy reports alike. predictions: per sample; -1: it has got no answer, and is left out of the
-/// accuracy.
+/// The figures that all strategies report. predictions: one for each sample; -1 means that it has no answer and does
+/// not count for the accuracy.
 InferResult result_of(const InferJob& job, const Hello& data, std::span<const std::int32_t> truths,
                       std::span<const std::int32_t> predictions, Seconds seconds);
 

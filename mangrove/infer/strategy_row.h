@@ -9,23 +9,23 @@
 
 namespace mangrove::infer {
 
-/// Which networks a job has.
+/// The networks of a job.
 enum class Networks {
-  one,         // for all nodes
-  members,     // several for the same samples, each on some nodes
-  of_tiers,    // those that a tier file names
-  with_views,  // one that lies over devices with a view each
+  one,         // one network for all nodes
+  members,     // several networks for the same samples, each on some nodes
+  of_tiers,    // the networks that a tier file names
+  with_views,  // one network over several devices, each with a view of its own
 };
 
-/// One way of classifying with several devices: its file, and one row of the table in strategy.cc. Code that treats
-/// strategies differently asks for one of the traits below, never for a name.
+/// A row of the table in strategy.cc: one way of classifying with several devices. Each strategy has its own file and
+/// its row. Code that treats strategies differently asks for one of the traits below, never for a name.
 struct Strategy {
   std::string_view name;
   std::string_view summary;
   std::string_view on_loss;  // what happens when a rank is lost, one line
 
   Networks networks = Networks::one;
-  bool takes_requests = false;  // frames as they come, each with a deadline; the others only take a data set
+  bool takes_requests = false;  // takes frames as they come, each with a deadline; others take only a data set
 
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event" and, at the
   /// end, "result" (docs/json.md lists the keys).

@@ -11,20 +11,20 @@
 
 namespace mangrove::infer {
 
-/// What every node of inference does: the orders of a job::WorkerLoop are commands. A kind of node derives from it,
-/// says what data it has, and follows commands.
+/// What all kinds of inference nodes share: the orders of a job::WorkerLoop are commands. A kind of node derives from
+/// it, describes its data, and follows commands.
 class WorkerRole : public job::WorkerLoop {
  protected:
   /// from_peers: see WorkerLoop.
   WorkerRole(const InferJob& job, job::RoleContext& context, std::vector<net::Tag> from_peers = {});
   ~WorkerRole() = default;
 
-  /// Says what data there is. Only when it is prepared.
+  /// Describes the data. Called only after the node is prepared.
   virtual void describe(Hello& hello) const = 0;
-  /// A command other than PING and END. errors: the node cannot take part any more.
+  /// Follows a command other than PING and END. errors: the node cannot take part any more.
   virtual Status handle(Command command) = 0;
 
-  /// errors: those of NetworkFetch::get. Commands that come meanwhile are followed afterwards.
+  /// Commands that come meanwhile are followed afterwards. errors: those of NetworkFetch::get.
   Result<std::string> fetch_network(const std::string& sha256);
   void send(const FromNode& message) const;
 

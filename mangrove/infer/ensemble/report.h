@@ -9,7 +9,7 @@
 
 namespace mangrove::infer {
 
-/// The result of several networks that vote, or whose scores are averaged; docs/json.md explains the keys.
+/// The result of several networks that vote, or whose probabilities are averaged. docs/json.md explains the keys.
 struct EnsembleResult {
   struct Member {
     std::string node;
@@ -21,7 +21,7 @@ struct EnsembleResult {
       field("seconds", self.seconds);
     }
   };
-  /// How many images one, none or several of the classes claimed.
+  /// The number of images that one class claimed, that none claimed, and that several claimed.
   struct Claims {
     std::int64_t one = 0, none = 0, several = 0;
     static void fields(auto& self, auto& field) {
@@ -32,7 +32,7 @@ struct EnsembleResult {
   };
   InferResult all;
   std::vector<Member> members;
-  std::optional<Claims> claims;  // of votes
+  std::optional<Claims> claims;  // one-vs-rest only
 
   void leave_out_answers() {
     all.leave_out_answers();

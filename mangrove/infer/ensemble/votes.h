@@ -10,46 +10,47 @@
 
 namespace mangrove::infer {
 
-/// What the outputs of a network of an ensemble are about.
+/// The meaning of the outputs of a network in an ensemble.
 struct Member {
-  std::string name;                    // of the graph
-  std::vector<std::int32_t> class_of;  // of each output: a class of the data, or kRest
+  std::string name;                    // name of the graph
+  std::vector<std::int32_t> class_of;  // for each output, a class of the data or kRest
 };
-constexpr std::int32_t kRest = -1;  // an output for everything that is none of the network's own classes
+constexpr std::int32_t kRest = -1;  // the output for all samples of other classes than the network's own
 
-/// By the names of its classes, which its metadata have ("mangrove.classes", as `mangrove train` writes them); a name
-/// that the data does not know is the rest. Without metadata: with as many outputs as the data has classes, these.
-/// errors: invalid_argument (it has no class of the data; other outputs than names).
+/// The outputs of a network, by the names of its classes in its metadata ("mangrove.classes", as `mangrove train`
+/// writes them). A name that the data does not know is the rest. Without metadata, a network with as many outputs as
+/// the data has classes has these classes.
+/// errors: invalid_argument (it has no class of the data, or the numbers of outputs and names differ).
 Result<Member> member_of(const Graph& graph, std::span<const std::string> classes);
 
-/// How sure an ensemble is of each class of a sample, and which it decides for.
-/// threads: one at a time.
+/// The probability of each class for each sample, by all networks of an ensemble, and the decision. threads: one at a
+/// time.
 class Votes {
  public:
   enum class Rule {
-    one_vs_rest,  // an output's probability is its logistic function; a class's is the mean of those of its outputs
-    averaging     // a network's probabilities are the softmax of its outputs; a class's is the mean over the networks
+    one_vs_rest,  // an output's probability is its logistic function; a class has the mean over its outputs
+    averaging     // a network's probabilities are the softmax of its outputs; a class has the mean over the networks
   };
   Votes(Rule rule, std::int64_t samples, std::int32_t classes);
 
   /// scores: the network's outputs for all samples, [samples, outputs].
   void add(const Member& member, std::span<const float> scores);
 
-  /// How many classes claimed a sample, in one-vs-rest with a probability of half or more: one for so many samples,
-  /// none or several for others.
+  /// In one-vs-rest, a class claims a sample if its probability is at least one half. These are the numbers of samples
+  /// that one class, no class, and several classes claimed.
   struct Claims {
     std::int64_t one = 0, none = 0, several = 0;
   };
-  /// One-vs-rest: the class that claims the sample; where none or several do, the verification decides: the one with
-  /// the highest probability of all classes, which with several is one of them. Averaging: the highest probability.
-  /// The first of equals. claims: unless null, counted.
+  /// The class of each sample. One-vs-rest: the class that claims the sample. If none or several claim it, the class
+  /// with the highest probability. Averaging: the class with the highest probability. The first of equal ones wins.
+  /// claims: counted, unless it is null.
   std::vector<std::int32_t> decide(Claims* claims = nullptr) const;
 
  private:
   const Rule rule_;
   const std::int32_t classes_;
   std::vector<double> sums_;  // [samples, classes]
-  std::vector<int> counts_;   // networks' outputs, of each class
+  std::vector<int> counts_;   // number of outputs for each class
 };
 
 }  // namespace mangrove::infer

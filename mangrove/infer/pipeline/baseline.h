@@ -8,14 +8,14 @@
 namespace mangrove::infer {
 
 struct Baseline {
-  std::vector<std::int32_t> predictions;  // of the unsplit network, per sample
+  std::vector<std::int32_t> predictions;  // by the unsplit network, per sample
   std::vector<std::int32_t> truths;       // per sample
-  Seconds seconds = 0;                    // that the node took, without compiling
-  net::Rank rank = 0;                     // of the node
+  Seconds seconds = 0;                    // time of the node, without compiling
+  net::Rank rank = 0;                     // the node
 };
-/// Classifies the whole data set with the unsplit network on one node: the first usable one of these ranks, and again
-/// on another usable one where it is lost, or silent for `timeout`. errors: those of NodeRoster::next; unavailable (no
-/// node does it in time).
+/// Classifies the whole data set with the unsplit network on one node. first: the ranks in the order in which they are
+/// tried. If the node is lost, or silent for `timeout`, another usable one starts from the beginning. errors: those of
+/// NodeRoster::next; unavailable (no node finishes in time).
 Result<Baseline> run_baseline(const job::RoleContext& context, NodeRoster& nodes, Reports& reports, Seconds timeout,
                               const Hello& data, const net::RankSet& first);
 

@@ -9,15 +9,15 @@
 
 namespace mangrove::infer {
 
-/// What has come out for the samples of a data set.
+/// The answers for the samples of a data set.
 struct Answers {
   std::vector<std::int32_t> predictions;  // per sample; -1: none, or too late
   std::vector<std::int32_t> deliveries;   // per sample: how often an answer was written to `predictions`
-  std::vector<Seconds> latencies;         // of each micro-batch: from when it was first sent to its answer
+  std::vector<Seconds> latencies;         // of each micro-batch, from its first sending to its answer
   std::int64_t missed = 0;                // samples whose deadline passed
 };
 
-/// The test split of a data set, whose samples the node of the first stage reads itself.
+/// The test split of a data set. The node of the first stage reads the samples itself.
 class DatasetWork final : public StreamWork {
  public:
   /// window: micro-batches in flight.
@@ -49,7 +49,7 @@ class DatasetWork final : public StreamWork {
   const Seconds deadline_;  // 0: none
   Reports& reports_;
   MicroBatches micro_batches_;
-  std::vector<std::optional<Instant>> first_sent_;  // of each micro-batch
+  std::vector<std::optional<Instant>> first_sent_;  // by micro-batch
   std::int64_t answered_ = 0;                       // samples
   Instant start_;
   job::Throttle throttle_;

@@ -8,40 +8,40 @@
 
 namespace mangrove::infer {
 
-/// A node's device, as it was measured.
+/// The measured speed and memory of a node's device.
 struct DeviceProfile {
   net::Rank rank = 0;
   std::string name;
   std::string host;                            // devices of one host share its cores
-  double cores = 1;                            // cores' worth of time that the host gives
-  int threads = 1;                             // for kernels
-  std::vector<Seconds> operator_seconds = {};  // of one micro-batch
-  Seconds read_seconds = 0;                    // of reading one micro-batch of samples
-  std::vector<Bytes> operator_weights = {};    // of the parameters of each operator; empty: not known
-  std::vector<Bytes> operator_memory = {};     // of values and workspace while each runs; as many
-  Bytes process = 0;                           // memory without the network's kernels; 0: not known
-  bool was_kept = false;                       // times and memory of operators are of an earlier job
-  BytesPerSecond rate = 0;                     // of its link; 0: not measured
-  Seconds round_trip = 0;                      // to a neighbour
-  Seconds byte_seconds = 0;                    // that its processor needs for a byte sent or received
-  Seconds message_seconds = 0;                 // and for a message
+  double cores = 1;                            // processor time that the host gives it, in cores
+  int threads = 1;                             // threads of its kernels
+  std::vector<Seconds> operator_seconds = {};  // time of each operator for one micro-batch
+  Seconds read_seconds = 0;                    // time to read one micro-batch of samples
+  std::vector<Bytes> operator_weights = {};    // parameters of each operator; empty: not known
+  std::vector<Bytes> operator_memory = {};     // values and workspace while each operator runs
+  Bytes process = 0;                           // memory of the process without kernels; 0: not known
+  bool was_kept = false;                       // the figures of the operators are from an earlier job
+  BytesPerSecond rate = 0;                     // rate of its link; 0: not measured
+  Seconds round_trip = 0;                      // round trip to a neighbour
+  Seconds byte_seconds = 0;                    // processor time for a byte that is sent or received
+  Seconds message_seconds = 0;                 // processor time for a message
 
-  /// The whole network on it.
+  /// The time of the whole network on this device, for a micro-batch.
   Seconds single_seconds() const {
     Seconds sum = reads_beside() ? 0 : read_seconds;
     for (const Seconds seconds : operator_seconds) sum += seconds;
     return sum;
   }
-  /// Whether it has a core for reading, sending and receiving beside those that compute.
+  /// Whether one of its cores is free for reading, sending and receiving while the others compute.
   bool reads_beside() const { return cores >= threads + 1; }
 };
 
-/// Scales all times of operators and of reading, so that the whole network takes that node `seconds` for a micro-batch:
-/// what it took in a long run, where caches are colder and other boards of its machine busier than while operators are
-/// measured. By a factor of two at most, and not at all where the rank is not among them.
+/// Scales all times of operators and of reading, so that the whole network takes the node `rank` this number of seconds
+/// for a micro-batch. That is its time in a long run, in which caches are colder and other boards of its machine busier
+/// than while operators are measured. The factor is at most two. Nothing changes if the rank is not among the devices.
 void calibrate(std::vector<DeviceProfile>& devices, net::Rank rank, Seconds seconds);
 
-/// Their ranks, the fastest device with the whole network first.
+/// The ranks of the devices, ordered by their time for the whole network.
 net::RankSet fastest_first(std::vector<DeviceProfile> devices);
 
 }  // namespace mangrove::infer

@@ -8,12 +8,12 @@
 
 namespace mangrove::infer {
 
-/// What became of the frames.
+/// Counts of the frames, by outcome.
 struct FrameCounts {
-  std::int64_t frames = 0;          // answered in any way
-  std::int64_t unreadable = 0;      // no images
+  std::int64_t frames = 0;          // all answered frames
+  std::int64_t unreadable = 0;      // files that are no images
   std::int64_t missed = 0;          // their deadline passed
-  std::deque<Seconds> latencies{};  // of the others, from when they came: of the last kMostLatencies
+  std::deque<Seconds> latencies{};  // from arrival to answer, of the last kMostLatencies other frames
   static constexpr std::size_t kMostLatencies = 100'000;
 };
 

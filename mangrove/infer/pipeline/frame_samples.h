@@ -12,15 +12,15 @@
 
 namespace mangrove::infer {
 
-/// Frames that a client pushed, as samples of a data set on the node of the first stage: decoded when they are read,
-/// scaled so that the shorter side fits, and cut to the middle. threads: any thread may call any method.
+/// Frames that a client pushed, as samples of a data set on the node of the first stage. A frame is decoded when it is
+/// read, scaled until its shorter side fits, and cropped to its middle. threads: any thread may call any method.
 class FrameSamples final : public data::Dataset {
  public:
-  /// For a network of images; its classes have the names in its metadata, else numbers. errors: invalid_argument (it
-  /// does not take images).
+  /// For a network whose input is an image. The names of its classes come from its metadata; without these they are
+  /// numbers. errors: invalid_argument (the input is not an image).
   static Result<std::shared_ptr<FrameSamples>> create(const Graph& graph);
 
-  /// Image files. Returns the numbers of their samples.
+  /// Adds image files. Returns the numbers of their samples.
   template <class Files>
   std::vector<std::uint32_t> add(const Files& files) {
     MutexLock lock(mutex_);
@@ -32,10 +32,10 @@ class FrameSamples final : public data::Dataset {
     }
     return numbers;
   }
-  /// Forgets samples that were read. Returns those that were no images, and are zeros.
+  /// Forgets samples that were read. Returns those that were no images; zeros were read in their place.
   std::vector<Unreadable> remove(const std::vector<std::uint32_t>& numbers);
 
-  // Of a number that was not added: a picture that takes as long as a frame of the network's own size.
+  // For a number that was not added: reads a picture that takes as long as a frame of the network's own size.
   Status read(std::uint32_t index, std::span<float> out) const override;
   std::uint32_t size() const override { return 0xffff'ffff; }
   Shape sample_shape() const override { return shape_; }
@@ -57,7 +57,7 @@ class FrameSamples final : public data::Dataset {
   std::uint32_t next_ MG_GUARDED_BY(mutex_) = 0;
 };
 
-/// The names of a classifier's classes: those in its metadata, where these have one for each output; else numbers.
+/// The names of a classifier's classes: those in its metadata if there is one for each output, else numbers.
 std::vector<std::string> class_names_of(const Graph& graph);
 
 }  // namespace mangrove::infer

@@ -15,8 +15,9 @@
 
 namespace mangrove::infer {
 
-/// Frames that a client pushes. A micro-batch is as many as are there when the pipeline takes one. Answers are reported
-/// in the order in which frames came; that, and the window, bound how many are in memory: who pushes waits.
+/// Frames that a client pushes. A micro-batch has all frames that are there when the pipeline takes one, up to the
+/// job's size. Answers are reported in the order in which frames came. This order and the window bound the number of
+/// frames in memory: a client that pushes faster has to wait.
 class FrameWork final : public StreamWork {
  public:
   /// window: micro-batches in flight.
@@ -38,12 +39,12 @@ class FrameWork final : public StreamWork {
  private:
   struct Slot {
     job::Frame frame;
-    std::optional<FrameAnswer> answer = {};  // not yet without one
+    std::optional<FrameAnswer> answer = {};  // nothing: not answered yet
   };
   struct Batch {
     std::vector<Slot> slots;
     std::vector<std::size_t> rows;  // the slots that were sent
-    std::optional<Instant> sent;    // in flight since
+    std::optional<Instant> sent;    // since when it is in flight
     bool is_answered = false;
   };
 
@@ -62,7 +63,7 @@ class FrameWork final : public StreamWork {
   Reports& reports_;
   std::map<std::uint64_t, Batch> batches_;  // not reported yet
   std::deque<std::uint64_t> again_;         // to be sent again
-  std::uint64_t next_ = 0;                  // the number of the next one
+  std::uint64_t next_ = 0;                  // number of the next micro-batch
   std::size_t in_flight_ = 0;
   std::int64_t reported_ = 0;  // frames
   FrameCounts counts_;

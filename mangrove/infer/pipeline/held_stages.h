@@ -11,28 +11,29 @@
 
 namespace mangrove::infer {
 
-/// Whether a PLACE command has every operator in exactly one stage, each on some of `ranks` ranks.
+/// Whether a PLACE command has every operator in exactly one stage, and each stage on at least one of `ranks` ranks.
 bool makes_sense(const Command& command, const Graph& graph, int ranks);
 
-/// The stages of a placement that one node holds.
+/// The stages of a placement that one node has.
 /// threads: one at a time.
 class HeldStages {
  public:
   HeldStages(CompiledStageOptions options, net::Rank rank) : options_(std::move(options)), rank_(rank) {}
 
-  /// Compiles those that are new here, keeps those that it held before, and lets go of the others.
-  /// errors: those of CompiledStage::create and in_order.
+  /// Compiles stages that are new here, keeps those that it had before, and frees the others. errors: those of
+  /// CompiledStage::create and in_order.
   Status place(const Command& command, const Graph& graph);
 
-  std::size_t size() const { return places_.size(); }  // of the whole placement
+  std::size_t size() const { return places_.size(); }  // stages of the whole placement
   using Route = google::protobuf::RepeatedField<std::int32_t>;
-  /// Whether it has a holder of each stage.
+  /// Whether the route names one holder of each stage.
   bool fits(const Route& route) const;
-  /// Null: another rank has it, or there is none of this number.
+  /// The stage of this number. Null: another rank has it, or there is none.
   CompiledStage* find(std::size_t stage) const;
 
  private:
-  /// What a stage is: its operators, and those before it, which decide what it must pass on.
+  /// Identifies a stage: by its operators and by the operators before it, which determine the values that it must pass
+  /// on.
   static std::string key(const Command& command, const StagePlace& place);
 
   const CompiledStageOptions options_;

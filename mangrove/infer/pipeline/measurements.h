@@ -7,11 +7,12 @@
 
 namespace mangrove::infer {
 
-/// Measures all usable nodes: first each its operators, nodes of one machine only as many at once as it has cores for
-/// them; then the links, all at once, each node that to the next one (by rank, the last one that to the first). Of a
-/// device's two links the faster one counts: the slower one's rate is the neighbour's. A node that is lost or silent
-/// meanwhile is not among the results. They are by rank, at least one.
-/// errors: those of NodeRoster::next; unavailable (no node does it in ten times `timeout`).
+/// Measures all usable nodes. First each node measures its operators; of the nodes on one machine, only as many measure
+/// at the same time as the machine has cores for. Then all links are measured at the same time: each node measures the
+/// link to the next rank, the last one to the first. A device is part of two links; the faster of the two gives its
+/// rate, because the slower one is limited by the neighbour. A node that is lost or silent meanwhile is left out. The
+/// results are ordered by rank; there is at least one.
+/// errors: those of NodeRoster::next; unavailable (no node has finished after ten times `timeout`).
 Result<std::vector<DeviceProfile>> measure_devices(const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                                    Seconds timeout);
 

@@ -10,12 +10,11 @@
 
 namespace mangrove::infer {
 
-/// Which micro-batches wait, are in flight, and are answered. Micro-batch i holds samples [i * size, ...), the last one
-/// perhaps fewer.
-/// No input or output; threads: one at a time.
+/// Which micro-batches are waiting, in flight, and answered. Micro-batch i has the samples from i * size on; the last
+/// one may have fewer. No input or output; threads: one at a time.
 class MicroBatches {
  public:
-  /// samples >= 0, size >= 1, window >= 1: the most in flight at once.
+  /// samples >= 0; size >= 1; window >= 1: the most micro-batches in flight at once.
   MicroBatches(std::int64_t samples, std::int64_t size, std::size_t window);
 
   struct Part {
@@ -23,15 +22,15 @@ class MicroBatches {
     std::int64_t begin;
     std::int64_t count;
   };
-  /// The next one to send, now in flight; those that are to be sent again come first. Nothing while the window is full
-  /// or all are sent.
+  /// The next one to send, which is now in flight. Those that must be sent again come first. Nothing: the window is
+  /// full, or all were sent.
   std::optional<Part> send_next(Instant now);
-  /// Marks it answered, wherever it was. False if it was answered before, or does not exist.
+  /// Marks it as answered. Returns false if it was answered before or does not exist.
   bool answer(std::uint64_t id);
   void set_window(std::size_t window) { window_ = window; }
-  /// All in flight are to be sent again.
+  /// All that are in flight must be sent again.
   void resend_all();
-  /// Those in flight for longer than `timeout` are to be sent again. Returns them.
+  /// Those that are in flight for longer than `timeout` must be sent again. Returns them.
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout);
 
   Part part(std::uint64_t id) const;
@@ -46,7 +45,7 @@ class MicroBatches {
   std::size_t window_;
   std::vector<bool> answered_;
   std::size_t answers_ = 0;
-  std::uint64_t next_ = 0;                    // not sent yet from here on
+  std::uint64_t next_ = 0;                    // the first that was never sent
   std::map<std::uint64_t, Instant> sent_at_;  // in flight
   std::deque<std::uint64_t> again_;
 };

@@ -8,12 +8,14 @@
 
 namespace mangrove::infer {
 
-/// What the operators of a job's unsplit network take on this node for one micro-batch, and reading one: as it is kept
-/// from an earlier job (see plan::ProfileCache; reading: of the same data), else measured now and kept, and always
-/// measured where the job asks for that. `process` is as it is now. Times are medians of what one thread computes, as a
-/// CPU quota stretches it, so that neither pauses that a quota makes nor other programs shift the operators against
-/// each other. replica: of the network. errors: those of Dataset::read.
-/// Of a simulated device it is what its own clock says, and nothing is kept.
+/// The times of this node for one micro-batch of a job: of each operator of the unsplit network, and of reading the
+/// samples. Times that were kept from an earlier job are used (see plan::ProfileCache; times of reading only for the
+/// same data). Otherwise, or if the job asks for it, they are measured now and kept. `process` is always the present
+/// figure.
+///
+/// Times are medians of the computing time of one thread, stretched as a CPU quota stretches it. So neither the pauses
+/// of a quota nor other programs shift operators relative to each other. On a simulated device the times come from its
+/// own clock, and nothing is kept. replica: a replica of the network. errors: those of Dataset::read.
 Result<Profile> profile_node(const InferJob& job, const job::RoleContext& context, learn::Replica& replica,
                              const SampleSource& source);
 

@@ -8,11 +8,11 @@
 
 namespace mangrove::infer {
 
-/// The ranks of the stages, one after the other.
+/// The ranks of the stages, one for each stage in order.
 using Placement = std::vector<net::Rank>;
 
-/// The placement with the stages of each rank that is none of `ranks` moved to one of these that has no stage, in their
-/// order. Nothing where there are too few of them.
+/// A placement in which the stages of ranks that are not in `ranks` move to ranks of `ranks` without a stage, in their
+/// order. Nothing: there are too few of them.
 std::optional<Placement> with_spares(Placement placement, std::span<const net::Rank> ranks);
 
 }  // namespace mangrove::infer

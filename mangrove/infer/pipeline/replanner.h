@@ -16,49 +16,49 @@
 
 namespace mangrove::infer {
 
-/// Makes the plans of a run, and revises them: compares what micro-batches cost with what was predicted, takes a board
-/// that is slower or faster than it was, or a link, for what it is now, and plans anew.
+/// Makes the plans of a run and changes them. It compares the measured cost of micro-batches with the predicted cost.
+/// If a board or link has become slower or faster, it corrects the profile and plans again.
 ///
-/// hysteresis  A board has drifted (plan::is_drift) when the median of a round of kRound micro-batches (times the most
-///             boards of a stage) has, beside what was predicted, in two rounds one after the other; a link when the
-///             time between answers has; links of a stage with several boards are not looked at. A plan is changed
-///             where kRule is met: what is left are the micro-batches to come, and a change costs its pause. After a
-///             refusal the next look comes twice as late.
-/// No input or output; threads: one at a time.
+/// hysteresis  A board has drifted (plan::is_drift) if its median time in a round, relative to the prediction, has
+///             drifted in two rounds in succession. A round has kRound micro-batches times the largest number of boards
+///             of a stage. A link has drifted if the time between two answers has; links of a stage with several boards
+///             are not considered. A plan is changed if kRule is met: the remaining work is the micro-batches still to
+///             come, and the price of a change is its pause. After a plan was not changed, the next look comes twice as
+///             late. No input or output; threads: one at a time.
 class Replanner {
  public:
   static constexpr int kRound = 12;
   static constexpr plan::ChangeRule kRule{.speedup = 1.15, .gain = 2};
-  static constexpr Seconds kHorizon = 60;  // for which a change has to pay where nobody knows how many are to come
+  static constexpr Seconds kHorizon = 60;  // a change must pay within this time if the remaining work is not known
 
-  /// measured: at least one. graph must outlive this.
+  /// measured: at least one device. graph: must outlive this object.
   Replanner(const Graph& graph, std::vector<DeviceProfile> measured, InferJob job);
 
-  /// For these ranks, with what is known of them now. One that came too late to be measured is taken for such as the
-  /// first other. Where there are fewer than stages were asked for, there are as many as are worth it. errors: those of
-  /// plan_stages.
+  /// A plan for these ranks, by the present profiles. A rank that came too late to be measured gets the profile of the
+  /// first other one. With fewer ranks than the stages that were asked for, the plan has as many stages as pay. errors:
+  /// those of plan_stages.
   Result<StagePlan> plan(const net::RankSet& ranks) const { return plan_for(devices_, ranks); }
 
-  /// How many times as long these operators of the graph take the rank `to` as `from`.
+  /// The time of these operators of the graph on rank `to`, divided by their time on rank `from`.
   double ratio(std::span<const std::uint32_t> nodes, net::Rank from, net::Rank to) const;
 
-  /// What was seen of another plan is forgotten.
+  /// A plan begins. Measurements of another plan are dropped.
   void begin(const StagePlan& plan);
-  /// A micro-batch went through all stages of the plan, and was answered then.
+  /// A micro-batch has gone through all stages of the plan and was answered at this time.
   void add(const Trace& trace, Instant answered);
 
   struct Outlook {
-    std::optional<double> left;  // micro-batches to come; nothing: not known
-    Seconds pause = 0;           // without answers, that a change makes
+    std::optional<double> left;  // micro-batches still to come; nothing: not known
+    Seconds pause = 0;           // time without answers that a change costs
   };
-  /// A plan for these ranks that is worth changing to. Seldom looks: nothing otherwise.
+  /// A plan for these ranks that is worth the change. Most calls do not look and return nothing.
   std::optional<StagePlan> revise(const StagePlan& plan, const net::RankSet& ranks, const Outlook& outlook);
 
  private:
   struct Round {
-    std::vector<std::map<net::Rank, std::vector<Seconds>>> seconds;  // by stage and who holds it
-    std::vector<std::vector<Seconds>> transit;                       // by stage: to it, with the offset of two clocks
-    std::vector<std::int64_t> sent_bytes;                            // by stage
+    std::vector<std::map<net::Rank, std::vector<Seconds>>> seconds;  // by stage and by the rank that has it
+    std::vector<std::vector<Seconds>> transit;  // on the way to each stage, with the offset of two clocks
+    std::vector<std::int64_t> sent_bytes;       // by stage
     Instant first, last;
     int count = 0;
   };
@@ -76,10 +76,10 @@ class Replanner {
 
   const Graph& graph_;
   InferJob job_;                        // without its network
-  std::vector<DeviceProfile> devices_;  // as they are taken to be
+  std::vector<DeviceProfile> devices_;  // the present profiles
   Round round_;
-  std::vector<Seconds> least_transit_;  // since the plan began, by stage
-  // of the last round
+  std::vector<Seconds> least_transit_;  // by stage, since the plan began
+  // Results of the last round:
   Factors factors_;  // empty: there was none
   std::optional<std::size_t> slow_link_;
   int rounds_to_wait_ = 0, backoff_ = 1;

@@ -9,9 +9,9 @@
 
 namespace mangrove::infer {
 
-// What a client is told of a pipeline, and of a network on one node; docs/json.md explains the keys.
+// The messages about a pipeline, and about a network on one node, to the client. docs/json.md explains the keys.
 
-/// A board of a stage.
+/// A board that has a stage.
 struct StageOnNode {
   std::size_t stage = 0;  // from 0
   std::string node;
@@ -24,7 +24,7 @@ struct StageOnNode {
   }
 };
 
-/// A node was lost, and no spare one is there for its stages: this is how the others go on.
+/// A node was lost, and there is no spare node for its stages. The stages are placed anew in this way.
 struct Replanned {
   static constexpr const char* kEvent = "replanned";
   static constexpr bool kIsWarning = true;
@@ -34,7 +34,7 @@ struct Replanned {
   static void fields(auto& self, auto& field) { field("stages", self.stages); }
 };
 
-/// Boards or links have become slower or faster: this is how they go on.
+/// Boards or links have become slower or faster. The stages are placed anew in this way.
 struct Revised {
   static constexpr const char* kEvent = "revised";
   static constexpr bool kIsWarning = false;
@@ -44,14 +44,14 @@ struct Revised {
   static void fields(auto& self, auto& field) { field("stages", self.stages); }
 };
 
-/// How the stages did since the last such line.
+/// The load of the stages since the last such line.
 struct StageLoad {
   static constexpr const char* kLine = "stage_load";
   struct Board {
     std::int64_t stage = 0;  // from 0
     std::string node;
     double utilisation = 0;  // share of the time
-    double queue = 0;        // micro-batches that wait, mean
+    double queue = 0;        // mean number of waiting micro-batches
     static void fields(auto& self, auto& field) {
       field("stage", self.stage);
       field("node", self.node);
@@ -61,7 +61,7 @@ struct StageLoad {
   };
   Seconds at = 0;  // since the first micro-batch
   std::int64_t micro_batches = 0;
-  Seconds latency = 0;  // of these, mean
+  Seconds latency = 0;  // their mean
   std::vector<Board> stages;
 
   static void fields(auto& self, auto& field) {
@@ -76,8 +76,8 @@ struct StageLoad {
 struct FrameAnswer {
   std::int64_t frame = 0;  // its number, from 0
   std::string name = {};
-  std::optional<std::string> error = {};  // why there is no image
-  std::optional<bool> missed = {};        // true: its deadline
+  std::optional<std::string> error = {};  // why the file is no image
+  std::optional<bool> missed = {};        // true: it missed its deadline
   std::optional<std::int32_t> predicted = {};
   std::optional<std::string> label = {};
   std::optional<float> confidence = {};  // NaN: the network gave no number
@@ -101,14 +101,14 @@ struct FrameAnswers {
   static void fields(auto& self, auto& field) { field("answers", self.answers); }
 };
 
-/// What was measured of a device before, and which stages it has.
+/// The measured profile of a device, and its stages.
 struct DeviceReport {
   std::string node;
   std::vector<std::size_t> stages;  // from 0
   double predicted_images_per_s = 0;
   std::string profile;  // "measured", "kept"
   double cores = 0;
-  double rate = 0;  // bytes a second of its link; 0: too fast to be measured
+  double rate = 0;  // rate of its link, bytes a second; 0: too fast to be measured
   Seconds round_trip = 0;
 
   static void fields(auto& self, auto& field) {
@@ -122,7 +122,7 @@ struct DeviceReport {
   }
 };
 
-/// The result of one node that has the whole network.
+/// The result of one node with the whole network.
 struct SingleResult {
   InferResult all;
   std::string node;
@@ -136,14 +136,14 @@ struct SingleResult {
   }
 };
 
-/// A board of a stage, measured beside what was predicted.
+/// The measured figures of a board of a stage, beside the predicted ones.
 struct StageReport {
   std::size_t stage = 0;  // from 0
   std::string node;
   std::vector<std::string> operators;
   std::int64_t micro_batches = 0;
   Seconds seconds = 0;                   // busy
-  Seconds busy = 0, predicted_busy = 0;  // for a micro-batch
+  Seconds busy = 0, predicted_busy = 0;  // for one micro-batch
   double utilisation = 0, predicted_utilisation = 0;
   double queue_mean = 0;
   std::int64_t queue_max = 0;
@@ -173,7 +173,7 @@ struct StageReport {
 struct PipelineResult {
   struct Activations {
     std::string encoding;
-    Bytes sent_bytes = 0, saved_bytes = 0;  // saved: of those that float32 would have taken
+    Bytes sent_bytes = 0, saved_bytes = 0;  // saved_bytes: float32 would have taken so many more
     std::optional<double> changed_predictions;
     static void fields(auto& self, auto& field) {
       field("encoding", self.encoding);
@@ -185,7 +185,7 @@ struct PipelineResult {
   InferResult all;
   std::optional<double> single_images_per_s, speedup, agreement;
   std::optional<std::int64_t> lost, duplicated;  // images
-  std::optional<std::int64_t> unreadable;        // of frames
+  std::optional<std::int64_t> unreadable;        // frames
   std::int64_t missed = 0;
   Latency latency;
   std::int64_t repeated = 0;  // micro-batches

@@ -13,16 +13,16 @@ namespace mangrove::infer {
 
 struct FrameCounts;
 
-/// Of a pipeline beside `baseline`. planned: what it began with.
+/// The result of a pipeline, compared with `baseline`. planned: the first plan.
 PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Baseline& baseline,
                                const StagePlan& planned, const StreamResult& streamed, const Answers& answers,
                                const Reports& reports);
 
-/// Of a pipeline of frames that a client pushed. planned: what it began with.
+/// The result of a pipeline for frames that a client pushed. planned: the first plan.
 PipelineResult frames_result(const InferJob& job, const StagePlan& planned, const StreamResult& streamed,
                              const FrameCounts& counts, const Reports& reports);
 
-/// What was measured of each device, and which stages of the plan it has.
+/// The measured profile of each device, and its stages in the plan.
 std::vector<DeviceReport> device_reports(const InferJob& job, std::span<const DeviceProfile> devices,
                                          const StagePlan& plan);
 

@@ -8,20 +8,20 @@
 
 namespace mangrove::infer {
 
-/// Which replica of each stage a micro-batch goes to: the one that will be done with it first, as far as those that are
-/// on their way say, and the times that the last ones took.
-/// No input or output; threads: one at a time.
+/// Chooses the replica of each stage that a micro-batch goes to: the one that will probably finish it first. It
+/// considers the micro-batches that are on their way, and the last measured times of the replicas. No input or output;
+/// threads: one at a time.
 class Routes {
  public:
   using Route = std::vector<net::Rank>;
 
-  /// Forgets all that are on their way.
+  /// A plan begins. All micro-batches that are on their way are forgotten.
   void begin(const StagePlan& plan);
-  /// Of a micro-batch that is sent now, perhaps not for the first time.
+  /// The route of a micro-batch that is sent now, perhaps again.
   const Route& choose(std::uint64_t micro_batch);
-  /// It is no longer on its way, if it was.
+  /// The micro-batch is not on its way any more.
   void finish(std::uint64_t micro_batch);
-  /// Takes what a replica took for one of them into account.
+  /// The measured time of a replica for one micro-batch.
   void learn(std::size_t stage, net::Rank rank, Seconds busy);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace mangrove::infer {
 
-/// One board classifies everything with the whole network: the fastest, as all of them are measured. Another one begins
-/// anew where it is lost. What every other strategy is compared with.
+/// One board classifies everything with the whole network: the fastest one by the measurements. If it is lost, another
+/// one starts from the beginning. All other strategies are compared with this one.
 Status run_single(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

@@ -10,16 +10,17 @@
 
 namespace mangrove::infer {
 
-/// One pass of the unsplit network over a data set, a micro-batch at a time, so that its node can listen in between.
+/// One pass of the unsplit network over a data set, one micro-batch at a time, so that its node can take messages in
+/// between.
 /// threads: one at a time.
 class SingleRun {
  public:
-  /// `replica` stays the caller's. with_scores: chunks have the network's outputs too.
+  /// replica: remains the caller's. with_scores: chunks also have the network's outputs.
   SingleRun(std::uint64_t request, learn::Replica& replica, std::shared_ptr<const data::Dataset> dataset,
             std::int64_t samples, const data::LoaderOptions& loading, const job::RoleContext& context,
             bool with_scores);
 
-  /// Classifies the next micro-batch. Returns a chunk to send, now and then and at the end. errors: those of
+  /// Classifies the next micro-batch. Returns a chunk to send now and then, and at the end. errors: those of
   /// Loader::next.
   Result<std::optional<SingleChunk>> step();
   bool done() const { return done_ == samples_; }

@@ -18,44 +18,44 @@
 
 namespace mangrove::infer {
 
-/// Where a node that holds the first stage reads samples.
+/// Where a node with the first stage reads samples.
 struct SampleSource {
   std::shared_ptr<const data::Dataset> dataset;
-  std::int64_t samples = 0;                   // of it, that the job uses
-  std::shared_ptr<FrameSamples> frames = {};  // the same data set, of a job whose client pushes frames; else null
-  data::LoaderOptions loading;                // of micro-batches, prepared as the network was trained
+  std::int64_t samples = 0;                   // the number of its samples that the job uses
+  std::shared_ptr<FrameSamples> frames = {};  // the same data set, if a client pushes frames; else null
+  data::LoaderOptions loading;                // prepares samples as in the network's training
 };
 
-/// A node's part in the pipeline: the stages that it holds, the micro-batches that wait for them, and what these cost.
+/// A node's part in the pipeline: its stages, the micro-batches that wait for them, and the measured cost of these.
 /// threads: one at a time.
 class StageWorker {
  public:
-  /// slowdown: how much longer a core takes here by a CPU quota.
+  /// slowdown: the factor by which a CPU quota stretches the time of a core.
   StageWorker(const InferJob& job, job::RoleContext& context, double slowdown);
 
   std::uint64_t generation() const { return generation_; }
-  /// Begins a generation, which is newer: forgets the micro-batches of older ones. errors: those of HeldStages::place
-  /// and Loader::next.
+  /// Begins a newer generation and forgets the micro-batches of older ones. errors: those of HeldStages::place and
+  /// Loader::next.
   Status place(const Command& command, const Graph& graph, const SampleSource& source);
 
-  // Both ignore what makes no sense, or belongs to another generation.
+  // Both ignore messages that make no sense or belong to another generation.
   void feed(const Command& command);
   void take_activation(net::Message message);
 
   bool has_work() const { return !tasks_.empty(); }
-  /// One micro-batch: its answer goes to the leader, or its values to the next stage; one whose time is up is dropped,
-  /// and the leader told. errors: those of Loader::next
-  /// and ActivationCodec::decode. REQUIRES: has_work().
+  /// Computes one micro-batch. Its answer goes to the leader, or its values to the next stage. A micro-batch whose
+  /// deadline has passed is dropped, and the leader is told. errors: those of Loader::next and ActivationCodec::decode.
+  /// REQUIRES: has_work().
   Status work();
 
  private:
   /// A micro-batch that waits for a stage of this node.
   struct Task {
     Activation header;
-    std::string payload;  // body at the end; unused by the first stage, whose samples the loader prepares
+    std::string payload;  // ends with the body; unused in the first stage, whose samples the loader prepares
     std::size_t body_bytes = 0;
     Deadline deadline = Deadline::never();
-    std::vector<std::uint32_t> frames = {};  // of the first stage: their numbers, where a client pushes them
+    std::vector<std::uint32_t> frames = {};  // first stage only: numbers of the frames that a client pushed
   };
 
   bool is_mine(const HeldStages::Route& route, std::size_t stage) const;
@@ -72,12 +72,12 @@ class StageWorker {
   std::uint64_t generation_ = 0;
   HeldStages stages_;
   ActivationCodec codec_;
-  std::map<std::size_t, Seconds> overhead_;  // of sending, by stage; told with its next micro-batch
-  const bool has_spare_core_;                // for reading, sending and receiving beside computing
+  std::map<std::size_t, Seconds> overhead_;  // time of sending, by stage; reported with the next micro-batch
+  const bool has_spare_core_;                // one core is free for reading, sending and receiving
   const double slowdown_;
-  Bytes resident_ = 0;       // the most since the stages were placed
-  Instant looked_;           // when that was looked at
-  Seconds counted_cpu_ = 0;  // of this process, as of the last micro-batch
+  Bytes resident_ = 0;       // the most memory since the stages were placed
+  Instant looked_;           // when the memory was last measured
+  Seconds counted_cpu_ = 0;  // processor time of this process at the last micro-batch
   SampleSource source_;
   std::optional<data::Loader> loader_;  // requests are in the order of the first stage's tasks
   std::deque<Task> tasks_;

@@ -9,32 +9,33 @@
 
 namespace mangrove::infer {
 
-/// What streams through the stages: where micro-batches come from, and where their answers go. A micro-batch counts
-/// once, however often it is sent and answered. threads: one at a time.
+/// The work that streams through the stages: it makes micro-batches and takes their answers. A micro-batch counts once,
+/// however often it is sent and answered. threads: one at a time.
 class StreamWork {
  public:
   virtual ~StreamWork() = default;
 
-  /// The pipeline is there.
+  /// The pipeline is ready.
   virtual void begin(Instant now) = 0;
-  /// The next micro-batch as a FEED command, but for its generation; those that are to be sent again come first.
-  /// Nothing while the window is full, or there is none.
+  /// The next micro-batch as a FEED command without its generation. Those that must be sent again come first. Nothing:
+  /// the window is full, or there is no work.
   virtual std::optional<Command> next(Instant now) = 0;
 
+  /// ignored: the answer makes no sense. repeated: the micro-batch was answered before.
   enum class Taken { ignored, repeated, accepted };
-  /// ignored: it makes no sense. repeated: it was answered before.
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;
   virtual void resend_all() = 0;
-  /// Those in flight for longer than `timeout` are to be sent again. Returns them: until then they are on no way.
+  /// Those that are in flight for longer than `timeout` must be sent again. Returns them; they are not on their way any
+  /// more.
   virtual std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) = 0;
 
   virtual bool is_done() const = 0;
-  /// Whether something is in flight.
+  /// Whether any micro-batch is in flight.
   virtual bool is_waiting() const = 0;
-  /// Samples that are still to come, as far as is known.
+  /// Samples still to come. Nothing: not known.
   virtual std::optional<std::int64_t> left() const = 0;
 };
 

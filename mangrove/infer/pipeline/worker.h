@@ -6,8 +6,8 @@
 
 namespace mangrove::infer {
 
-/// Ranks 1 .. P of the pipeline strategy (see pipeline.h).
-/// errors: unavailable (the leader is gone), cancelled, and what kept the node from taking part.
+/// Ranks 1 .. P of the pipeline strategy; pipeline.h explains the algorithm. errors: unavailable (the leader is gone),
+/// cancelled, and the error that kept the node from taking part.
 Status run_node(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

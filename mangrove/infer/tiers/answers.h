@@ -14,35 +14,35 @@
 
 namespace mangrove::infer {
 
-/// The answers of a tiers job, image by image: at first that of an end device, later the one that replaces it.
-/// threads: one at a time.
+/// The answers of a tiers job, image by image: first that of an end device, later the one that replaces it. threads:
+/// one at a time.
 class TierAnswers {
  public:
-  /// data: what the nodes said that it is. Both must outlive this.
+  /// data: the nodes' description of the data. job and data must outlive this object.
   TierAnswers(const InferJob& job, const Hello& data, const TierExits& exits);
 
   std::size_t batches() const;
   std::int64_t first_of(std::size_t batch) const { return static_cast<std::int64_t>(batch) * job_.micro_batch(); }
   std::int64_t count_of(std::size_t batch) const;
-  /// Whether there can be such an answer to such a batch.
+  /// Whether such an answer to such a batch exists.
   bool knows(const TierAnswer& said) const {
     return said.micro_batch() < batches() && said.answer() < exits_.answers();
   }
-  /// Those that the task is about: all of its batch, unless they have left at an exit with an earlier answer.
+  /// The images that the task is about: those of its batch that have not left at an exit with an earlier answer.
   std::vector<std::int64_t> images_of(const TierTask& task) const;
-  /// The fine class of an image of which there is an answer.
+  /// The fine class of an image that has an answer.
   std::int32_t truth(std::int64_t image) const { return truths_[static_cast<std::size_t>(image)]; }
 
-  /// Whether this is an answer to that batch from a network of that tier.
+  /// Whether this is a valid answer to its batch from a network of that tier. part: the tier's position in the job.
   bool fits(const TierAnswer& said, std::size_t part) const;
-  /// Writes the first answer to a task. part: of the job's tiers. latency: since the task was first given out.
-  /// Returns the line of the stream of answers, but for the node and the time.
+  /// Writes the first answer to a task. part: the tier's position in the job. latency: since the task was first given
+  /// out. Returns the line for the stream of answers, without the node and the time.
   TierAnswersLine add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
 
-  /// Accuracies, exactness and, by tier, what it answered. skipped: second answers to images that could not be there by
-  /// the deadline; unasked: later answers to images than first ones, which the scheduler did not ask for.
+  /// Fills in accuracies, whether every answer came exactly once, and the work of each tier. skipped: second answers to
+  /// images that could not come before the deadline. unasked: later answers that the scheduler did not ask for.
   void summarize(std::int64_t skipped, std::int64_t unasked, TiersResult& result) const;
-  /// Of each exit of a network over tiers how many images left there, and how many of them rightly classified.
+  /// For a network over the tiers: how many images left at each exit, and how many of these were right.
   std::vector<ExitReport> exits() const;
 
  private:
@@ -58,7 +58,7 @@ class TierAnswers {
   };
   bool exits_fit(const TierAnswer& said) const;
   bool is_about(Answer answer, std::size_t image) const;
-  /// Which is the last one to that image so far; nothing: there is none.
+  /// The last answer to the image so far. Nothing: there is none.
   std::optional<Answer> last_answer(std::size_t image) const;
   const Answered& answered(Answer answer, std::size_t image) const {
     return answers_[static_cast<std::size_t>(answer)][image];

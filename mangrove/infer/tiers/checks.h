@@ -8,16 +8,16 @@
 
 namespace mangrove::infer {
 
-/// Whether the tiers, scheduler, policy and goal of a job fit each other, and what is sent with a task fits into a
-/// message. errors: invalid_argument, naming the key.
+/// Checks that the tiers, scheduler, policy and goal of a job fit each other, and that the values of a task fit into a
+/// message. errors: invalid_argument (names the key).
 Status check_tiers(const InferJob& job);
 
-/// Whether the job, which runs, can be switched to that scheduler.
-/// errors: failed_precondition (a job without tiers); invalid_argument (unknown, or it needs a tier that is not there).
+/// Checks that the running job can switch to that scheduler. errors: failed_precondition (a job without tiers);
+/// invalid_argument (unknown scheduler, or it needs a tier that does not exist).
 Status check_switch(const InferJob& job, const std::string& scheduler);
 
-/// Whether each tier's network is one for the data, as the nodes have it. errors: invalid_argument (names the tier),
-/// those of reading the networks.
+/// Checks that each tier's network fits the data of the nodes. errors: invalid_argument (names the tier), those of
+/// reading the networks.
 Status check_networks(const InferJob& job, const Hello& data);
 
 }  // namespace mangrove::infer

@@ -12,64 +12,67 @@
 
 namespace mangrove::infer {
 
-/// Gives the tasks of a tiers job to devices as a scheduler and a fault policy say, and knows which are answered: each
-/// exactly once, however often it was given out.
-/// No input or output: time is told, messages are the caller's; threads: one at a time.
+/// Gives the tasks of a tiers job to devices, as a scheduler and a fault policy say. It knows which tasks are answered:
+/// each exactly once, however often it was given out. No input or output: the caller tells the time and sends the
+/// messages. threads: one at a time.
 class TierDispatch {
  public:
   struct Device {
     net::Rank rank = 0;
     Tier tier = Tier::end;
-    Seconds service = 0;  // of one task, as measured before
-    Seconds delay = 0;    // of a task and its answer on their way
+    Seconds service = 0;  // measured time of one task
+    Seconds delay = 0;    // time of a task and its answer on their way
     bool gives_first = true;
   };
   struct Options {
-    const Scheduler* scheduler = nullptr;  // the first
+    const Scheduler* scheduler = nullptr;  // the first one
     const FaultPolicy* policy = nullptr;
-    Seconds timeout = 30;  // that an answer may take beyond what is expected; then its task counts as lost
+    Seconds timeout = 30;  // an answer that is later than expected by this time counts as lost
     std::array<double, kTiers> accuracy = {};
     TierGoal goal = {};
-    bool later_on_demand = false;  // only batches of which want() was said get more than a first answer
-    // So many tasks for later answers may be open before first ones wait for them.
+    bool later_on_demand = false;  // only batches that want() was called for get more than a first answer
+    // While this number of tasks for later answers is open, no first answers are given out.
     std::size_t most_later = std::numeric_limits<std::size_t>::max();
   };
   /// devices: at least one.
   TierDispatch(std::size_t batches, std::vector<Device> devices, const Options& options);
 
   struct Order {
-    enum class Kind { run, drop };  // drop: unless it has begun
+    enum class Kind { run, drop };  // drop: do not run it, unless it has begun
     Kind kind;
     net::Rank rank;
     TierTask task;
   };
-  /// From now on this scheduler decides about every answer that no device has been chosen for. Later answers than first
-  /// ones that wait are no longer asked for where it asks for none; where it does, they are asked for to every batch
-  /// that has none and wants one: a second one, unless Options::later_on_demand.
+  /// From now on this scheduler decides about every answer that no device has been chosen for. If it asks for no later
+  /// answers, waiting ones are not asked for any more. If it does, they are asked for every batch that has none and
+  /// wants one: a second answer, unless Options::later_on_demand.
   void switch_to(const Scheduler& scheduler);
 
-  /// With Options::later_on_demand: from now on the batch is one of those that get this answer, a second or third one.
+  /// With Options::later_on_demand: from now on the batch of this task gets this answer, a second or third one.
   void want(const TierTask& task);
 
-  /// What devices are to be told now. To be called at first, after each answer and loss, and now and then.
+  /// The orders for the devices. To be called at first, after each answer and loss, and now and then.
   std::vector<Order> next(Instant now);
-  /// Whether a task that next() said is to be run still has to be sent to that device: orders may wait with the caller.
+  /// Whether a task that next() gave to that device must still be sent. Orders may wait with the caller.
   bool is_wanted(net::Rank rank, const TierTask& task) const;
-  /// The device is being told to run the task. Until then it is not overdue, and has not been begun with.
+  /// The task is now sent to the device. Before that it cannot be overdue, and has not been begun.
   void sent(net::Rank rank, const TierTask& task, Instant now);
 
-  /// An answer has come. service: what the device took for it; on_way: how long the task and its answer were on their
-  /// way; unheard: of that, the most that the answer may have been there while the caller did not listen. True: the
-  /// task had none. What nobody was asked for is not an answer.
+  /// An answer has come. Returns true if it is the first one to its task. An answer that was never asked for is
+  /// ignored.
+  ///
+  /// service  the time of the device for it.
+  /// on_way   the time of the task and its answer on their way.
+  /// unheard  the part of on_way in which the answer may have been here already while the caller did not listen.
   bool answer(net::Rank rank, const TierTask& task, Seconds service, Seconds on_way, Instant now, Seconds unheard = 0);
-  /// The failure detector says that the device is dead.
+  /// The failure detector reports the device as dead.
   void lose(net::Rank rank);
 
-  /// Whether the task was given up. An answer that comes all the same is one.
+  /// Whether the task was given up. If an answer comes all the same, it counts.
   bool is_lost(const TierTask& task) const { return tasks_.at(task).phase == Phase::lost; }
-  /// Every task that is asked for has its answer, or never gets one.
+  /// Whether every task that is asked for has its answer or was given up.
   bool done() const { return closed_ == asked(); }
-  /// Tasks that have been given out, and all others that the scheduler asks for.
+  /// The number of tasks that were given out or that the scheduler still asks for.
   std::size_t asked() const { return tasks_.size() - unasked_; }
   bool is_asked(const TierTask& task) const { return tasks_.at(task).phase != Phase::unasked; }
   bool is_skipped(const TierTask& task) const { return tasks_.at(task).phase == Phase::skipped; }
@@ -78,7 +81,7 @@ class TierDispatch {
     std::size_t answered = 0;
     std::size_t repeated = 0;  // further answers to answered tasks
     std::size_t lost = 0;      // tasks given up
-    std::size_t skipped = 0;   // second answers that could not be there by the deadline
+    std::size_t skipped = 0;   // second answers that could not come before the deadline
     std::size_t given_again = 0;
     std::size_t stolen = 0;
     std::size_t copied = 0;
@@ -86,10 +89,10 @@ class TierDispatch {
   const Counts& counts() const { return counts_; }
 
   struct DeviceRecord {
-    Device device;  // as measured by now
+    Device device;  // with the present measurements
     std::size_t window = 0;
-    std::size_t answers = 0;  // that were the first
-    Seconds busy = 0;         // for these
+    std::size_t answers = 0;  // first answers to their task
+    Seconds busy = 0;         // time for these
     bool dead = false;
   };
   std::vector<DeviceRecord> records() const;
@@ -98,7 +101,7 @@ class TierDispatch {
   struct Given {
     TierTask task;
     Instant at;
-    bool is_sent = false;  // no: `at` is when the device was chosen
+    bool is_sent = false;  // false: `at` is the time when the device was chosen
   };
   struct Worker {
     Device device;
@@ -107,7 +110,7 @@ class TierDispatch {
     std::size_t answers = 0;
     Seconds busy = 0;
     bool dead = false;
-    double doubt = 1;  // so much slower than measured it is taken to be, since it has been silent
+    double doubt = 1;  // a silent device is assumed to be slower than measured by this factor
 
     Seconds service() const { return device.service * doubt; }
   };
@@ -119,7 +122,7 @@ class TierDispatch {
     bool is_wanted = true;
     std::optional<Tier> counted = {};  // in second_given_
   };
-  /// When a device will have done each of the tasks that it has.
+  /// The times at which the device will have done each of its tasks.
   std::vector<Instant> finishes(const Worker& worker, Instant now) const;
   std::size_t window(const Worker& worker) const;
   TierState state(Instant now);
@@ -132,7 +135,7 @@ class TierDispatch {
   void count(const TierTask& task, std::optional<Tier> tier);
   void remove_waiting(const TierTask& task);
   void close(const TierTask& task);
-  /// Tasks for later answers than first ones that are asked for and not closed.
+  /// The number of tasks for later answers than the first that are asked for and not closed.
   std::size_t open_later() const { return asked() - closed_ - open_first_; }
   void drop_copies(const TierTask& task);
   void drop_unsent(const TierTask& task);
@@ -149,7 +152,7 @@ class TierDispatch {
   std::array<std::deque<TierTask>, kAnswers> waiting_;
   std::array<std::size_t, kTiers> second_given_{};
   std::vector<DeviceLoad> loads_;
-  std::vector<Order> drops_;  // to be told with the next orders
+  std::vector<Order> drops_;  // returned with the next orders
   std::size_t closed_ = 0, unasked_ = 0, open_first_ = 0;
   Counts counts_;
 };

@@ -9,9 +9,9 @@
 
 namespace mangrove::infer {
 
-// What a client is told of tiers; docs/json.md explains the keys.
+// The messages about tiers to the client. docs/json.md explains the keys.
 
-/// The user has another scheduler decide.
+/// A user has switched to another scheduler.
 struct SchedulerSwitched {
   static constexpr const char* kEvent = "scheduler_switched";
   static constexpr bool kIsWarning = false;
@@ -34,11 +34,11 @@ struct TierAnswersLine {
   std::string labels;      // "coarse" or "fine"
   std::int64_t begin = 0;  // the first image
   std::vector<std::int32_t> classes;
-  std::vector<double> confidences;  // by image, 0..1
+  std::vector<double> confidences;  // of each image, 0..1
   Seconds latency = 0;              // since the task was first given out
-  // of a network with early exits over the tiers
+  // Only for a network with early exits over the tiers:
   std::optional<std::vector<std::int64_t>> images;
-  std::optional<std::vector<std::optional<std::int64_t>>> exits;  // from 1; nothing: the image stays
+  std::optional<std::vector<std::optional<std::int64_t>>> exits;  // counted from 1; nothing: the image stays
   std::string node;
   Seconds at = 0;  // since the first task was given out
 
@@ -58,7 +58,7 @@ struct TierAnswersLine {
 };
 
 struct TiersResult {
-  /// What a tier answered.
+  /// The answers of a tier.
   struct Tier {
     std::string tier, labels;
     bool is_trusted = true;
@@ -83,9 +83,9 @@ struct TiersResult {
       field("bytes_per_image", self.bytes_per_image);
     }
   };
-  /// What went up for images that stayed.
+  /// The values that were sent up for images that stayed.
   struct SentUp {
-    std::string answer;  // that it was needed for
+    std::string answer;  // the answer that needed them
     Bytes bytes = 0;
     double bytes_per_image = 0;
     static void fields(auto& self, auto& field) {
@@ -96,8 +96,8 @@ struct TiersResult {
   };
   struct Device {
     std::string node, tier;
-    std::size_t tasks = 0;  // that it was the first to answer
-    Seconds busy = 0;       // for these
+    std::size_t tasks = 0;  // tasks that it was the first to answer
+    Seconds busy = 0;       // time for these
     Seconds task = 0, delay = 0;
     std::size_t window = 0;
     bool is_lost = false;
@@ -120,7 +120,7 @@ struct TiersResult {
   std::optional<double> coarse_accuracy;
   std::int64_t lost = 0, skipped = 0, duplicated = 0;  // answers
   std::vector<Tier> tiers;
-  // of a network with early exits that lies over the tiers
+  // Only for a network with early exits over the tiers:
   std::optional<std::vector<ExitReport>> exits;
   std::optional<std::vector<SentUp>> sent_up;
   std::optional<Bytes> sent_up_bytes;

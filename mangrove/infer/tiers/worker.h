@@ -6,9 +6,10 @@
 
 namespace mangrove::infer {
 
-/// Ranks 1 .. P of the tiers strategy (see tiers.h): a device of whichever tier the leader's tasks say. It does them
-/// one after the other; one whose samples have a delay on their way waits for them, without holding up others before
-/// it. errors: unavailable (the leader is gone), cancelled, and what kept the node from taking part.
+/// Ranks 1 .. P of the tiers strategy: a device of the tier that the leader's tasks name; tiers.h explains the
+/// algorithm. It does its tasks one after the other. If the way of the samples has a delay, the device waits for them
+/// without holding up earlier tasks. errors: unavailable (the leader is gone), cancelled, and the error that kept the
+/// node from taking part.
 Status run_tier_node(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

@@ -13,7 +13,8 @@
 
 namespace mangrove::infer {
 
-/// That of the node with this view, from 0; with as many views as there are, the first one above them.
+/// The rank of the node with this view, which counts from 0. For the number of views, it is the first rank without a
+/// view.
 inline net::Rank rank_of_view(std::size_t view) {
   return static_cast<net::Rank>(view) + 1;
 }
@@ -22,31 +23,34 @@ inline net::Rank rank_of_view(std::size_t view) {
 /// threads: one at a time.
 class ViewAnswers {
  public:
-  /// data: what the nodes said that it is. Both must outlive this.
+  /// data: the nodes' description of the data. job and data must outlive this object.
   ViewAnswers(const InferJob& job, const Hello& data, std::size_t views, std::size_t exits);
 
-  /// Labels of images, by the view whose device says so.
+  /// Labels of images, by the view whose device sent them.
   using Truths = std::map<std::size_t, std::vector<std::int32_t>>;
-  /// Of the images from `begin` on, before their answers are added: what most say counts, among equals what the first
-  /// says. Returns the views of which it is something else. REQUIRES: somebody says something.
+  /// Sets the labels of the images from `begin` on, before their answers are added. The label of most views counts; if
+  /// there is a tie, that of the first of them. Returns the views with another label. REQUIRES: at least one view has
+  /// labels.
   std::set<std::size_t> set_truths(std::int64_t begin, const Truths& truths);
-  /// lost: the views, from 0, that the network was without. Returns the line of the stream of answers, but for its
-  /// time.
+  /// Adds answers. lost: the views, counted from 0, that the network was without. Returns the line for the stream of
+  /// answers, without its time.
   ViewAnswersLine add(std::span<const std::int64_t> images, std::span<const exits::EarlyExit::Answer> answers,
                       const std::set<std::size_t>& lost);
 
-  /// So much has come from the device of a view.
+  /// This number of bytes has come from the device of a view.
   void received(std::size_t view, bool are_scores, Bytes bytes) {
     (are_scores ? views_[view].scores : views_[view].features) += bytes;
   }
-  /// So many images of a micro-batch, which did not leave at the first exit; rank 0: by the leader.
+  /// A rank has classified this number of images of a micro-batch that did not leave at the first exit. Rank 0 is the
+  /// leader.
   void classified(net::Rank by, std::int64_t images);
-  /// A micro-batch has all its answers, the last of them without these views.
+  /// A micro-batch has all its answers. lost: the views that the last of them were computed without.
   void close(const std::set<std::size_t>& lost);
 
   std::int64_t answered() const { return answered_; }
   bool done() const { return answered_ == std::ssize(truths_); }
-  /// What all strategies report, exactness, where images left, what went up, and who did what. lost: views.
+  /// The result: the figures that all strategies report, whether every image was answered once, where images left, the
+  /// bytes that went up, and the work of each rank. lost: views.
   ViewsResult summary(Seconds seconds, const std::set<std::size_t>& lost, const Reports& reports) const;
 
  private:

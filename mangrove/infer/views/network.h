@@ -15,23 +15,23 @@
 
 namespace mangrove::infer {
 
-/// How values go up from the device of a view: f32, one value after the other, of each the rows of all samples.
+/// The form in which the device of a view sends values: f32, one value of the network after the other, each with the
+/// rows of all samples.
 class ViewFormat {
  public:
-  /// values: of the device's part of the network.
+  /// values: names of values of the device's part of the network.
   ViewFormat(const Graph& part, std::span<const std::string> values);
   std::int64_t elements(std::int64_t samples) const;
   Bytes bytes(std::int64_t samples) const { return elements(samples) * static_cast<Bytes>(sizeof(float)); }
-  /// Appends these rows of values of `count` samples.
+  /// Appends these rows of `values`, which have `count` samples.
   void append_rows(std::span<const float> values, std::int64_t count, std::span<const std::uint32_t> rows,
                    std::vector<float>& to) const;
 
  private:
-  std::vector<std::int64_t> widths_;  // of one sample
+  std::vector<std::int64_t> widths_;  // floats of each value, for one sample
 };
 
-/// The part of a network that lies on the device of a view, compiled.
-/// threads: one at a time.
+/// The compiled part of a network on the device of a view. threads: one at a time.
 class ViewDevice {
  public:
   /// errors: those of CompiledStage::create.
@@ -40,13 +40,13 @@ class ViewDevice {
   struct Values {
     std::vector<float> scores, features;
   };
-  /// images: [count, C, H, W], all of them, as samples are stored so; nothing but the view is computed with.
+  /// images: [count, C, H, W] with all views, because samples are stored so. Only the view is used.
   Values run(std::int64_t count, std::span<const float> images);
   std::int64_t image_elements(std::int64_t count) const { return stage_->input_elements(count); }
   double flops() const { return stage_->flops(); }  // of a run
 
  private:
-  /// Where a value lies in what the stage makes of one sample.
+  /// Where a value lies within the stage's outputs for one sample.
   struct Place {
     std::int64_t first, width;
   };
@@ -56,12 +56,11 @@ class ViewDevice {
   std::vector<Place> scores_, features_;
 };
 
-/// A network of several views on the leader, which fuses what the devices of the views say.
-/// threads: one at a time.
+/// The leader's part of a network of several views: it fuses the values of the views' devices. threads: one at a time.
 class ViewFusion {
  public:
-  /// errors: those of split_views and of compiling the parts; invalid_argument (exit_thresholds: not one from 0 to 1
-  /// for each early exit, nor none).
+  /// errors: those of split_views and of compiling the parts; invalid_argument (exit_thresholds are neither empty nor
+  /// one number from 0 to 1 for each early exit).
   static Result<std::unique_ptr<ViewFusion>> create(const Graph& network, const InferJob& job,
                                                     const CompiledStageOptions& options);
 
@@ -69,18 +68,20 @@ class ViewFusion {
   std::size_t exits() const { return 1 + split_.upper.outputs().size(); }
   const ViewFormat& scores(std::size_t view) const { return scores_[view]; }
   const ViewFormat& features(std::size_t view) const { return features_[view]; }
-  /// What stands for a device that is lost: what its part makes of zeros, for one sample. errors: of compiling it.
+  /// The values that stand for a lost device: the outputs of its part for zeros, for one sample. errors: those of
+  /// compiling it.
   Result<const ViewDevice::Values*> lost(std::size_t view);
 
-  /// At the first exit, from the scores of all views. All samples "leave" there: leaves() says which really do.
+  /// The answers at the first exit, from the scores of all views. In these answers all samples "leave" there; leaves()
+  /// says which really do.
   Result<std::span<const exits::EarlyExit::Answer>> first_exit(std::int64_t count, std::span<const float> scores) {
     return first_exit_->classify(count, scores);
   }
   bool leaves(const exits::EarlyExit::Answer& at_first_exit) const;
-  // Of the last first_exit() and the last rest().
+  // Floating-point operations of the last first_exit() and the last rest().
   double first_exit_flops() const { return first_exit_->flops(); }
   double rest_flops() const { return rest_->flops(); }
-  /// At the other exits, from the features of all views.
+  /// The answers at the other exits, from the features of all views.
   Result<std::span<const exits::EarlyExit::Answer>> rest(std::int64_t count, std::span<const float> features) {
     return rest_->classify(count, features);
   }

@@ -9,9 +9,9 @@
 
 namespace mangrove::infer {
 
-// What a client is told of a network over devices with a view each; docs/json.md explains the keys.
+// The messages about a network over devices with a view each. docs/json.md explains the keys.
 
-/// From now on the network does without this view.
+/// From now on the network works without this view.
 struct ViewLost {
   static constexpr const char* kEvent = "view_lost";
   static constexpr bool kIsWarning = true;
@@ -26,7 +26,7 @@ struct ViewLost {
   }
 };
 
-/// What a micro-batch got at once.
+/// Answers of a micro-batch that came at the same time.
 struct ViewAnswersLine {
   static constexpr const char* kLine = "view_answers";
   std::vector<std::int64_t> images;
@@ -60,7 +60,7 @@ struct ViewsResult {
       field("feature_bytes", self.feature_bytes);
     }
   };
-  /// Who computed what lies behind the first exit.
+  /// The rank that computed the part behind the first exit.
   struct Upper {
     std::optional<std::string> node;  // nothing: the coordinator
     std::int64_t micro_batches = 0, images = 0;

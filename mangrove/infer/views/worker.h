@@ -6,8 +6,8 @@
 
 namespace mangrove::infer {
 
-/// Ranks 1 .. P of the strategy "views" (see views.h).
-/// errors: unavailable (the leader is gone), cancelled, and what kept the node from taking part.
+/// Ranks 1 .. P of the strategy "views"; views.h explains the algorithm. errors: unavailable (the leader is gone),
+/// cancelled, and the error that kept the node from taking part.
 Status run_view_node(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer
