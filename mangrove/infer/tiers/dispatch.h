@@ -27,7 +27,7 @@ class TierDispatch {
   struct Options {
     const Scheduler* scheduler = nullptr;  // the first one
     const FaultPolicy* policy = nullptr;
-    Seconds timeout = 30;  // an answer that is later than expected by this time counts as lost
+    Seconds timeout = 30;  // a task counts as lost if its answer is later than expected by this
     std::array<double, kTiers> accuracy = {};
     TierGoal goal = {};
     bool later_on_demand = false;  // only batches that want() was called for get more than a first answer

@@ -49,8 +49,8 @@ class WorkerRoster final : private job::Roster::Owner {
   void give(net::Rank rank, Work work, std::span<const float> values);
   /// As give(), for training work whose answer is an update of these values. Both go through the job's codecs.
   void give_training(net::Rank rank, Work work, std::span<const float> values);
-  /// As give(), for a part in a reduction. state: the body of the work; may be empty. answer_floats: floats of the
-  /// answer's body. is_encoded: the answer may say that its body is encoded.
+  /// As give(), for a part in a reduction. state: the body of the work; may be empty. answer_floats: the floats of the
+  /// answer's body. is_encoded: the body may be encoded, and the caller decodes it.
   void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded = false);
 
   /// Nobody waits for this busy worker any more. It does not appear in the news, and is ready again when it has
