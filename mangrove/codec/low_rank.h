@@ -18,8 +18,8 @@
 ///
 /// The first and the third step are linear in M. So senders with the same `right` may average `left` after the first
 /// step and `right` after the third, by all-reduce. The result is that of the average of their matrices (source: Vogels
-/// et al., PowerSGD, 2019, algorithm 1). The two thin matrices have rank · (rows + columns) floats
-/// in place of rows · columns.
+/// et al., PowerSGD, 2019, algorithm 1). The two thin matrices have rank · (rows + columns) floats in place of rows ·
+/// columns.
 namespace mangrove::codec {
 
 /// A matrix within a vector. Value: `const float` to read it, `float` to write it.

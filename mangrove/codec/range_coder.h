@@ -25,7 +25,7 @@ namespace mangrove::codec {
 /// last thousand.
 class BitModel {
  public:
-  static constexpr int kBits = 22;  // of a probability: 1 is 2^22
+  static constexpr int kBits = 22;  // bits of a probability: 2^22 stands for 1
 
   /// The share of `range` that stands for the bit 0. In a range of 2^24 or more, each of the two bits has a share above
   /// zero.

@@ -4,7 +4,7 @@
 
 namespace mangrove::infer {
 
-/// What the messages of messages.proto are sent as.
+/// The tags of the messages in messages.proto.
 constexpr net::Tag kCommandTag = 1;                                               // leader to node: Command
 constexpr net::Tag kFromNodeTag = 2;                                              // node to leader: FromNode
 constexpr net::Tag kActivationTag = net::make_tag(net::Purpose::activations, 3);  // node to node: Activation and values

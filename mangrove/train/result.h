@@ -137,7 +137,7 @@ struct TrainResult {
   std::optional<std::vector<Memory>> memory;  // by worker
   std::optional<std::string> compute;         // "modelled"; else it was real
 
-  /// Of the validations; epoch 0: there were none.
+  /// The best validation; epoch 0: there was no validation.
   void set_best(const learn::BestModel& best);
 
   static void fields(auto& self, auto& field) {

@@ -4,7 +4,7 @@
 
 namespace mangrove::train {
 
-/// What the messages of messages.proto are sent as.
+/// The tags of the messages in messages.proto.
 constexpr net::Tag kHelloTag = 1;                                            // worker to server: Hello
 constexpr net::Tag kWorkTag = net::make_tag(net::Purpose::parameters, 2);    // server to worker: Work and parameters
 constexpr net::Tag kAnswerTag = net::make_tag(net::Purpose::gradients, 3);   // worker to server: Answer and gradient

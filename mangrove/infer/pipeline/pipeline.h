@@ -26,9 +26,8 @@ namespace mangrove::infer {
 ///          without an answer is sent again, and messages of older generations are ignored. A micro-batch counts once,
 ///          however often it is answered. So every sample is answered exactly once.
 /// cost     For each sample and cut of w values: 4 w bytes with float32, 2 w with fp16, and about w with int8 (a scale
-///          of 4 bytes for every 256 values). A message from or
-///          to the leader has some tens of bytes for each stage, and 1 or 2 bytes for each sample. A node that does not
-///          have the network gets it once.
+///          of 4 bytes for every 256 values). A message from or to the leader has some tens of bytes for each stage,
+///          and 1 or 2 bytes for each sample. A node that does not have the network gets it once.
 /// source   Huang et al., GPipe: Efficient training of giant neural networks using pipeline parallelism, NeurIPS 2019
 ///          (micro-batches); Narayanan et al., PipeDream, SOSP 2019 (stages by measured times, several nodes for one
 ///          stage).

@@ -173,7 +173,7 @@ struct StageReport {
 struct PipelineResult {
   struct Activations {
     std::string encoding;
-    Bytes sent_bytes = 0, saved_bytes = 0;  // saved_bytes: float32 would have taken so many more
+    Bytes sent_bytes = 0, saved_bytes = 0;  // saved_bytes: bytes that float32 would have taken in addition
     std::optional<double> changed_predictions;
     static void fields(auto& self, auto& field) {
       field("encoding", self.encoding);

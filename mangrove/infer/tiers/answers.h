@@ -54,7 +54,7 @@ class TierAnswers {
   };
   struct OfTier {
     std::int64_t tasks = 0, images = 0, right = 0, coarsely_right = 0;
-    std::vector<Seconds> latencies;  // of tasks
+    std::vector<Seconds> latencies;  // one for each task
   };
   bool exits_fit(const TierAnswer& said) const;
   bool is_about(Answer answer, std::size_t image) const;

@@ -64,11 +64,11 @@ struct TiersResult {
     bool is_trusted = true;
     std::int64_t tasks = 0, images = 0;
     std::optional<double> accuracy = {}, coarse_accuracy = {};
-    Latency latency = {};  // of tasks
-    // of one that is not trusted
+    Latency latency = {};  // of its tasks
+    // Only for an untrusted tier:
     std::optional<std::string> privacy = {};
-    std::optional<Seconds> head_seconds = {};   // of the coordinator, for a task
-    std::optional<Bytes> bytes_per_image = {};  // that are sent to it
+    std::optional<Seconds> head_seconds = {};   // time of the coordinator for a task
+    std::optional<Bytes> bytes_per_image = {};  // bytes sent to it
     static void fields(auto& self, auto& field) {
       field("tier", self.tier);
       field("labels", self.labels);
@@ -125,7 +125,7 @@ struct TiersResult {
   std::optional<std::vector<SentUp>> sent_up;
   std::optional<Bytes> sent_up_bytes;
   std::optional<double> sent_up_bytes_per_image;
-  std::optional<Bytes> sample_bytes;  // of an image, a byte a value
+  std::optional<Bytes> sample_bytes;  // an image with one byte for each value
   std::vector<Device> devices;
 
   void leave_out_answers();

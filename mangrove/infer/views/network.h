@@ -43,7 +43,7 @@ class ViewDevice {
   /// images: [count, C, H, W] with all views, because samples are stored so. Only the view is used.
   Values run(std::int64_t count, std::span<const float> images);
   std::int64_t image_elements(std::int64_t count) const { return stage_->input_elements(count); }
-  double flops() const { return stage_->flops(); }  // of a run
+  double flops() const { return stage_->flops(); }  // of the last run
 
  private:
   /// Where a value lies within the stage's outputs for one sample.

@@ -76,7 +76,7 @@ struct ViewsResult {
   std::int64_t micro_batches = 0;
   std::vector<ExitReport> exits;
   double score_bytes_per_image = 0, feature_bytes_per_image = 0;
-  Bytes sample_bytes = 0;  // of an image, a byte a value
+  Bytes sample_bytes = 0;  // an image with one byte for each value
   std::vector<View> views;
   std::vector<Upper> upper;
 

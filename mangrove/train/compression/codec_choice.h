@@ -95,7 +95,7 @@ class CodecChooser {
   int skip_;  // steps that are not counted
   std::optional<Instant> last_;
   std::vector<Seconds> steps_, wires_;
-  Measured best_;  // so far
+  Measured best_;  // the fastest so far
   CodecChoice choice_;
 };
 

@@ -8,11 +8,11 @@
 namespace mangrove::train {
 
 struct EvaluationTask {
-  bool validation;       // that split; else the test split
-  std::int64_t samples;  // of the split
+  bool validation;       // true: the validation split; false: the test split
+  std::int64_t samples;  // samples of the split
   std::int32_t classes;
-  std::int64_t batch;    // of the workers
-  std::int64_t version;  // of the values
+  std::int64_t batch;    // samples that a worker classifies at once
+  std::int64_t version;  // version of the values
 };
 
 struct Evaluation {

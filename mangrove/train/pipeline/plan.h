@@ -38,7 +38,7 @@ struct StageSeconds {
 StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const StageProfile& profile,
                            std::int64_t micro_batch);
 
-/// What a pipeline should be like.
+/// The requirements for a pipeline.
 struct PipelineWish {
   std::int64_t micro_batch = 1;
   plan::DeviceRange devices;      // the least and the most devices; as many are used as pay

@@ -75,9 +75,9 @@ class PipelineReplanner {
   const std::vector<HeldStage> stages_;
   std::vector<Device> devices_;
   Seconds price_ = 0;
-  Seconds seconds_ = 0;  // since the last look, without the price, for so many samples
+  Seconds seconds_ = 0;  // time for samples_ since the last look, without the price
   std::int64_t samples_ = 0;
-  Seconds sample_ = 0;  // of a sample, at the last look
+  Seconds sample_ = 0;  // time for one sample, at the last look
   int passages_ = 0, next_;
 };
 
