@@ -51,8 +51,8 @@ Keys TrainSettings::keys() {
     keys.at(key).page = "transfer-learning.md";
   data.declare(keys);
   keys.add("validation", validation,
-           "share of the training samples (from 1 on: number of samples) kept for validation after each epoch; 0: none",
-           0, 1e9);
+           "training samples that are kept for validation after each epoch: a share below 1, or a number; 0: none", 0,
+           1e9);
   cluster.declare(keys);
   train::add_keys(job, keys);
   keys.begin_group("Output");

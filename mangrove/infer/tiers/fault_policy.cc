@@ -16,7 +16,7 @@ constexpr std::array kPolicies = {
                 .copies_blind = false,
                 .hedges = false},
     FaultPolicy{.name = "reassign",
-                .summary = "when all tasks have been given out, those without an answer go to any device",
+                .summary = "once all tasks are given out, tasks without an answer are given to other devices too",
                 .gives_up = false,
                 .copies_blind = true,
                 .hedges = false},
@@ -25,11 +25,12 @@ constexpr std::array kPolicies = {
                 .gives_up = false,
                 .copies_blind = false,
                 .hedges = false},
-    FaultPolicy{.name = "hedged",
-                .summary = "monitor, and idle devices take from the queues of slow ones; the slowest tasks run twice",
-                .gives_up = false,
-                .copies_blind = false,
-                .hedges = true},
+    FaultPolicy{
+        .name = "hedged",
+        .summary = "as monitor; idle devices also take tasks from the queues of slow ones, and slow tasks run twice",
+        .gives_up = false,
+        .copies_blind = false,
+        .hedges = true},
 };
 
 }  // namespace

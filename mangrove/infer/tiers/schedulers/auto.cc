@@ -166,7 +166,7 @@ Seconds predict(const TierCosts& costs) {
 
 const Scheduler kAutoScheduler = {
     .name = "auto",
-    .summary = "each second answer from whichever of edge and cloud has it first, by what is measured meanwhile",
+    .summary = "the edge or the cloud gives a second answer, whichever is faster by the present measurements",
     .answers = 2,
     .takes_goal = true,
     .belongs = &belongs,

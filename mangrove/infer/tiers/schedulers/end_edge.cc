@@ -27,7 +27,7 @@ Seconds predict(const TierCosts& costs) {
 
 const Scheduler kEndEdgeScheduler = {
     .name = "end-edge",
-    .summary = "edge servers give all second answers; the cloud third ones, where edge servers have exits",
+    .summary = "edge servers give all second answers; if they have exits, the cloud gives third answers",
     .answers = 3,
     .belongs = &belongs,
     .next = &next,

@@ -53,7 +53,7 @@ Seconds predict(const TierCosts& costs) {
 
 const Scheduler kMappingScheduler = {
     .name = "mapping",
-    .summary = "so many end devices for each edge server as it keeps up with; the cloud has the others'",
+    .summary = "each edge server answers for as many end devices as it keeps up with, the cloud for the others",
     .answers = 2,
     .belongs = &belongs,
     .next = &next,
