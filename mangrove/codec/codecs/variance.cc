@@ -37,9 +37,9 @@ Split split_at(std::span<const float> values, double lambda) {
           std::accumulate(certain.begin(), certain.end(), std::uint64_t{0})};
 }
 
-/// The lambda of the probabilities min(lambda |g|, 1) whose sum is `kept`: of all that keep so many elements on average
-/// they have the least variance. (Wangni's algorithm 3: what goes beyond 1 is shared among the others, until nothing
-/// does.) NaN and infinity are kept always.
+/// The lambda of the probabilities min(lambda |g|, 1) whose sum is `kept`. Among all probabilities that keep this
+/// number of elements on average, these have the least variance. (Wangni's algorithm 3: the excess of a probability
+/// above 1 is shared among the others, until none is above 1.) NaN and infinity are always kept.
 double optimal_lambda(std::span<const float> values, double kept) {
   for (double lambda = 0;;) {
     const Split split = split_at(values, lambda);

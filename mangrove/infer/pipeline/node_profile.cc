@@ -56,7 +56,7 @@ std::string data_of(const InferJob& job) {
   return job.frames() ? "frames" : job.data();
 }
 
-/// Of the device's process now, but for what the program's values and weights take.
+/// The present memory of the device's process, without the values and weights of the program.
 Bytes process_memory(const Program& program, const job::Device& device) {
   release_freed_memory();
   return std::max<Bytes>(0, device.resident_memory() - program.memory().total());

@@ -18,7 +18,7 @@ bool is_of(const std::string& node, const std::string& tier) {
                           std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
 }
 
-/// Of one device: what it is at, and what its tasks took but for the first, with which it reads its network.
+/// The measurements of one device. The first task does not count, because the device reads its network with it.
 struct Times {
   int done = 0;
   std::map<std::uint64_t, Instant> asked;                     // requests for the next task, which may be repeated

@@ -268,7 +268,8 @@ bool ViewRun::agree_on_truths(Batch& batch) {
   return others.empty();
 }
 
-/// Which rows leave at the first exit, and what becomes of the others: anew where a view has been lost since.
+/// Decides which rows leave at the first exit, and asks for the features of the others. Called again for a batch if a
+/// view has been lost since.
 Status ViewRun::decide(std::uint64_t id) {
   Batch& batch = open_.at(id);
   if (batch.stage == Batch::Stage::scores && !agree_on_truths(batch)) return {};

@@ -140,7 +140,7 @@ bool AllReduceWorker::begin(const Work& work, std::span<float> values) {
   return true;
 }
 
-/// What this rank does to sum so many elements over the group.
+/// The actions of this rank in a sum of this number of elements over the group.
 std::vector<Transfer> AllReduceWorker::plan_of(std::size_t elements) const {
   const auto me = std::find(group_.begin(), group_.end(), context_.endpoint.rank()) - group_.begin();
   return plan_all_reduce(group_, static_cast<std::size_t>(me), topology_, elements);

@@ -64,7 +64,7 @@ std::size_t FederatedLeader::goal() const {
   return consistency_.kind == Consistency::Kind::k_of_n ? static_cast<std::size_t>(consistency_.bound) : 1;
 }
 
-/// How many of so many workers are at work at once.
+/// The number of workers that take part in a round, among all workers.
 std::size_t FederatedLeader::clients_of(std::size_t workers) const {
   const double wanted = std::round(job().client_fraction() * static_cast<double>(workers));
   return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, std::max<std::size_t>(1, workers));

@@ -114,7 +114,7 @@ std::int64_t Leader::samples_done() const {
   return samples_per_epoch_ - static_cast<std::int64_t>(dealer_.ledger().unfinished_count());
 }
 
-/// See LearningRates, when so many samples of the epoch were done.
+/// The position (see LearningRates) when this number of the epoch's samples was done.
 std::int64_t Leader::position(std::int64_t samples) const {
   return rates_.position(progress_.epoch(), samples, passes());
 }

@@ -132,7 +132,8 @@ std::span<const float> Stage::forward(std::int64_t micro_batch, std::span<const 
   return sent_;
 }
 
-/// With what the forward pass of this micro-batch left. Running statistics stay as they are: it has counted once.
+/// An execution with the results of this micro-batch's forward pass. If the pass runs again for this, running
+/// statistics do not change: it has counted once.
 Execution& Stage::ready_for_backward(std::int64_t micro_batch, const Flight& flight) {
   if (!recomputes_ || in_place_ == micro_batch) return *executions_[flight.place];
   const std::vector<Tensor> running = read_running();

@@ -37,7 +37,8 @@ double answers_within(const Servers& servers, const Limits& limits, Seconds time
   return sum;
 }
 
-/// The least time in which they have given so many answers together. 0 of none; infinity where they never will.
+/// The least time in which the servers give this number of answers together. 0 for no answer; infinity if they never
+/// do.
 Seconds least_time(const Servers& servers, const Limits& limits, std::size_t tasks) {
   if (tasks == 0) return 0;
   const auto wanted = static_cast<double>(tasks);
@@ -51,8 +52,9 @@ Seconds least_time(const Servers& servers, const Limits& limits, std::size_t tas
   return high;
 }
 
-/// So many tasks can go to a less accurate tier, of `total` of which `remaining` are still to be given, that the mean
-/// comes to the floor if the most accurate tier gets all others. given: as in TierState.
+/// The most tasks that may go to each less accurate tier, so that the mean accuracy reaches the floor if the most
+/// accurate tier gets all other tasks. total: all tasks; remaining: those that are still to be given. given: as in
+/// TierState.
 Limits limits_for(const std::array<double, kTiers>& accuracy, const std::array<std::size_t, kTiers>& given,
                   std::size_t total, std::size_t remaining, double floor, Tier best) {
   Limits limits;
