@@ -7,18 +7,18 @@
 
 namespace mangrove::plan {
 
-/// Devices of more kinds are not told apart one by one: there are too many ways to choose among them.
+/// The most kinds of devices that are distinguished. With more kinds, there are too many ways to choose among them.
 constexpr std::size_t kMostKinds = 12;
 
-/// Makes devices equal in all but their names. Each layer takes the mean of their times. Of all else each has as much
-/// as the one that has least: memory, rates; or as the one that needs most: delays, overhead, watts.
-/// REQUIRES: devices of one network.
+/// Makes devices equal in everything but their names. Each layer gets the mean of its times on the devices. For memory
+/// and rates, all get the least of their values; for delays, overhead and watts, the largest. REQUIRES: devices of one
+/// network.
 void make_equal(std::span<Device> devices);
 
-/// What is measured of like devices differs a little; that does not make another kind of each. Devices become equal
-/// (see make_equal) where the times of their layers are apart by at most `tolerance` of what all layers take the slower
-/// one, and their memory by as much. Where more than kMostKinds kinds are left, or more than kMostStates choices among
-/// them, the tolerance is doubled until there are fewer. tolerance: above 0.
+/// Measurements of equal devices differ a little. Devices become equal (see make_equal) if two things differ by at most
+/// `tolerance`: the times of their layers, relative to the time of all layers on the slower device; and their memory.
+/// If more than kMostKinds kinds are left, or more than kMostStates choices among them, the tolerance is doubled until
+/// there are fewer. tolerance: above 0.
 void make_alike(std::vector<Device>& devices, double tolerance);
 
 }  // namespace mangrove::plan

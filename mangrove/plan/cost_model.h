@@ -18,26 +18,27 @@ struct LinearCost {
   }
 };
 
-/// What was measured of one operator.
+/// The measurement of one operator.
 struct CostSample {
   double flops;
   Bytes moved;
   Seconds seconds;
 };
 
-/// The LinearCost without negative terms that has the least squared error: the best of those with each choice of terms.
-/// Samples of none: zero. source: Lawson & Hanson, Solving least squares problems, 1974, chapter 23.
+/// The LinearCost with the least squared error among those without negative terms. It is the best of the fits with each
+/// choice of terms. Zero without samples. source: Lawson & Hanson, Solving least squares problems, 1974, chapter 23.
 LinearCost fit_linear_cost(std::span<const CostSample> samples);
 
-/// Predicts what a profile does not have: operators that were not measured, and other sizes of micro-batches. Each kind
-/// of operator is fitted by itself where kFewestSamples of it were measured, else all together.
+/// Predicts times that a profile does not have: those of operators that were not measured, and of other sizes of
+/// micro-batches. A kind of operator with at least kFewestSamples measurements is fitted by itself. All others are
+/// fitted together.
 class CostModel {
  public:
   explicit CostModel(const Profile& profile);
 
   static constexpr std::size_t kFewestSamples = 4;
 
-  /// `like`: its kind, FLOPs and bytes; its times are set.
+  /// like: its kind, FLOPs and bytes are used. Returns it with times.
   OperatorProfile predicted(OperatorProfile like) const;
 
  private:

@@ -9,14 +9,15 @@
 
 namespace mangrove::plan {
 
-/// All places where a network can be cut in two: the sets of layers that hold every layer that one of theirs reads from
-/// (its downsets; the last layers of each are an antichain). A pipeline is a row of cuts, each within the next. The
-/// first cut has no layer, the last one all; they are sorted by the work before them, smaller ones first.
+/// All places at which a network can be cut in two. A cut is a set of layers, those before it. With each layer it
+/// contains all layers that this one reads from (a downset; its last layers are an antichain). A pipeline is a sequence
+/// of cuts, each contained in the next. The first cut has no layer, and the last one has all. Cuts are sorted by the
+/// work before them, the smallest first.
 /// source: Narayanan et al., PipeDream, SOSP 2019 (antichains); Tarnawski et al., NeurIPS 2020 (ideals).
 class Cuts {
  public:
-  /// `work` of each layer, for the order. Where there are more than `most` cuts, only those along the order of the
-  /// layers are taken.
+  /// work: that of each layer, for the order. If there are more than `most` cuts, only those along the order of the
+  /// layers are used.
   Cuts(const Layers& network, std::span<const Seconds> work, std::size_t most = kMostCuts);
 
   static constexpr std::size_t kMostCuts = 4000;
@@ -27,9 +28,9 @@ class Cuts {
 
   /// Whether every layer before cut a is before cut b.
   bool within(std::size_t a, std::size_t b) const;
-  /// Whether every other cut is within this one or the other way round.
+  /// Whether every other cut contains this one or is contained in it.
   bool parts_network(std::size_t cut) const { return parts_network_[cut]; }
-  /// That cross it; none at the first and the last one.
+  /// Bytes of the values that cross the cut. 0 at the first and the last cut.
   Bytes bytes(std::size_t cut) const { return bytes_[cut]; }
   /// Layers between two cuts, ascending.
   std::vector<std::size_t> layers(std::size_t first, std::size_t last) const;

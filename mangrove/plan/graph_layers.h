@@ -9,10 +9,10 @@
 
 namespace mangrove::plan {
 
-/// A graph as the planner sees it: its nodes in layers, which are never parted.
+/// A graph as the planner sees it: its nodes are grouped into layers, which are never divided.
 struct GraphLayers {
   Layers network;
-  std::vector<std::vector<std::size_t>> nodes;  // of each layer, ascending
+  std::vector<std::vector<std::size_t>> nodes;  // the nodes of each layer, ascending
 
   /// Of each layer the sum over its nodes. of_nodes: a number for each node of the graph.
   template <class List>
@@ -25,16 +25,16 @@ struct GraphLayers {
   }
 };
 
-/// The layer of each node where as little as possible is kept together: an activation function is in one layer with the
-/// operator whose result it alone reads, as kernels compute both in one. Layers are numbered from 0 in the order of
-/// their first nodes.
+/// The layer of each node, with layers as small as possible. An activation function is in one layer with the operator
+/// before it, if it alone reads that operator's result, because kernels compute both together. Layers are numbered from
+/// 0 in the order of their first nodes.
 std::vector<std::size_t> fused_layers(const Graph& graph);
 
-/// layer: of each node; no number up to the highest is left out, and no node reads from a layer with a higher number.
-/// training: activations are what is kept for the backward pass, and parameters those that are trained; each counts
-/// once in a layer.
+/// layer: the layer of each node. Every number up to the highest is used, and no node reads from a layer with a higher
+/// number. training: activations are the values that are kept for the backward pass, and parameters are the trained
+/// ones; each counts once in a layer.
 GraphLayers layers_of(const Graph& graph, std::span<const std::size_t> layer, std::int64_t batch, bool training);
-/// The same of fused_layers(graph).
+/// The same for fused_layers(graph).
 GraphLayers layers_of(const Graph& graph, std::int64_t batch, bool training);
 
 }  // namespace mangrove::plan

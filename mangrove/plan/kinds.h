@@ -8,11 +8,11 @@
 
 namespace mangrove::plan {
 
-/// Devices that may be swapped for each other: alike in all but their names, with like ways to all others. Groups in
-/// the order of their first devices.
+/// Groups of devices that can be exchanged for each other. They are equal in everything but their names, and have equal
+/// ways to all other devices. The groups are in the order of their first devices.
 std::vector<std::vector<std::size_t>> interchangeable(const Problem& problem);
 
-/// How many devices of each kind are in use, as one number: 0 is none.
+/// How many devices of each kind are in use, encoded as one number (a state). State 0: none is in use.
 class Counts {
  public:
   explicit Counts(const std::vector<std::vector<std::size_t>>& kinds);
@@ -22,10 +22,10 @@ class Counts {
   std::size_t size(std::size_t kind) const { return sizes_[kind]; }
   std::size_t of(std::size_t state, std::size_t kind) const { return counts_[state * kinds() + kind]; }
   std::size_t total(std::size_t state) const;
-  /// What one more device of a kind adds to the number.
+  /// The difference that one more device of this kind makes to the number.
   std::size_t stride(std::size_t kind) const { return strides_[kind]; }
 
-  /// Whether there are more states than `most`: then there is no Counts of them.
+  /// Whether there are more states than `most`. Then a Counts cannot be made.
   static bool exceeds(const std::vector<std::vector<std::size_t>>& kinds, std::size_t most);
 
  private:

@@ -9,21 +9,21 @@
 
 namespace mangrove::plan {
 
-/// Memory of a layer, as Layer has it.
+/// The memory of a layer; see Layer.
 struct LayerMemory {
   Bytes parameters = 0, activations = 0;
 };
 
-/// Sets what the compiled network says of the operators' memory. program: of the graph that the profile is of.
+/// Sets the operators' memory to that of the compiled network. program: compiled from the graph of the profile.
 void set_memory(Profile& profile, const Program& program);
 
-/// The memory of each layer of layers_of(graph, batch, training), as the profile has it; of another size of micro-batch
-/// in proportion. What the layers say themselves where the profile does not know, or is of the other mode or of other
-/// operators of these names.
+/// The memory of each layer of layers_of(graph, batch, training), by the profile. For another size of micro-batch, it
+/// is scaled in proportion. The layers' own figures are used if the profile has none, is of the other mode, or has
+/// other operators of these names.
 std::vector<LayerMemory> layer_memory(const Graph& graph, const GraphLayers& layers, const Profile& profile,
                                       bool training);
 
-/// Layers of devices whose profiles differ take the larger of these.
+/// The larger of both figures for each layer, for devices with different profiles.
 std::vector<LayerMemory> larger(std::span<const LayerMemory> a, std::span<const LayerMemory> b);
 void set_memory(Layers& network, std::span<const LayerMemory> memory);
 

@@ -9,15 +9,15 @@ namespace mangrove::plan {
 /// Name, kind, FLOPs and bytes of each node of a graph, by the operator table's cost rules; no times.
 std::vector<OperatorProfile> operators_of(const Graph& graph, std::int64_t batch);
 
-/// Times of layers on the device of a profile.
+/// The times of layers on the device of a profile.
 struct LayerTimes {
-  std::vector<Seconds> seconds;  // of each layer of layers_of(graph, batch, training)
-  std::size_t predicted = 0;     // operators that the profile does not have, timed by its CostModel
+  std::vector<Seconds> seconds;  // one for each layer of layers_of(graph, batch, training)
+  std::size_t predicted = 0;     // operators that the profile lacks; its CostModel gives their times
 };
 
-/// Measured times where the profile has an operator of this name, kind and size (FLOPs and bytes); of another size, as
-/// another micro-batch or network makes it, what was measured times what the CostModel says of both sizes.
-/// errors: invalid_argument (training, and the profile is of inference).
+/// Uses the measured time if the profile has an operator of this name, kind and size (FLOPs and bytes). If the size
+/// differs, because the micro-batch or the network does, the measured time is multiplied by the ratio that the
+/// CostModel predicts for the two sizes. errors: invalid_argument (training, and the profile is of inference).
 Result<LayerTimes> layer_times(const Graph& graph, const GraphLayers& layers, const Profile& profile, bool training);
 
 }  // namespace mangrove::plan

@@ -9,23 +9,23 @@
 
 namespace mangrove::plan {
 
-/// Whether a device can have measured such a time. What it tells must be checked: sums and quotients of other numbers
+/// Whether this can be a measured time. Times from devices must be checked, because sums and quotients of other numbers
 /// make no plan.
 inline bool is_measurement(Seconds seconds) {
   return std::isfinite(seconds) && seconds >= 0 && seconds < 1e6;
 }
 
-/// What one operator of a network takes on a device, for one micro-batch.
+/// The time and memory of one operator of a network on a device, for one micro-batch.
 struct OperatorProfile {
-  std::string name;  // of its node
+  std::string name;  // name of its node
   std::string kind;  // "Conv"
   double flops = 0;  // forward; a multiply-add counts 2
-  Bytes moved = 0;   // forward: read and written
+  Bytes moved = 0;   // forward: bytes read and written
   Seconds forward = 0;
   Seconds backward = 0;  // 0 in a profile of inference
   Bytes weights = 0;     // its parameters, as its kernels have them
-  Bytes memory = 0;  // of values and workspace while it runs; training: kept for its backward pass. 0: not known, or
-                     // it is computed along with the operator before it
+  Bytes memory = 0;  // values and workspace while it runs; training: bytes kept for its backward pass. 0: not known,
+                     // or it is computed together with the operator before it
 };
 
 /// The operators of a network, measured on a device.
@@ -34,12 +34,12 @@ struct Profile {
   std::int64_t batch = 1;
   std::int64_t threads = 1;
   bool training = false;
-  Bytes process = 0;  // memory of the process beside the network's
+  Bytes process = 0;  // memory of the process without the network
   std::vector<OperatorProfile> operators;
-  std::string data = {};  // whose samples were read; "": none
-  Seconds read = 0;       // of reading one micro-batch of them
+  std::string data = {};  // the data set whose samples were read; "": none
+  Seconds read = 0;       // time to read one micro-batch of them
 
-  /// Null where there is none of that name.
+  /// The operator of this name. Null: there is none.
   const OperatorProfile* find(const std::string& name) const;
 };
 
@@ -49,7 +49,7 @@ std::string to_yaml(const Profile& profile);
 /// errors: not_found; invalid_argument (unknown key, with the nearest known one; a value that does not fit; no section
 /// `profile`; no operator; names file and line).
 Result<Profile> load_profile(const fs::path& path);
-/// The same of what was read there already.
+/// The same for text that was read from the path already.
 Result<Profile> parse_profile(const std::string& text, const fs::path& path);
 
 }  // namespace mangrove::plan

@@ -8,7 +8,7 @@
 
 namespace mangrove::plan {
 
-/// What a profile holds for.
+/// The conditions for which a profile is valid.
 struct ProfileKey {
   std::string network;  // SHA-256 of the ONNX file, as boards hold it
   std::string device;   // see this_device()
@@ -18,8 +18,8 @@ struct ProfileKey {
   bool fused = true;  // CompileOptions::fuse
 };
 
-/// The device that this process runs on, as far as its speed depends on it: name, processor, and the share of its cores
-/// that the process may use. `root`: where /proc and /sys are, for tests.
+/// A description of the device that this process runs on, as far as its speed depends on it: name, processor, and the
+/// share of its cores that the process may use. root: the folder of /proc and /sys, for tests.
 std::string this_device(const fs::path& root = "/");
 
 /// Profiles that were measured on this device, kept in the folder `profiles` of its data folder beside its networks.
@@ -28,11 +28,12 @@ class ProfileCache {
  public:
   static constexpr Bytes kMost = 50'000'000;
 
-  /// data_folder: empty: nothing is kept. See FileCache.
+  /// data_folder: if empty, nothing is kept. See FileCache.
   explicit ProfileCache(const fs::path& data_folder, Bytes most = kMost);
 
   fs::path path(const ProfileKey& key) const;
-  /// Nothing: it is not there. A file that is damaged, or kept for something else, is removed, with a warning.
+  /// The profile for this key. Nothing: it is not there. A file that is damaged or belongs to another key is removed,
+  /// with a warning.
   std::optional<Profile> find(const ProfileKey& key) const;
   /// errors: those of FileCache::keep.
   Status keep(const ProfileKey& key, const Profile& profile) const;

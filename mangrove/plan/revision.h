@@ -4,19 +4,20 @@
 
 namespace mangrove::plan {
 
-/// What takes so many times as long as expected, or less than the inverse, has drifted; less may be noise.
+/// A time has drifted if it is more than kDrift times the expected one, or less than 1/kDrift of it. Smaller
+/// differences may be noise.
 constexpr double kDrift = 1.3;
 inline bool is_drift(double factor) {
   return factor > kDrift || factor * kDrift < 1;
 }
 
-/// What another plan must promise so that a running pipeline changes to it. Without such a threshold, and without
-/// counting what a change costs, plans would follow every bit of noise.
+/// The conditions under which a running pipeline changes to another plan. Without such conditions, and without the
+/// price of a change, plans would follow every noise.
 struct ChangeRule {
-  double speedup = 1;  // times as fast as the plan in use, at least
-  double gain = 1;     // that the change saves over the rest of the run: more than so many times what it costs
+  double speedup = 1;  // least promised speed, as a multiple of that of the plan in use
+  double gain = 1;     // time saved over the rest of the run, as a multiple of the price; must be exceeded
 
-  /// left: what the rest of the run would take with the plan in use. cost: of the change, without progress.
+  /// left: the time of the rest of the run with the plan in use. cost: the time without progress during the change.
   bool is_met(double promised_speedup, Seconds left, Seconds cost) const {
     return promised_speedup >= speedup && left * (1 - 1 / promised_speedup) > gain * cost;
   }

@@ -9,7 +9,7 @@
 
 namespace mangrove::plan {
 
-/// How many devices of which kinds a stage gets.
+/// The devices of a stage: how many of each kind.
 struct Team {
   struct Member {
     std::size_t kind;
@@ -17,39 +17,39 @@ struct Team {
   };
   std::vector<Member> members;
   std::size_t devices = 0;
-  std::size_t state = 0;  // as Counts numbers it
+  std::size_t state = 0;  // its number in Counts
 };
 
-/// What the layers between two cuts cost on a device of a kind, and which cuts are as good as others.
+/// The cost of the layers between two cuts on a device of a kind, and which cuts are as good as others.
 /// threads: one at a time.
 class StageCosts {
  public:
-  /// All but `counts` must outlive it; kinds: those of interchangeable(problem).
+  /// problem and kinds must outlive it. kinds: those of interchangeable(problem).
   StageCosts(const Problem& problem, const std::vector<std::vector<std::size_t>>& kinds);
 
   const Cuts& cuts() const { return cuts_; }
   const Counts& counts() const { return counts_; }
   const Device& device(std::size_t kind) const { return *devices_[kind]; }
 
-  /// Micro-batches a second that one device of the kind is done with; infinite where that takes no time.
+  /// Micro-batches a second that one device of the kind finishes. Infinite if they take no time.
   double speed(std::size_t kind, std::size_t first, std::size_t last, std::size_t replicas) const;
-  /// Whether each of its devices holds the stage, with so many behind it.
+  /// Whether the stage fits each device of the team, with this number of devices behind it.
   bool fits(const Team& team, std::size_t first, std::size_t last, std::size_t devices_behind) const;
-  /// The first cut from which on the team may hold the stage up to `last`.
+  /// The first cut at which a stage that ends at `last` may begin and still fit the team.
   std::size_t first_that_may_fit(const Team& team, std::size_t last) const;
-  /// Between two micro-batches that the team is done with.
+  /// The time between two micro-batches that the team finishes.
   Seconds period(const Team& team, std::size_t first, std::size_t last) const;
   Seconds busy(std::size_t kind, std::size_t first, std::size_t last) const;
 
-  /// Least work before a cut: each layer on the kind that is fastest with it.
+  /// The least work before a cut: the time of each layer on the kind that computes it fastest.
   Seconds work(std::size_t cut) const { return work_[cut]; }
-  /// No device of the kind does more of that work in a second.
+  /// The most of that work that a device of the kind can do in a second.
   double most_work(std::size_t kind) const { return most_work_[kind]; }
 
-  /// For plans from the last stage on: whether a row of stages that begins at cut a can be completed, within the
-  /// period, by whatever devices complete one that begins at cut b.
+  /// For plans that are made from the last stage to the first. Whether cut a is as good as cut b: any devices that
+  /// complete a row of stages which begins at cut b also complete one which begins at cut a, within the period.
   bool as_good(std::size_t a, std::size_t b, Seconds period) const;
-  /// as_good(cut, b) for every b that is not within cut. False where that is not certain.
+  /// Whether as_good(cut, b) holds for every b that is not within cut. False if that is not certain.
   bool best_of_later(std::size_t cut, Seconds period) const;
 
  private:

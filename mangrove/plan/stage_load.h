@@ -7,34 +7,35 @@
 
 namespace mangrove::plan {
 
-/// What one device of a stage has to do for one micro-batch. These formulas are what a plan is priced and searched by.
+/// The work of one device of a stage for one micro-batch. The formulas below give the figures of a plan, and the search
+/// uses them too.
 struct StageLoad {
-  Seconds seconds = 0;  // of its layers
+  Seconds seconds = 0;  // time of its layers
   Bytes parameters = 0;
   Bytes activations = 0;  // inference: the largest of its layers'; training: their sum
   Bytes buffers = 0;
-  Bytes received = 0;  // at the cut before it
-  Bytes sent = 0;      // at the cut behind it
+  Bytes received = 0;  // values at the cut before it
+  Bytes sent = 0;      // values at the cut behind it
   std::size_t replicas = 1;
   std::size_t devices_from_here = 1;  // its own and those of the stages behind it
 };
 
-/// Values cross a cut once; in training their gradients come back.
+/// How often values cross a cut: once, and in training their gradients come back.
 inline double crossings(bool training) {
   return training ? 2 : 1;
 }
 
-/// Computing, packing and unpacking of one micro-batch, and what it costs at all.
+/// The time for computing, packing and unpacking one micro-batch, with the fixed overhead of a micro-batch.
 inline Seconds busy_seconds(const StageLoad& load, const Device& device, bool training) {
   const Seconds seconds = load.seconds + device.overhead;
   if (device.handling == 0) return seconds;
   return seconds + crossings(training) * static_cast<double>(load.received + load.sent) / device.handling;
 }
 
-/// Between two micro-batches that one device of the stage is done with: computing, receiving and sending overlap. In
-/// training, replicas agree on their parameters after each round of micro-batches, by an all-reduce, while they wait;
-/// source: Narayanan et al., PipeDream, SOSP 2019, section 3.1, whose planner counts the same bytes. Where they do so
-/// once an update, it is a part of that for each micro-batch, in each direction as much as a ring takes.
+/// The time between two micro-batches that one device of the stage finishes. Computing, receiving and sending overlap.
+/// In training, replicas agree on their parameters after each round of micro-batches, by an all-reduce, while they
+/// wait. source: Narayanan et al., PipeDream, SOSP 2019, section 3.1, whose planner counts the same bytes. If replicas
+/// agree once for each update, each micro-batch bears its part of the bytes that a ring sends in each direction.
 inline Seconds occupied_seconds(const StageLoad& load, const Device& device, const Problem& problem) {
   Seconds computing = busy_seconds(load, device, problem.training);
   if (device.rate == 0) return computing;
@@ -48,7 +49,7 @@ inline Seconds occupied_seconds(const StageLoad& load, const Device& device, con
                   crossings(problem.training) * static_cast<double>(std::max(load.received, load.sent)) / device.rate);
 }
 
-/// Of messages; of inference: the one that is received or sent, and the next or last one.
+/// Memory of messages. Inference: the message that is being received or sent, and the next or last one.
 inline double message_memory(Bytes received, Bytes sent, const Problem& problem) {
   return (problem.training ? problem.schedule.messages : 2) * static_cast<double>(received + sent);
 }
@@ -61,8 +62,8 @@ inline Bytes in_flight(const StageLoad& load, const TrainingSchedule& schedule) 
   return (of_all + replicas - 1) / replicas;
 }
 
-/// What the process comes to. Training: weights, gradients and momentum, and the activations of the micro-batches that
-/// are on their way through this stage and those behind it, or their inputs.
+/// The memory of the process. Training: weights, gradients and momentum, and the activations (or inputs) of the
+/// micro-batches that are on their way through this stage and those behind it.
 inline Bytes memory_use(const StageLoad& load, const Device& device, const Problem& problem) {
   constexpr double kNobodyHas = 9e18;  // still a number of Bytes
   double bytes =
