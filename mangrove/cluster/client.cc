@@ -33,15 +33,28 @@ void hand_on(JobReport got, const Reporter& report) {
   report({.kind = *kind, .json = std::move(*got.mutable_json()), .attachment = std::move(*got.mutable_attachment())});
 }
 
+FromClient following(const std::string& job_id) {
+  FromClient first;
+  first.mutable_follow()->set_job_id(job_id);
+  return first;
+}
+
+/// What a person's request to stop ends.
+struct Stops {
+  std::stop_token job;     // in good order
+  std::stop_token stream;  // only ours; the job goes on
+};
+
 }  // namespace
 
 struct Client::Impl {
   struct Talk;
-  Status run(FromClient first, const Reporter& report, const std::stop_token& stop);
-  Talk talk(FromClient first, const Reporter& report, const std::stop_token& stop);
+  Status run(FromClient first, const Reporter& report, const Stops& stops);
+  Talk talk(FromClient first, const Reporter& report, const Stops& stops);
   void push_frames(grpc::ClientContext& context, const std::stop_token& stop);
   void tell(const Reporter& report, const NodeEventKind& kind, const std::string& message) const;
   Status reconnect(Deadline deadline, const std::stop_token& stop);
+  Error detached(const std::string& job_id) const;
 
   std::string coordinator;
   std::shared_ptr<grpc::Channel> channel;
@@ -130,10 +143,11 @@ void Client::Impl::push_frames(grpc::ClientContext& context, const std::stop_tok
 /// One stream, to the end of the job or its own.
 struct Client::Impl::Talk {
   std::optional<Status> ended;  // of the job
+  bool has_detached = false;    // else, because it was asked to
   Error broken{};               // else
 };
 
-Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, const std::stop_token& stop) {
+Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, const Stops& stops) {
   grpc::ClientContext context;
   const auto stream = stub->RunJob(&context);
   Outbox<FromClient> outbox([&](const FromClient& message) { return stream->Write(message); },
@@ -143,11 +157,12 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   {
     grpc::ClientContext pushing;
     std::jthread pusher;
-    const std::stop_callback ask_to_stop(stop, [&] {
+    const std::stop_callback ask_to_stop(stops.job, [&] {
       FromClient message;
       message.mutable_stop();
       outbox.send(std::move(message));
     });
+    const std::stop_callback detach(stops.stream, [&] { context.TryCancel(); });
     // a coordinator that is gone without a word breaks the stream (see open_channel)
     ToClient message;
     while (!talk.ended && stream->Read(&message)) {
@@ -164,6 +179,7 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   outbox.close(kLastWordsWithin);
   context.TryCancel();
   const Status broken = net::from_grpc(stream->Finish());
+  talk.has_detached = !talk.ended && stops.stream.stop_requested();
   talk.broken =
       make_error(Code::unavailable, "lost the connection to the coordinator at " + coordinator + ": was it stopped? (" +
                                         (broken.ok() ? "it ended the job's stream" : broken.error().message) + ")");
@@ -182,13 +198,22 @@ Status Client::Impl::reconnect(Deadline deadline, const std::stop_token& stop) {
   return {};
 }
 
-Status Client::Impl::run(FromClient first, const Reporter& report, const std::stop_token& stop) {
+/// errors: cancelled, always.
+Error Client::Impl::detached(const std::string& job_id) const {
+  return make_error(Code::cancelled, "detached from job " + job_id + ", which goes on; stop it with: mangrove jobs " +
+                                         "--coordinator " + coordinator + " --stop " + job_id);
+}
+
+Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& stops) {
+  const std::stop_token& stop = stops.job.stop_possible() ? stops.job : stops.stream;
+  const std::string followed = first.follow().job_id();
   job = {};
   lost.reset();
   began = clock.now();
   while (true) {
-    Talk spoken = talk(std::move(first), report, stop);
+    Talk spoken = talk(std::move(first), report, stops);
     if (spoken.ended) return *spoken.ended;
+    if (spoken.has_detached) return detached(followed);
     if (!job.kept()) return spoken.broken;
     const std::string how_on = "; job " + job.job_id() +
                                " goes on when it is back; follow it with: mangrove jobs --coordinator " + coordinator +
@@ -200,8 +225,7 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const std::st
     wait_for_stop(stop, kRetryAfter);
     if (const Status back = reconnect(*lost + kAwayAtMost, stop); !back.ok())
       return make_error(back.code(), spoken.broken.message + how_on);
-    first = {};
-    first.mutable_follow()->set_job_id(job.job_id());
+    first = following(job.job_id());
   }
 }
 
@@ -209,14 +233,28 @@ Status Client::run(const JobSpec& job, const Reporter& report, std::stop_token s
   FromClient first;
   impl_->frames = std::move(frames);
   *first.mutable_job() = job;
-  return impl_->run(std::move(first), report, stop);
+  return impl_->run(std::move(first), report, {.job = std::move(stop), .stream = {}});
 }
 
-Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token stop) {
-  FromClient first;
-  first.mutable_follow()->set_job_id(job_id);
+Status Client::follow(const std::string& job_id, const Reporter& report, std::stop_token detach) {
   impl_->frames = {};
-  return impl_->run(std::move(first), report, stop);
+  return impl_->run(following(job_id), report, {.job = {}, .stream = std::move(detach)});
+}
+
+Result<std::string> Client::stop_job(const std::string& job_id, std::stop_token detach) {
+  std::stop_source at_once;
+  at_once.request_stop();
+  impl_->job = {};
+  impl_->frames = {};
+  const Impl::Talk spoken =
+      impl_->talk(following(job_id), {}, {.job = at_once.get_token(), .stream = std::move(detach)});
+  if (spoken.has_detached) return make_error(Code::cancelled, "not waited for; job " + job_id + " was asked to stop");
+  if (!spoken.ended) return spoken.broken;
+  const Status& ended = *spoken.ended;
+  const std::string how = ended.ok() ? "job " + job_id + " has come to its end" : ended.error().message;
+  const bool ran = !impl_->job.job_id().empty();
+  if (ran) return how;
+  return make_error(ended.ok() ? Code::failed_precondition : ended.code(), "nothing to stop: " + how);
 }
 
 }  // namespace mangrove::cluster

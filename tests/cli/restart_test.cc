@@ -163,6 +163,41 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
   EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--follow", "job-0"}).status, 2);
 }
 
+TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
+  const auto a = start_node("a");
+  ASSERT_NE(ready_line(*a), "") << a->err();
+  const auto owner = start_training("1000");
+  ASSERT_TRUE(is_reported(*owner, R"("phase":"train")")) << owner->err();
+  const std::string id = kept_jobs().at(0)["id"];
+  std::signal(SIGHUP, SIG_DFL);  // `nohup` would have the followers ignore it
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGKILL}) {
+    const fs::path followed = folder / ("followed-" + std::to_string(signal));
+    Process follower({program(), "jobs", "--coordinator", address, "--follow", id, "--run-dir", followed});
+    const auto has_heard = [&] { return fs::exists(followed / "metrics.jsonl"); };
+    ASSERT_TRUE(follower.wait_until(has_heard, kLong) && has_heard()) << follower.err();
+    follower.signal(signal);
+    EXPECT_EQ(follower.wait(20), signal == SIGKILL ? 128 + SIGKILL : 130) << follower.err();
+    const std::string sentence = "mangrove: detached from job " + id +
+                                 ", which goes on; stop it with: mangrove jobs --coordinator " + address + " --stop " +
+                                 id + "\n";
+    EXPECT_EQ(follower.err().find(sentence) != std::string::npos, signal != SIGKILL) << follower.err();
+  }
+  // the checkpoint of a run that is stopped is the last thing that its client hears
+  const std::string before = text_of(run_dir / "metrics.jsonl");
+  ASSERT_TRUE(
+      owner->wait_until([&] { return text_of(run_dir / "metrics.jsonl").size() > before.size() + 1000; }, kLong));
+  ASSERT_GT(text_of(run_dir / "metrics.jsonl").size(), before.size() + 1000) << "the job has gone on";
+  EXPECT_EQ(kept_jobs().at(0)["state"], "running");
+  const Finished stopped = run_program({program(), "jobs", "--coordinator", address, "--stop", id, "--json"}, kLong);
+  ASSERT_EQ(stopped.status, 0) << stopped.err;
+  EXPECT_EQ(json::parse(stopped.out)["job"], id);
+  EXPECT_EQ(owner->wait(20), 1) << "it was stopped, but not by a signal to its client";
+  EXPECT_NE(owner->err().find("checkpoint saved"), std::string::npos) << owner->err();
+  EXPECT_EQ(kept_jobs().at(0)["state"], "stopped");
+  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--stop", id}).status, 1) << "once is enough";
+  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--stop", "job-0"}).status, 2);
+}
+
 TEST_F(Restart, ADamagedStateIsAClearError) {
   coordinator->signal(SIGTERM);
   ASSERT_EQ(coordinator->wait(20), 0);

@@ -126,6 +126,35 @@ TEST(JobSpec, GoesOnWhenOneWhoOnlyFollowsItHangsUp) {
   EXPECT_EQ(job.wait().code(), Code::cancelled);
 }
 
+TEST(JobSpec, GoesOnWhenOneWhoFollowsItDetaches) {
+  const TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  const std::string id = cluster.client()->status({})->job().id();
+  std::stop_source detach;
+  const Status status = cluster.client()->follow(
+      id, [&](const Report&) { detach.request_stop(); }, detach.get_token());
+  EXPECT_EQ(status.code(), Code::cancelled);
+  const std::size_t before = job.reports("progress").size();
+  EXPECT_TRUE(eventually([&] { return job.reports("progress").size() > before + 10; }));
+  EXPECT_FALSE(job.has("checkpoint")) << "nobody has stopped it";
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+}
+
+TEST(JobSpec, AnotherClientMayStopItOnPurpose) {
+  const TestCluster cluster(1);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  const std::string id = cluster.client()->status({})->job().id();
+  const auto stopped = cluster.client()->stop_job(id, {});
+  ASSERT_TRUE(stopped.ok()) << stopped.error().message;
+  EXPECT_EQ(*stopped, "stopped");
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+  EXPECT_TRUE(job.has("checkpoint")) << "in good order";
+  EXPECT_EQ(cluster.client()->stop_job(id, {}).code(), Code::not_found) << "a coordinator that keeps no jobs";
+}
+
 TEST(JobSpec, StopsWhenTheClientThatBeganItHangsUp) {
   const TestCluster cluster(1);
   FromClient first;

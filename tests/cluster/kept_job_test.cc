@@ -47,16 +47,22 @@ TEST_F(KeptJob, GoesOnWithoutItsClientAndAnotherOneFollows) {
   *first.mutable_job() = scripted_job("endless");
   EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
   EXPECT_EQ(listed().state(), "running");
+  const std::string id = listed().id();
   std::atomic<int> reports = 0;
-  std::stop_source stop;
+  std::stop_source detach;
   const Status status = cluster.client()->follow(
-      listed().id(),
+      id,
       [&](const Report&) {
-        if (++reports == 3) stop.request_stop();
+        if (++reports == 3) detach.request_stop();
       },
-      stop.get_token());
-  EXPECT_EQ(status.code(), Code::cancelled) << "stopped by the second client";
-  EXPECT_TRUE(eventually([&] { return listed().state() == "stopped"; }));
+      detach.get_token());
+  EXPECT_EQ(status.code(), Code::cancelled);
+  EXPECT_NE(status.error().message.find("--stop " + id), std::string::npos) << status.error().message;
+  EXPECT_EQ(listed().state(), "running") << "whoever only follows it does not end it";
+  const auto stopped = cluster.client()->stop_job(id, {});
+  ASSERT_TRUE(stopped.ok()) << stopped.error().message;
+  EXPECT_EQ(*stopped, "stopped");
+  EXPECT_EQ(listed().state(), "stopped");
 }
 
 // A power cut takes the nodes a moment before the coordinator: that must not be the end of the job.
@@ -103,6 +109,10 @@ TEST_F(KeptJob, ThatHasEndedCanStillBeFetched) {
   EXPECT_EQ(json::parse(reports[0].json)["answers"], 2);
   EXPECT_EQ(reports[0].attachment, "model");
   EXPECT_EQ(cluster.client()->follow("job-0", nullptr, {}).code(), Code::not_found);
+  const auto late = cluster.client()->stop_job(id, {});
+  EXPECT_EQ(late.code(), Code::failed_precondition);
+  EXPECT_EQ(late.error().message, "nothing to stop: job " + id + " has come to its end");
+  EXPECT_EQ(cluster.client()->stop_job("job-0", {}).code(), Code::not_found);
 }
 
 TEST(Coordinator, WithoutAStateFolderSaysThatItKeepsNoJobs) {

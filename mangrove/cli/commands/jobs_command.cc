@@ -19,6 +19,7 @@ using nlohmann::json;
 struct State {
   std::string coordinator = "127.0.0.1:7070";
   std::string follow;
+  std::string stop;
   std::string run_dir;
 };
 
@@ -63,8 +64,14 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
   return leave_result(result, summary_table({{kind, result}}), folder, context);
 }
 
+Status stop(const State& state, cluster::Client& client, CommandContext& context) {
+  MG_TRY(const std::string how, client.stop_job(state.stop, context.stop));
+  return print_result(json{{"job", state.stop}, {"message", how}}, state.stop + ": " + how + "\n", context.output);
+}
+
 Status run(const State& state, CommandContext& context) {
   MG_TRY(const auto client, cluster::Client::connect(state.coordinator));
+  if (!state.stop.empty()) return stop(state, *client, context);
   MG_TRY(const auto jobs, client->jobs());
   return state.follow.empty() ? list(jobs, context.output) : follow(state, *client, jobs, context);
 }
@@ -72,12 +79,17 @@ Status run(const State& state, CommandContext& context) {
 }  // namespace
 
 void add_jobs_command(CLI::App& app, CommandContext& context) {
-  auto* command = app.add_subcommand("jobs", "list the jobs that a coordinator keeps, or follow one of them");
+  auto* command = app.add_subcommand("jobs", "list the jobs that a coordinator keeps, follow or stop one");
   auto state = std::make_shared<State>();
   add_coordinator_flag(*command, state->coordinator);
-  command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
+  CLI::Option* const follow =
+      command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
+          ->type_name("JOB")
+          ->group("Cluster");
+  command->add_option("--stop", state->stop, "stop this job, whoever began it; a training leaves a checkpoint")
       ->type_name("JOB")
-      ->group("Cluster");
+      ->group("Cluster")
+      ->excludes(follow);
   command->add_option("--run-dir", state->run_dir, "with --follow: folder for the results; default: runs/job-TIME")
       ->type_name("FOLDER")
       ->group("Output");
@@ -86,7 +98,8 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove jobs --coordinator 192.168.1.10:7070\n"
       "  mangrove jobs --follow job-1f3a9c27-1 --run-dir runs/mine\n"
-      "Ctrl-C stops the job that is followed.\n"
+      "  mangrove jobs --stop job-1f3a9c27-1\n"
+      "Ctrl-C ends only --follow: the job goes on.\n"
       "Only a coordinator that was started with --state FOLDER keeps jobs. They go on\n"
       "when their client is gone, and after a restart of the coordinator.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
