@@ -98,7 +98,10 @@ std::string class_text(const json& entry) {
 
 std::string sample_text(const json& sample) {
   const std::string name = sample["input"].get<std::string>();
-  if (sample.contains("error")) return fmt::format("{}: {}\n", name, sample["error"].get<std::string>());
+  if (sample.contains("error")) {
+    const std::string error = sample["error"].get<std::string>();  // most name the file themselves
+    return error.starts_with(name) ? error + "\n" : fmt::format("{}: {}\n", name, error);
+  }
   if (sample["top"].empty()) return name + ": not a number\n";
   return fmt::format("{}: {}\n", name, class_text(sample["top"][0]));
 }
@@ -108,6 +111,21 @@ std::string single_text(const json& sample) {
   std::string text = sample["input"].get<std::string>() + "\n";
   for (const json& entry : sample["top"])
     text += fmt::format("  {:>8}  {}\n", format_percent(entry["probability"].get<double>()), label_text(entry));
+  return text;
+}
+
+/// left at exit 1: 7 samples (70.0 %), threshold 0.302 at the end
+std::string exit_rows(const json& report) {
+  const auto left = report["left_at_exits"].get<std::vector<std::int64_t>>();
+  const auto thresholds = report["exit_thresholds"].get<std::vector<double>>();
+  const auto all = static_cast<double>(std::accumulate(left.begin(), left.end(), std::int64_t{0}));
+  std::string text;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    text += fmt::format("left at exit {}: {} ({})", i + 1, format_things(left[i], "sample"),
+                        format_percent(static_cast<double>(left[i]) / std::max(all, 1.0), 1));
+    if (i < thresholds.size()) text += fmt::format(", threshold {} at the end", format_number(thresholds[i]));
+    text += "\n";
+  }
   return text;
 }
 
@@ -159,12 +177,11 @@ std::string predict_table(const json& report) {
                           format_number(output["max"].get<double>()), format_number(output["mean"].get<double>()));
     text += "\n";
   }
-  if (report.contains("left_at_exits"))
-    text += "samples that left at each exit: " + report["left_at_exits"].dump() +
-            "; thresholds at the end: " + report["exit_thresholds"].dump() + "\n";
+  if (report.contains("left_at_exits")) text += exit_rows(report);
   if (report["failed"] > 0)
-    text += fmt::format("{} of {} samples could not be read\n", report["failed"].get<int>(), samples.size());
-  return text + fmt::format("{} in {}, {}\n", format_things(static_cast<std::int64_t>(samples.size()), "sample"),
+    text += fmt::format("{} of {} could not be read\n", format_count(report["failed"].get<std::int64_t>()),
+                        format_things(std::ssize(samples), "sample"));
+  return text + fmt::format("{} in {}, {}\n", format_things(std::ssize(samples), "sample"),
                             format_seconds(report["seconds"].get<double>()),
                             format_rate(report["samples_per_s"].get<double>(), "samples"));
 }
