@@ -30,6 +30,7 @@
 #include "mangrove/learn/trainable.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
+#include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
 namespace {
@@ -65,19 +66,36 @@ Status check_data_here(const TrainSettings& settings, const std::string& data, c
   return learn::check_fits(network, train).context("data set '" + data + "'");
 }
 
+/// The keys of the job, before it has a network and data.
+train::TrainJob job_of(const TrainSettings& settings) {
+  train::TrainJob job = settings.job;
+  if (job.optimizer().empty()) job.set_optimizer(settings.init_from.empty() ? "momentum" : "adam");
+  return job;
+}
+
+/// What is wrong with the job whatever its data are.
+Status check_without_data(const TrainSettings& settings) {
+  MG_RETURN_IF_ERROR(check_transfer(settings));
+  MG_RETURN_IF_ERROR(train::check_job(job_of(settings)));
+  const std::string& name = settings.network();
+  if (!is_model_file(name)) return zoo::check_model_name(name);
+  MG_TRY(const Graph network, load_model(name, settings.input_shape));
+  if (!settings.init_from.empty()) return {};  // its new head can be trained
+  return learn::check_trainable(network).context("model " + name);
+}
+
 Result<train::TrainJob> make_job(const TrainSettings& settings, const std::string& data, const fs::path& data_folder) {
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_TRY(const auto dataset, data::open_dataset(data, data::Split::train, data_folder));
   MG_TRY(const Graph network, initial_network(settings, *dataset));
   MG_RETURN_IF_ERROR(learn::check_trainable(network).context("model " + settings.network()));
   MG_RETURN_IF_ERROR(check_data_here(settings, data, data_folder, network, *dataset));
-  train::TrainJob job = settings.job;
+  train::TrainJob job = job_of(settings);
   job.set_model(encode_onnx(network));
   job.set_data(data);
   // Embedded nodes share this machine, so what each may take by default is its part.
   const bool is_shared = job.memory() == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
   if (is_shared) job.set_memory(memory_limit() / 10 * 9 / settings.cluster.local);
-  if (job.optimizer().empty()) job.set_optimizer(settings.init_from.empty() ? "momentum" : "adam");
   MG_RETURN_IF_ERROR(train::check_job(job));
   return job;
 }
@@ -127,6 +145,25 @@ Result<infer::InferJob> make_job(const InferSettings& settings, const std::strin
   job.set_frames(!settings.input.empty());
   MG_RETURN_IF_ERROR(infer::check_job(job));
   return job;
+}
+
+/// What is wrong with the job whatever its data are.
+Status check_without_data(const InferSettings& settings) {
+  MG_RETURN_IF_ERROR(infer::find_strategy(settings.job.strategy()));
+  if (!settings.tiers.empty()) return check_tier_file(settings);
+  std::int64_t nodes = 0;
+  MG_RETURN_IF_ERROR(make_job(settings, "", nodes));
+  return {};
+}
+
+/// A coordinator that does not answer is found before data are downloaded for its job.
+template <class Settings>
+Status check_before_download(const Settings& settings, JobContext& context, const JobRunner& player) {
+  MG_RETURN_IF_ERROR(check_without_data(settings));
+  if (player || settings.cluster.coordinator.empty()) return {};
+  const fs::path folder = data::data_folder(settings.data.data_dir);
+  MG_RETURN_IF_ERROR(context.session.connect(settings.cluster, folder, context.folder.logs()));
+  return {};
 }
 
 Result<json> play_job(const cluster::JobSpec& job, const JobRunner& player, JobContext& context,
@@ -187,7 +224,8 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
 
 Result<json> run_train(const TrainSettings& settings, JobContext& context, const JobRunner& player) {
   context.is_embedded = !player && settings.cluster.is_local();
-  MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
+  MG_TRY(const std::string data,
+         ensure_data(settings.data, context.stop, [&] { return check_before_download(settings, context, player); }));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const std::string split, with_validation(data, settings.validation, folder));
   MG_TRY(train::TrainJob whole, make_job(settings, split, folder));
@@ -236,7 +274,8 @@ Result<json> run_infer_on_input(const InferSettings& settings, JobContext& conte
 
 Result<json> run_infer(const InferSettings& settings, JobContext& context, const JobRunner& player) {
   if (!settings.input.empty()) return run_infer_on_input(settings, context);
-  MG_TRY(const std::string data, ensure_data(settings.data, context.stop));
+  MG_TRY(const std::string data,
+         ensure_data(settings.data, context.stop, [&] { return check_before_download(settings, context, player); }));
   cluster::JobSpec job;
   ClusterSettings cluster = settings.cluster;
   MG_TRY(*job.mutable_infer(), make_job(settings, data, cluster.is_local() ? cluster.local : cluster.nodes));

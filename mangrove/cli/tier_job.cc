@@ -31,6 +31,11 @@ Result<Graph> network_of(const infer::TierSpec& tier, const InferSettings& setti
   return zoo::build_model(tier.model, options);
 }
 
+/// What messages call a tier of the file.
+std::string tier_name(const InferSettings& settings, const infer::TierSpec& tier) {
+  return settings.tiers + ": tier '" + std::string(infer::kTierNames[static_cast<std::size_t>(tier.tier)]) + "'";
+}
+
 /// That of a tier with a network of its own gives one answer.
 Status check_single_exit(const std::vector<infer::TierSpec>& tiers, const Graph& graph) {
   if (tiers.front().exits > 0 || !has_early_exits(graph)) return {};
@@ -99,12 +104,11 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   job.set_strategy("tiers");
   for (const infer::TierSpec& tier : tiers) {
-    const std::string name(infer::kTierNames[static_cast<std::size_t>(tier.tier)]);
-    const std::string who = settings.tiers + ": tier '" + name + "'";
+    const std::string who = tier_name(settings, tier);
     MG_TRY(const Graph graph, network_of(tier, settings, *dataset).context(who));
     MG_RETURN_IF_ERROR(check_single_exit(tiers, graph).context(who));
     infer::TierPart& part = *job.add_tiers();
-    part.set_name(name);
+    part.set_name(std::string(infer::kTierNames[static_cast<std::size_t>(tier.tier)]));
     part.set_devices(static_cast<std::int32_t>(tier.count));
     part.set_coarse(tier.is_coarse());
     part.set_trusted(tier.trusted);
@@ -119,6 +123,19 @@ Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string&
   job.set_noise_seed(fresh_seed());
   MG_RETURN_IF_ERROR(infer::check_tiers(job));
   return infer::device_count(tiers);
+}
+
+Status check_tier_file(const InferSettings& settings) {
+  MG_TRY(const std::vector<infer::TierSpec> tiers, infer::load_tiers(settings.tiers));
+  for (const infer::TierSpec& tier : tiers) {
+    const std::string who = tier_name(settings, tier);
+    if (is_model_file(tier.model)) {
+      MG_RETURN_IF_ERROR(load_model(tier.model, settings.input_shape).context(who));
+    } else {
+      MG_RETURN_IF_ERROR(zoo::check_model_name(tier.model).context(who));
+    }
+  }
+  return {};
 }
 
 }  // namespace mangrove::cli

@@ -14,4 +14,8 @@ namespace mangrove::cli {
 Result<std::int64_t> add_tiers(const InferSettings& settings, const std::string& data, const fs::path& data_folder,
                                infer::InferJob& job);
 
+/// What is wrong with the tier file and its networks whatever the data are. errors: those of load_tiers, load_model and
+/// zoo::check_model_name.
+Status check_tier_file(const InferSettings& settings);
+
 }  // namespace mangrove::cli

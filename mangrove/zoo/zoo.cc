@@ -238,4 +238,13 @@ Result<Graph> build_model(std::string_view name, const ModelOptions& options) {
   }
 }
 
+Status check_model_name(std::string_view name) {
+  const Family* family = family_of(name);
+  ModelOptions small;  // which need not fit the model: builders look at the name first
+  if (family != nullptr && family->sample == Sample::window) small.sample_shape = Shape{1, 32};
+  const Result<Graph> built = build_model(name, small);
+  if (!built.ok() && built.code() == Code::not_found) return built.error();
+  return {};
+}
+
 }  // namespace mangrove::zoo

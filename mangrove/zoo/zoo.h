@@ -46,4 +46,8 @@ const ModelFamily* find_family(std::string_view name);
 /// resource_exhausted.
 Result<Graph> build_model(std::string_view name, const ModelOptions& options);
 
+/// Whether build_model knows the name, whatever the samples are. cost: at most that of building it for a small sample.
+/// errors: not_found, as build_model says it.
+Status check_model_name(std::string_view name);
+
 }  // namespace mangrove::zoo

@@ -90,6 +90,7 @@ TEST_P(BadUsage, GivesOneLineAndTheRightStatus) {
   std::ofstream(folder / "job.yaml") << "train:\n  epoks: 1\n";
   std::ofstream(folder / "foreign.yaml") << "train:\n  strategy: gossip\n  topology: tree\n";
   std::ofstream(folder / "sections.yaml") << "stages: 2\ntrain:\n  data: glyphs\ninfer:\n  data: glyphs\n";
+  std::ofstream(folder / "tiers.yaml") << "end: {count: 1, model: mlp-32}\ncloud: {model: lenett}\n";
   std::ofstream(folder / "resume.yaml") << "train:\n  resume: somewhere\n";
   write_images_without_test_split(folder / "images");
   write_truncated_model(folder / "truncated.onnx");
@@ -126,6 +127,37 @@ INSTANTIATE_TEST_SUITE_P(
               {"train", "--model", "lenett", "--data", "glyphs", "--run-dir", "$T/r"},
               2,
               "did you mean 'lenet'"},
+        Usage{"unknown_model_before_a_download",
+              {"train", "--model", "lenett", "--data", "mnist", "--data-dir", "$T/none", "--run-dir", "$T/r"},
+              2,
+              "did you mean 'lenet'"},
+        Usage{"nothing_to_train_before_a_download",
+              {"train", "--model", "$T/fixed.onnx", "--data", "mnist", "--data-dir", "$T/none", "--run-dir", "$T/r"},
+              2,
+              "/fixed.onnx: graph 'fixed' has no parameters that could be trained"},
+        Usage{"bad_job_before_a_download",
+              {"train", "--batch", "8", "--micro-batch", "16", "--data", "mnist", "--data-dir", "$T/none", "--run-dir",
+               "$T/r"},
+              2,
+              "micro_batch: must be at most the batch, 8, got 16"},
+        Usage{"missing_onnx_before_a_download",
+              {"infer", "--model", "$T/none.onnx", "--data", "mnist", "--data-dir", "$T/none", "--run-dir", "$T/r"},
+              2,
+              "none.onnx"},
+        Usage{"unknown_model_of_a_tier_before_a_download",
+              {"infer", "--tiers", "$T/tiers.yaml", "--data", "mnist", "--data-dir", "$T/none", "--run-dir", "$T/r"},
+              2,
+              "tier 'cloud': no model is called 'lenett'; did you mean 'lenet'?"},
+        Usage{"thresholds_of_nothing_before_a_download",
+              {"eval", "--model", "$T/fixed.onnx", "--exit-thresholds", "0.5", "--data", "mnist", "--data-dir",
+               "$T/none"},
+              2,
+              "/fixed.onnx"},
+        Usage{
+            "no_coordinator_before_a_download",
+            {"train", "--data", "mnist", "--data-dir", "$T/none", "--coordinator", "127.0.0.1:1", "--run-dir", "$T/r"},
+            1,
+            "127.0.0.1:1: no coordinator answers"},
         Usage{"unknown_data", {"train", "--data", "mnits", "--run-dir", "$T/r"}, 2, "did you mean 'mnist'"},
         Usage{"unknown_strategy",
               {"train", "--data", "glyphs", "--strategy", "gosip", "--run-dir", "$T/r"},

@@ -47,6 +47,14 @@ Shape small_sample(std::string_view name) {
   return entry_of(name).sample_shape.rank() == 2 ? Shape{3, 20} : Shape{3, 32, 40};
 }
 
+TEST(Zoo, KnowsTheNamesOfItsModelsWhateverTheSamplesAre) {
+  for (const char* name : {"lenet", "mlp-16", "resnet-20", "ddnn-6", "lstm-8-1", "gru"})
+    EXPECT_TRUE(check_model_name(name).ok()) << name;
+  for (const char* name : {"lenett", "resnet-21", "vgg-12", "lstm-0", "lenet-5", ""})
+    EXPECT_EQ(check_model_name(name).code(), Code::not_found) << name;
+  EXPECT_EQ(check_model_name("resnet-21").error().message, build_model("resnet-21", {}).error().message);
+}
+
 TEST(Zoo, ListsEachModelOnceInTheOrderOfTheFamilies) {
   auto names = model_names();
   std::vector<std::string_view> families;

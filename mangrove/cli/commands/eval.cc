@@ -74,13 +74,13 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   MG_TRY(const Graph loaded, load_model(settings.model, settings.input_shape));
   MG_TRY(const Graph seen, without_views(loaded, settings.lost_views).context("model " + settings.model));
   MG_TRY(const Graph graph, rewritten_for_inference(seen, disabled).context("model " + settings.model));
+  MG_TRY(const auto thresholds,
+         exits::choose_exit_thresholds(settings.exit_thresholds, graph).context("model " + settings.model));
   MG_TRY(const std::string name, ensure_data(settings.data, stop));
   const fs::path folder = data::data_folder(settings.data.data_dir);
   MG_TRY(const auto dataset, data::open_dataset(name, data::Split::test, folder));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset).context("model " + settings.model));
   MG_TRY(const auto augmentation, learn::preparation_of(graph, folder).context("model " + settings.model));
-  MG_TRY(const auto thresholds,
-         exits::choose_exit_thresholds(settings.exit_thresholds, graph).context("model " + settings.model));
   const bool fuse = !disabled.contains(std::string(kFusePass));
   const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
   MG_TRY(const Measured measured,

@@ -28,9 +28,11 @@ Status download_data(const std::string& name, const std::string& data_dir, std::
   return status;
 }
 
-Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop) {
+Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop,
+                                const std::function<Status()>& before_download) {
   MG_TRY(const bool present, data::is_present(settings.data, data::data_folder(settings.data_dir)));
   if (present) return settings.data;
+  if (before_download) MG_RETURN_IF_ERROR(before_download());
   const Status fetched = download_data(settings.data, settings.data_dir, stop);
   if (fetched.ok()) return settings.data;
   if (settings.data_fallback.empty() || stop.stop_requested()) return fetched.error();

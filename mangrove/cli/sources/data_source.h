@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,9 +12,11 @@
 namespace mangrove::cli {
 
 /// The name of the data set to use: `data` if its files are there or can be downloaded, else, with one line on standard
-/// error, `data_fallback` if one is given. errors: not_found (unknown name), unavailable (neither here nor to be
-/// downloaded, and no fallback).
-Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop);
+/// error, `data_fallback` if one is given. before_download: finds what is wrong whatever the data are, where they would
+/// have to be downloaded, which may take long. errors: not_found (unknown name), unavailable (neither here nor to be
+/// downloaded, and no fallback); those of before_download.
+Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop,
+                                const std::function<Status()>& before_download = {});
 
 /// The data set that was wanted, where the fallback was used; for the result of a job (`in_place_of`).
 std::optional<std::string> in_place_of(const DataSettings& settings, const std::string& used);
