@@ -21,6 +21,6 @@ Result<nlohmann::json> run_infer(const InferSettings& settings, JobContext& cont
 /// A job that was sent before: what it still reports, and its result.
 Result<nlohmann::json> follow_job(cluster::Client& client, const std::string& id, JobContext& context);
 /// In this process, without a cluster.
-Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token stop);
+Result<nlohmann::json> run_eval(const EvalSettings& settings, const OutputOptions& output, std::stop_token stop);
 
 }  // namespace mangrove::cli

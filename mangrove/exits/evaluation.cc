@@ -36,7 +36,7 @@ struct Timed {
 Result<ExitEvaluation> evaluate_exits(const Graph& graph, const std::vector<float>& thresholds,
                                       const CompiledStageOptions& options, std::shared_ptr<const data::Dataset> dataset,
                                       std::shared_ptr<const data::Augmentation> augmentation, const Clock& clock,
-                                      std::stop_token stop) {
+                                      std::stop_token stop, const std::function<void(std::int64_t done)>& progress) {
   Timed with, without;
   MG_TRY(with.network, EarlyExit::create(graph, thresholds, options));
   MG_TRY(without.network, EarlyExit::create(without_early_exits(graph), {}, options));
@@ -76,6 +76,7 @@ Result<ExitEvaluation> evaluate_exits(const Graph& graph, const std::vector<floa
       for (std::size_t row = 0; row < answers.size(); ++row)
         result.whole_confusion.add(batch.labels[row], answers[row].predicted);
     }
+    if (progress) progress(static_cast<std::int64_t>(done));
   }
   result.seconds = with.seconds;
   result.whole_seconds = without.seconds;

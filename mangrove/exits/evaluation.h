@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -25,11 +26,12 @@ struct ExitEvaluation {
 
 /// Classifies some batches of options.micro_batch samples with exits, then the same without, then the next ones, so
 /// that both are measured in the same circumstances, and each with its own weights in the caches. What programs take to
-/// compile does not count. errors: those of check_fits,
+/// compile does not count. progress: told now and then how many samples are done. errors: those of check_fits,
 /// EarlyExit::create, classify() and Loader::next; cancelled.
 Result<ExitEvaluation> evaluate_exits(const Graph& graph, const std::vector<float>& thresholds,
                                       const CompiledStageOptions& options, std::shared_ptr<const data::Dataset> dataset,
                                       std::shared_ptr<const data::Augmentation> augmentation, const Clock& clock,
-                                      std::stop_token stop);
+                                      std::stop_token stop,
+                                      const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace mangrove::exits

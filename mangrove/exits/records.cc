@@ -49,7 +49,7 @@ Status time_segments(Segments& segments, std::int64_t size, std::span<const floa
 Result<ExitRecords> record_exits(const Graph& graph, const CompiledStageOptions& options,
                                  std::shared_ptr<const data::Dataset> dataset,
                                  std::shared_ptr<const data::Augmentation> augmentation, const Clock& clock,
-                                 std::stop_token stop) {
+                                 std::stop_token stop, const std::function<void(std::int64_t done)>& progress) {
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   MG_TRY(Segments segments, make_exit_segments(graph, options));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *dataset));
@@ -88,6 +88,7 @@ Result<ExitRecords> record_exits(const Graph& graph, const CompiledStageOptions&
       MG_RETURN_IF_ERROR(time_segments(segments, batch, rows(batch), clock, records));
     }
     done += static_cast<std::size_t>(loaded.count);
+    if (progress) progress(static_cast<std::int64_t>(done));
   }
   return records;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -27,13 +28,13 @@ struct ExitRecords {
 };
 
 /// Runs all samples through all exits, in batches of options.micro_batch, and times the segments on batches of each
-/// size that they are compiled for. errors: those of check_classifier, check_fits, make_exit_segments, ExitSegment::run
-/// and Loader::next;
-/// invalid_argument (no samples); cancelled.
+/// size that they are compiled for. progress: told after each batch how many samples are done. errors: those of
+/// check_classifier, check_fits, make_exit_segments, ExitSegment::run and Loader::next; invalid_argument (no samples);
+/// cancelled.
 Result<ExitRecords> record_exits(const Graph& graph, const CompiledStageOptions& options,
                                  std::shared_ptr<const data::Dataset> dataset,
                                  std::shared_ptr<const data::Augmentation> augmentation, const Clock& clock,
-                                 std::stop_token stop);
+                                 std::stop_token stop, const std::function<void(std::int64_t done)>& progress = {});
 
 /// What thresholds, one for each exit but the last, come to.
 struct ExitForecast {

@@ -18,7 +18,8 @@ bool differs_in_training(const Graph& graph) {
 }  // namespace
 
 Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop,
-                            std::shared_ptr<const data::Augmentation> augmentation) {
+                            std::shared_ptr<const data::Augmentation> augmentation,
+                            const std::function<void(std::int64_t done)>& progress) {
   MG_RETURN_IF_ERROR(check_fits(replica.graph(), *dataset));
   if (replica.mode() == Mode::training && differs_in_training(replica.graph())) {
     return make_error(Code::failed_precondition, "graph '" + replica.graph().name() +
@@ -41,6 +42,7 @@ Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Datase
     for (std::size_t row = 0; row < predictions.size(); ++row)
       evaluation.confusion.add(batch.labels[row], predictions[row]);
     visited += predictions.size();
+    if (progress) progress(static_cast<std::int64_t>(visited));
   }
   if (stats.count > 0) evaluation.loss = stats.loss / static_cast<double>(stats.count);
   return evaluation;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 
@@ -16,9 +17,11 @@ struct Evaluation {
 };
 
 /// Runs the whole data set through the network, its samples prepared as `augmentation` says where there is one.
+/// progress: told after each batch how many samples are done.
 /// errors: failed_precondition (a replica in training mode of a network that does something else in training: batch
 /// normalisation, dropout); those of check_fits and Loader::next; cancelled (`stop`, looked at between batches).
 Result<Evaluation> evaluate(Replica& replica, std::shared_ptr<const data::Dataset> dataset, std::stop_token stop = {},
-                            std::shared_ptr<const data::Augmentation> augmentation = nullptr);
+                            std::shared_ptr<const data::Augmentation> augmentation = nullptr,
+                            const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace mangrove::learn

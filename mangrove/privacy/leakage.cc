@@ -95,7 +95,7 @@ class Attack {
         noise_(options.seed) {}
 
   Status prepare(const Graph& graph);
-  Status train();
+  Status train(const std::function<void(std::int64_t steps)>& progress);
   Result<Leakage> reconstruct();
 
  private:
@@ -162,7 +162,7 @@ std::span<const float> Attack::received(const data::Batch& batch) {
   return received_;
 }
 
-Status Attack::train() {
+Status Attack::train(const std::function<void(std::int64_t steps)>& progress) {
   Pairs pairs(data_.training, data_, options_);
   const auto batch = static_cast<std::size_t>(std::min<std::int64_t>(options_.batch, data_.training->size()));
   std::vector<std::uint32_t> order;
@@ -181,6 +181,7 @@ Status Attack::train() {
     if (requested < options_.steps) request();
     const auto pixels = batch * static_cast<std::size_t>(data_.training->sample_shape().elements());
     decoder_->train(pair.images.count, received(pair.prepared), pair.images.images.as<float>().first(pixels));
+    if (progress) progress(step + 1);
   }
   return {};
 }
@@ -249,14 +250,15 @@ Result<std::vector<std::vector<float>>> held_out_examples(const LeakageData& dat
 
 Result<Leakage> measure_leakage(const Graph& graph, const PrivacySetting& privacy, const LeakageData& data,
                                 const LeakageOptions& options, const Clock& clock, std::stop_token stop,
-                                std::span<const float> trained) {
+                                std::span<const float> trained,
+                                const std::function<void(std::int64_t steps)>& progress) {
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *data.held_out));
   if (data.training->size() == 0 || data.held_out->size() == 0)
     return make_error(Code::invalid_argument, "training and held-out images are needed, and a split is empty");
   Attack attack(privacy, trained, data, options, clock, std::move(stop));
   MG_RETURN_IF_ERROR(attack.prepare(graph));
-  MG_RETURN_IF_ERROR(attack.train());
+  MG_RETURN_IF_ERROR(attack.train(progress));
   return attack.reconstruct();
 }
 

@@ -60,11 +60,13 @@ Result<std::vector<std::vector<float>>> held_out_examples(const LeakageData& dat
 /// Trains a decoder (decoder.h) on what a device that is not trusted gets of the training images, and has it
 /// reconstruct the held-out ones. Whoever wrote the setting knows noise and levels, so does the decoder: its training
 /// values have them too, but not which of the tensors of trained noise an image got. trained: see append_sent. graph: a
-/// classifier. errors: those of split_behind, Decoder::create, CompiledStage::create,
-/// Replica::create, check_fits and Loader::next; invalid_argument (an empty split); cancelled.
+/// classifier. progress: told after each step of the decoder's training how many are done. errors: those of
+/// split_behind, Decoder::create, CompiledStage::create, Replica::create, check_fits and Loader::next; invalid_argument
+/// (an empty split); cancelled.
 Result<Leakage> measure_leakage(const Graph& graph, const PrivacySetting& privacy, const LeakageData& data,
                                 const LeakageOptions& options, const Clock& clock, std::stop_token stop,
-                                std::span<const float> trained = {});
+                                std::span<const float> trained = {},
+                                const std::function<void(std::int64_t steps)>& progress = {});
 
 /// Of whoever gets nothing, and says the mean of some training images. errors: those of Dataset::read. REQUIRES images
 /// in both splits.

@@ -83,7 +83,8 @@ class Training {
     const Shape& shape = behind_.images.shape();
     return Shape({shape.begin() + 1, shape.end()});
   }
-  Status train(std::uint64_t stream, std::span<float> noise, const std::stop_token& stop);
+  Status train(std::uint64_t stream, std::span<float> noise, const std::stop_token& stop,
+               const std::function<void(std::int64_t steps)>& progress);
 
  private:
   Status load(data::Loader& loader);
@@ -134,7 +135,8 @@ void Training::step(std::int64_t number, double power, learn::Optimizer& optimiz
   optimizer.step(static_cast<float>(kRate * left * std::sqrt(power / options_.snr)), number + 1, options_.threads);
 }
 
-Status Training::train(std::uint64_t stream, std::span<float> noise, const std::stop_token& stop) {
+Status Training::train(std::uint64_t stream, std::span<float> noise, const std::stop_token& stop,
+                       const std::function<void(std::int64_t steps)>& progress) {
   Random random = Random(options_.seed).fork(stream);
   const std::uint64_t order_seed = random.next();
   data::Loader loader(data_.training, {.batch = options_.batch, .augmentation = data_.preparation});
@@ -161,6 +163,7 @@ Status Training::train(std::uint64_t stream, std::span<float> noise, const std::
     if (number + 1 < options_.steps) request();
     step(number, power, optimizer);
     if (number + 1 < options_.steps) MG_RETURN_IF_ERROR(load(loader));
+    if (progress) progress(static_cast<std::int64_t>(stream) * options_.steps + number + 1);
   }
   std::ranges::copy(tail_->execution().parameter(kNoiseParameter).as<float>(), noise.begin());
   return {};
@@ -169,7 +172,8 @@ Status Training::train(std::uint64_t stream, std::span<float> noise, const std::
 }  // namespace
 
 Result<Tensor> train_noise(const Graph& graph, const std::string& layer, const LeakageData& data,
-                           const NoiseOptions& options, std::stop_token stop) {
+                           const NoiseOptions& options, std::stop_token stop,
+                           const std::function<void(std::int64_t steps)>& progress) {
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
   MG_RETURN_IF_ERROR(learn::check_fits(graph, *data.training));
   if (data.training->size() == 0) return make_error(Code::invalid_argument, "there are no training images");
@@ -181,7 +185,7 @@ Result<Tensor> train_noise(const Graph& graph, const std::string& layer, const L
   Tensor collection(DType::f32, Shape(shape));
   const auto width = static_cast<std::size_t>(training.values().elements());
   for (std::size_t i = 0; i < static_cast<std::size_t>(options.tensors); ++i)
-    MG_RETURN_IF_ERROR(training.train(i, collection.as<float>().subspan(i * width, width), stop));
+    MG_RETURN_IF_ERROR(training.train(i, collection.as<float>().subspan(i * width, width), stop, progress));
   return collection;
 }
 

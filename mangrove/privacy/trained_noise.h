@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -34,11 +35,13 @@ struct NoiseOptions {
 /// source: Mireshghallah et al., Shredder: learning noise distributions to protect inference privacy, ASPLOS 2020. Not
 /// as there: lambda and b are not set by hand; and the tensors themselves are used, where Shredder fits a Laplace
 /// distribution to each, and gives fresh draws of it the order of the tensor's elements.
-/// graph: a classifier with one exit. Of data only the training images are used. errors: those of check_fits,
+/// graph: a classifier with one exit. Of data only the training images are used. progress: told how many of all steps,
+/// those of every tensor, are done. errors: those of check_fits,
 /// split_for_privacy, Stage::create, with_noise, Replica::create and Loader::next; invalid_argument (no training
 /// images); cancelled.
 Result<Tensor> train_noise(const Graph& graph, const std::string& layer, const LeakageData& data,
-                           const NoiseOptions& options, std::stop_token stop);
+                           const NoiseOptions& options, std::stop_token stop,
+                           const std::function<void(std::int64_t steps)>& progress = {});
 
 constexpr const char* kNoiseParameter = "mangrove.noise";  // of with_noise
 

@@ -1,10 +1,6 @@
 // Watching a cluster from the command line: top, report, and the samples that runs leave.
 #include <gtest/gtest.h>
-#include <pty.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <map>
@@ -13,6 +9,7 @@
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cli/html_check.h"
+#include "tests/cli/on_a_terminal.h"
 #include "tests/cli/process.h"
 
 #include "mangrove/base/clock.h"
@@ -23,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 using testing::Finished;
+using testing::OnATerminal;
 using testing::problem_of;
 using testing::Process;
 using testing::program;
@@ -149,57 +147,6 @@ TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
   EXPECT_EQ(run.wait(kLong), 130);
 }
 
-/// `mangrove top` on a terminal of its own.
-class TopOnATerminal {
- public:
-  explicit TopOnATerminal(const std::string& address) {
-    winsize size{.ws_row = 20, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
-    pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
-    if (pid_ == 0) {
-      setenv("TERM", "xterm", 1);
-      execl(program().c_str(), "mangrove", "top", "--coordinator", address.c_str(), nullptr);
-      _exit(127);
-    }
-  }
-  ~TopOnATerminal() {
-    if (pid_ > 0) kill(pid_, SIGKILL);
-    close(terminal_);
-  }
-
-  void resize(int columns, int rows) {
-    const winsize size{.ws_row = static_cast<unsigned short>(rows),
-                       .ws_col = static_cast<unsigned short>(columns),
-                       .ws_xpixel = 0,
-                       .ws_ypixel = 0};
-    ASSERT_EQ(ioctl(terminal_, TIOCSWINSZ, &size), 0);
-  }
-  /// Reads until `part` was shown, behind what was waited for before, or the program has ended.
-  bool shows(const std::string& part) {
-    char buffer[4096];
-    shown_.erase(0, std::exchange(seen_, 0));
-    while (shown_.find(part) == std::string::npos) {
-      const ssize_t got = read(terminal_, buffer, sizeof buffer);
-      if (got <= 0) return false;
-      shown_.append(buffer, static_cast<std::size_t>(got));
-    }
-    seen_ = shown_.find(part) + part.size();
-    return true;
-  }
-  void type(char key) { ASSERT_EQ(write(terminal_, &key, 1), 1); }
-  int wait() {
-    int status = 0;
-    waitpid(std::exchange(pid_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  const std::string& shown() const { return shown_; }
-
- private:
-  pid_t pid_ = -1;
-  int terminal_ = -1;
-  std::string shown_;  // not yet waited for, and the last that was
-  std::size_t seen_ = 0;
-};
-
 TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
   Process coordinator({program(), "coordinator", "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(coordinator.wait_until([&] { return coordinator.out().ends_with("\n"); }, kLong));
@@ -209,7 +156,7 @@ TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
   Process node({program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0", "--name", "watched"});
   ASSERT_TRUE(node.wait_until([&] { return node.out().ends_with("\n"); }, kLong)) << node.err();
 
-  TopOnATerminal top(address);
+  OnATerminal top({program(), "top", "--coordinator", address});
   ASSERT_TRUE(top.shows("\x1b[?1049h")) << top.shown();
   EXPECT_TRUE(top.shows("watched"));
   EXPECT_TRUE(top.shows("no job runs"));
@@ -219,7 +166,7 @@ TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
   EXPECT_TRUE(top.shows("\x1b[?1049l")) << "the screen is as before";
   EXPECT_EQ(top.wait(), 0);
 
-  TopOnATerminal other(address);
+  OnATerminal other({program(), "top", "--coordinator", address});
   ASSERT_TRUE(other.shows("0 alive")) << other.shown();
   other.resize(60, 20);
   ASSERT_TRUE(other.shows("0 alive")) << "it is drawn anew";

@@ -311,7 +311,9 @@ TEST(Evaluate, CountsEverySampleOnce) {
   const auto dataset = std::make_shared<Patterns>(27);
   for (const Mode mode : {Mode::inference, Mode::training}) {
     const auto replica = Replica::create(small_network(), {.batch = 8, .mode = mode}).value();
-    const auto evaluation = evaluate(*replica, dataset);
+    std::vector<std::int64_t> told;
+    const auto evaluation = evaluate(*replica, dataset, {}, nullptr, [&](std::int64_t done) { told.push_back(done); });
+    EXPECT_EQ(told, (std::vector<std::int64_t>{8, 16, 24, 27}));
     ASSERT_TRUE(evaluation.ok()) << evaluation.error().message;
     BatchStats stats;
     replica->predict(batch_of(*dataset, 0, 8, 8), &stats);

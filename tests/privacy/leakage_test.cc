@@ -99,6 +99,15 @@ TEST(Leakage, IsTheSameEachTime) {
   EXPECT_EQ(once->bytes, 8 + 144 / 4);
 }
 
+TEST(Leakage, TellsHowManyStepsAreDone) {
+  std::vector<std::int64_t> told;
+  const auto measured =
+      measure_leakage(small_graph(), *parse_privacy("split@conv"), glyphs(), {.images = 8, .steps = 3, .batch = 8},
+                      SteadyClock(), {}, {}, [&](std::int64_t steps) { told.push_back(steps); });
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1, 2, 3}));
+}
+
 TEST(Leakage, RefusesWhatCannotBeSplit) {
   const SteadyClock clock;
   const auto skipping = measure_leakage(skipping_graph(), *parse_privacy("split@fc2"), glyphs(), {}, clock, {});

@@ -139,8 +139,12 @@ TEST(TrainedNoise, GrowsAndCostsLessThanNoiseThatIsNotTrained) {
 
 TEST(TrainedNoise, IsTheSameEachTimeAndStops) {
   const NoiseOptions options{.tensors = 2, .steps = 3, .batch = 8};
-  const Tensor once = train_noise(small_graph(), "fc1", glyphs(), options, {}).value(),
+  std::vector<std::int64_t> told;
+  const Tensor once = train_noise(small_graph(), "fc1", glyphs(), options, {},
+                                  [&](std::int64_t steps) { told.push_back(steps); })
+                          .value(),
                again = train_noise(small_graph(), "fc1", glyphs(), options, {}).value();
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6})) << "of both tensors";
   EXPECT_EQ(once.shape(), (Shape{2, 16}));
   const auto values = once.as<float>();
   EXPECT_TRUE(std::ranges::equal(values, again.as<float>()));

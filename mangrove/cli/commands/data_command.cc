@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/commands/data_info.h"
 #include "mangrove/cli/commands/data_make.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/data/dataset.h"
 
@@ -64,7 +66,9 @@ Status list(const State& state, const OutputOptions& output) {
 }
 
 Status info(const State& state, const OutputOptions& output) {
+  std::optional<WaitDisplay> waiting(std::in_place, shows_progress(output), "read", 0);
   MG_TRY(const json description, describe_data(state.name, data::data_folder(state.data_dir)));
+  waiting.reset();
   return print_result(description, data_table(description), output);
 }
 

@@ -41,7 +41,7 @@ Result<Shard> parse_shard(const std::string& text) {
 /// Tells the display of every few samples of a split that are written.
 std::function<void(std::uint32_t done)> progress_of(ProgressDisplay& display, const char* split, std::uint32_t count) {
   constexpr std::uint32_t kEvery = 100;
-  return [progress = SampleProgress(display, split, count), count](std::uint32_t done) {
+  return [progress = LoopProgress(display, split, count), count](std::uint32_t done) {
     if (done % kEvery == 0 || done == count) progress(done);
   };
 }

@@ -4,6 +4,7 @@
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/eval_report.h"
 #include "mangrove/cli/reports/exits_report.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/model_source.h"
@@ -40,7 +41,8 @@ struct Measured {
 
 Result<Measured> measure_whole(const Graph& graph, const EvalSettings& settings, bool fuse,
                                std::shared_ptr<const data::Dataset> dataset,
-                               std::shared_ptr<const data::Augmentation> augmentation, std::stop_token stop) {
+                               std::shared_ptr<const data::Augmentation> augmentation, const LoopProgress& progress,
+                               std::stop_token stop) {
   learn::ReplicaOptions options;
   options.batch = settings.batch;
   options.mode = Mode::inference;
@@ -50,25 +52,27 @@ Result<Measured> measure_whole(const Graph& graph, const EvalSettings& settings,
   MG_TRY(const auto replica, learn::Replica::create(graph, options));
   const SteadyClock clock;
   const Instant start = clock.now();
-  MG_TRY(const learn::Evaluation evaluation, learn::evaluate(*replica, std::move(dataset), stop, augmentation));
+  MG_TRY(const learn::Evaluation evaluation,
+         learn::evaluate(*replica, std::move(dataset), stop, augmentation, progress));
   return Measured{evaluation.confusion, clock.now() - start, evaluation.loss, {}};
 }
 
 Result<Measured> measure_exits(const Graph& graph, const std::vector<float>& thresholds, const EvalSettings& settings,
                                bool fuse, std::shared_ptr<const data::Dataset> dataset,
-                               std::shared_ptr<const data::Augmentation> augmentation, std::stop_token stop) {
+                               std::shared_ptr<const data::Augmentation> augmentation, const LoopProgress& progress,
+                               std::stop_token stop) {
   const CompiledStageOptions options{.micro_batch = settings.batch,
                                      .backend = settings.backend,
                                      .threads = static_cast<int>(settings.threads),
                                      .fuse = fuse};
-  MG_TRY(const exits::ExitEvaluation evaluation,
-         exits::evaluate_exits(graph, thresholds, options, std::move(dataset), augmentation, SteadyClock(), stop));
+  MG_TRY(const exits::ExitEvaluation evaluation, exits::evaluate_exits(graph, thresholds, options, std::move(dataset),
+                                                                       augmentation, SteadyClock(), stop, progress));
   return Measured{evaluation.confusion, evaluation.seconds, {}, exits_report(graph, thresholds, evaluation)};
 }
 
 }  // namespace
 
-Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token stop) {
+Result<nlohmann::json> run_eval(const EvalSettings& settings, const OutputOptions& output, std::stop_token stop) {
   if (settings.model.empty()) return make_error(Code::invalid_argument, "no model: give --model FILE.onnx");
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(settings.disable_pass));
   MG_TRY(const Graph loaded, load_model(settings.model, settings.input_shape));
@@ -83,10 +87,13 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, std::stop_token st
   MG_TRY(const auto augmentation, learn::preparation_of(graph, folder).context("model " + settings.model));
   const bool fuse = !disabled.contains(std::string(kFusePass));
   const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
+  ProgressDisplay display(shows_progress(output));
+  const LoopProgress progress(display, "evaluate", dataset->size());
   MG_TRY(const Measured measured,
-         (thresholds ? measure_exits(graph, *thresholds, settings, fuse, dataset, augmentation, stop)
-                     : measure_whole(whole, settings, fuse, dataset, augmentation, stop))
+         (thresholds ? measure_exits(graph, *thresholds, settings, fuse, dataset, augmentation, progress, stop)
+                     : measure_whole(whole, settings, fuse, dataset, augmentation, progress, stop))
              .context("model " + settings.model));
+  display.finish();
   const learn::ConfusionMatrix& matrix = measured.confusion;
   const EvalReport report{.model = settings.model,
                           .data = name,

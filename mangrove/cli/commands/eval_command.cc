@@ -15,7 +15,7 @@ struct State {
 
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.settings.keys()));
-  MG_TRY(const nlohmann::json result, run_eval(state.settings, context.stop));
+  MG_TRY(const nlohmann::json result, run_eval(state.settings, context.output, context.stop));
   return print_result(result, summary_table({{"eval", result}}), context.output);
 }
 

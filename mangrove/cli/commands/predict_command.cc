@@ -105,7 +105,7 @@ Status run(State& state, CommandContext& context) {
                                .exit_thresholds = thresholds,
                                .exit_shares = kept_shares};
   ProgressDisplay display(!context.output.quiet && source->count() > options.batch);
-  const SampleProgress progress(display, "predict", source->count());
+  const LoopProgress progress(display, "predict", source->count());
   MG_TRY(const Predictions predictions, run_model(graph, *source, options, progress, context.stop).context(where));
   display.finish();
   MG_RETURN_IF_ERROR(write_outputs(state, predictions));

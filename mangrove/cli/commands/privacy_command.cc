@@ -7,6 +7,7 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
@@ -166,7 +167,15 @@ Status check_outputs(const State& state) {
   return {};
 }
 
-Result<json> measure(State& state, std::stop_token stop) {
+/// All that is trained: a decoder for each setting, and tensors of noise for some.
+std::int64_t training_steps(const std::vector<PrivacySetting>& settings, const privacy::NoiseOptions& noise) {
+  std::int64_t steps = 0;
+  for (const PrivacySetting& privacy : settings)
+    steps += noise.steps * (privacy.trained.empty() ? 1 : 1 + noise.tensors);
+  return steps;
+}
+
+Result<json> measure(State& state, const OutputOptions& output, std::stop_token stop) {
   MG_RETURN_IF_ERROR(check_outputs(state));
   MG_TRY(const Graph loaded, load_model(state.model, state.input_shape));
   const Graph graph = has_early_exits(loaded) ? without_early_exits(loaded) : loaded;
@@ -193,19 +202,27 @@ Result<json> measure(State& state, std::stop_token stop) {
                  {"settings", json::array()}};
   double accuracy = 0;  // with the cut's values as they are
   TensorFile noises;    // by layer
+  const privacy::NoiseOptions noise = noise_options(state, options);
+  ProgressDisplay display(shows_progress(output));
+  const LoopProgress progress(display, "train", training_steps(settings, noise), Loop::steps);
+  std::int64_t done = 0;  // of these steps
+  const auto told = [&](std::int64_t steps) { progress(done + steps); };
   for (const privacy::PrivacySetting& privacy : settings) {
     Tensor trained;
     if (!privacy.trained.empty()) {
-      MG_TRY(trained, privacy::train_noise(graph, privacy.layer, data, noise_options(state, options), stop));
+      MG_TRY(trained, privacy::train_noise(graph, privacy.layer, data, noise, stop, told));
+      done += noise.steps * noise.tensors;
       noises.tensors.emplace(privacy.layer, trained);
       MG_RETURN_IF_ERROR(write_file_atomically(state.trained, encode_safetensors(noises)));
     }
     MG_TRY(privacy::Leakage leakage,
-           privacy::measure_leakage(graph, privacy, data, options, clock, stop, trained.as<float>()));
+           privacy::measure_leakage(graph, privacy, data, options, clock, stop, trained.as<float>(), told));
+    done += options.steps;
     if (is_plain(privacy)) accuracy = leakage.accuracy;
     report["settings"].push_back(setting_report(privacy, leakage, accuracy, multiply_adds(graph, 1)));
     rows.push_back(std::move(leakage.examples));
   }
+  display.finish();
   MG_TRY(const privacy::Likeness guess, privacy::likeness_of_guess(data, options));
   report["guess"] = {{"ssim", guess.ssim}, {"psnr_db", guess.psnr}};
   if (!state.grid.empty()) {
@@ -218,7 +235,7 @@ Result<json> measure(State& state, std::stop_token stop) {
 
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
-  MG_TRY(const json report, measure(state, context.stop).context("model " + state.model));
+  MG_TRY(const json report, measure(state, context.output, context.stop).context("model " + state.model));
   return print_result(report, leakage_table(report), context.output);
 }
 

@@ -10,6 +10,7 @@
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
@@ -69,7 +70,7 @@ struct Found {
   fs::path kept;  // its file
 };
 
-Result<Found> find_profile(const State& state, const Graph& graph, bool quiet) {
+Result<Found> find_profile(const State& state, const Graph& graph, const OutputOptions& output) {
   const plan::ProfileCache kept(data::data_folder(state.data_dir));
   const plan::MeasureOptions& options = state.options;
   const plan::ProfileKey key{.network = data::sha256(encode_onnx(graph)),
@@ -80,11 +81,13 @@ Result<Found> find_profile(const State& state, const Graph& graph, bool quiet) {
                              .training = options.training};
   std::optional<plan::Profile> found = state.fresh ? std::nullopt : kept.find(key);
   if (found) return Found{std::move(*found), true, kept.path(key)};
-  if (!quiet)
+  if (!output.quiet)
     std::fprintf(stderr, "measuring %s of %s\n",
                  format_things(static_cast<std::int64_t>(graph.nodes().size()), "operator").c_str(),
                  graph.name().c_str());
+  std::optional<WaitDisplay> waiting(std::in_place, shows_progress(output), "measure", options.seconds);
   MG_TRY(plan::Profile profile, plan::measure_profile(graph, options, SteadyClock()));
+  waiting.reset();
   profile.device = host_name();
   const Status done = kept.keep(key, profile);  // a full card is no reason not to measure
   if (!done.ok()) log_warn("the profile is not kept for the next time", {{"message", done.error().message}});
@@ -99,7 +102,7 @@ Status run(State& state, const OutputOptions& output) {
     MG_TRY(graph, rewritten_for_inference(*graph, {}));
   }
   state.options.threads = static_cast<int>(state.threads);
-  MG_TRY(const Found found, find_profile(state, *graph, output.quiet));
+  MG_TRY(const Found found, find_profile(state, *graph, output));
   const plan::Profile& profile = found.profile;
   MG_RETURN_IF_ERROR(write_file_atomically(state.output, plan::to_yaml(profile)));
   Seconds forward = 0, backward = 0;

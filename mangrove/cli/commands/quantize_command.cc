@@ -66,7 +66,7 @@ Result<std::map<std::string, compress::Histogram>> calibrate(const State& state,
   }
   const CompileOptions options{.batch = per_pass, .backend = state.backend, .threads = static_cast<int>(state.threads)};
   MG_TRY(auto calibrator, compress::Calibrator::create(graph, plan.observed(), options));
-  const SampleProgress progress(display, "calibrate", source.count());
+  const LoopProgress progress(display, "calibrate", source.count());
   std::vector<std::int64_t> samples(static_cast<std::size_t>(per_pass));
   for (std::int64_t first = 0; first + per_pass <= source.count(); first += per_pass) {
     if (stop.stop_requested()) return make_error(Code::cancelled, "stopped");
@@ -85,9 +85,9 @@ Result<json> compare(const State& state, const Graph& graph, const Graph& quanti
       .batch = state.batch, .backend = state.backend, .threads = static_cast<int>(state.threads)};
   const SampleSource& source = *data.compared;
   MG_TRY(const Predictions reference,
-         run_model(graph, source, options, SampleProgress(display, "float", source.count()), stop));
+         run_model(graph, source, options, LoopProgress(display, "float", source.count()), stop));
   MG_TRY(const Predictions bytes,
-         run_model(quantized, source, options, SampleProgress(display, "int8", source.count()), stop));
+         run_model(quantized, source, options, LoopProgress(display, "int8", source.count()), stop));
   json comparison = compare_predictions(source, reference, bytes, answering_output(graph));
   comparison["held_back"] = data.held_back;
   return comparison;

@@ -80,7 +80,7 @@ Result<json> run_section(State& state, const std::string& section, const std::st
   }
   if (section == "eval") {
     if (state.eval.model.empty()) state.eval.model = trained;
-    return run_eval(state.eval, job.stop);
+    return run_eval(state.eval, job.output, job.stop);
   }
   if (state.infer.model.empty() && state.infer.tiers.empty()) state.infer.model = trained;
   return run_infer(state.infer, job);

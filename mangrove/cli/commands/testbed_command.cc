@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "mangrove/base/format.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/testbed/control.h"
 #include "mangrove/testbed/testbed.h"
@@ -109,7 +111,9 @@ Status up(State& state, const std::stop_token& stop) {
   if (!state.log_dir.empty()) MG_RETURN_IF_ERROR(make_writable_folder(state.log_dir));
   options.log_folder = state.log_dir;
   std::fprintf(stderr, "starting the boards of %s\n", state.file.c_str());
+  std::optional<WaitDisplay> waiting(std::in_place, shows_progress({}), "start", 0);
   MG_TRY(const auto testbed, testbed::Testbed::start(options));
+  waiting.reset();
   std::printf("%stestbed ready on %s\n", to_table(testbed->record()).c_str(), testbed->record().coordinator.c_str());
   std::fflush(stdout);
   wait_for_stop(stop);
@@ -136,7 +140,10 @@ Status status(const State& state, const OutputOptions& output) {
 
 Status cut_and_tell(const testbed::Record::Node& node, Seconds cut_for, const std::stop_token& stop) {
   std::fprintf(stderr, "the link of %s is cut for %s\n", node.board.name.c_str(), format_seconds(cut_for).c_str());
-  MG_RETURN_IF_ERROR(testbed::cut_link(node, cut_for, stop));
+  {
+    const WaitDisplay waiting(shows_progress({}), "cut", cut_for);
+    MG_RETURN_IF_ERROR(testbed::cut_link(node, cut_for, stop));
+  }
   std::fprintf(stderr, "the link of %s is up again\n", node.board.name.c_str());
   return {};
 }

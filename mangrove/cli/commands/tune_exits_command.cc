@@ -9,6 +9,7 @@
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/exits_report.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
@@ -114,7 +115,14 @@ std::string tuned_table(const json& report, const ExitsReport& exits) {
                             report["keeps_shares"].get<bool>() ? "; `predict` keeps the share at each exit" : "");
 }
 
-Result<json> tune(const State& state, std::stop_token stop) {
+/// A search does not tell how far it is.
+Result<std::vector<float>> search(const exits::ExitRecords& records, const exits::ExitTarget& target,
+                                  const OutputOptions& output, std::stop_token stop) {
+  const WaitDisplay waiting(shows_progress(output), "tune", 0);
+  return exits::tune_exits(records, target, std::move(stop));
+}
+
+Result<json> tune(const State& state, const OutputOptions& shown, std::stop_token stop) {
   MG_TRY(const exits::ExitTarget target, parse_target(state.target));
   const std::string output = state.output.empty() ? state.model : state.output;
   const fs::path to = fs::path(output).parent_path();
@@ -130,10 +138,15 @@ Result<json> tune(const State& state, std::stop_token stop) {
   const CompiledStageOptions options{
       .micro_batch = state.batch, .backend = state.backend, .threads = static_cast<int>(state.threads)};
   const SteadyClock clock;
-  MG_TRY(const exits::ExitRecords records, exits::record_exits(graph, options, dataset, augmentation, clock, stop));
-  MG_TRY(const std::vector<float> thresholds, exits::tune_exits(records, target, stop));
+  ProgressDisplay display(shows_progress(shown));
+  MG_TRY(const exits::ExitRecords records, exits::record_exits(graph, options, dataset, augmentation, clock, stop,
+                                                               LoopProgress(display, "record", dataset->size())));
+  display.finish();
+  MG_TRY(const std::vector<float> thresholds, search(records, target, shown, stop));
   MG_TRY(const exits::ExitEvaluation evaluation,
-         exits::evaluate_exits(graph, thresholds, options, dataset, augmentation, clock, stop));
+         exits::evaluate_exits(graph, thresholds, options, dataset, augmentation, clock, stop,
+                               LoopProgress(display, "evaluate", dataset->size())));
+  display.finish();
   const exits::ExitForecast expected = exits::forecast(records, thresholds);
   GraphParts parts = loaded.parts();
   parts.metadata[kExitThresholdsKey] = exits::exit_numbers_text(thresholds);
@@ -160,7 +173,7 @@ Result<json> tune(const State& state, std::stop_token stop) {
 
 Status run(State& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
-  MG_TRY(const json report, tune(state, context.stop).context("model " + state.model));
+  MG_TRY(const json report, tune(state, context.output, context.stop).context("model " + state.model));
   MG_TRY(const auto exits, job::read_json<ExitsReport>(report));
   return print_result(report, tuned_table(report, exits), context.output);
 }

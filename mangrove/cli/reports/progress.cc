@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/format.h"
+#include "mangrove/base/stop.h"
 #include "mangrove/cli/reports/event_text.h"
 #include "mangrove/cli/reports/terminal.h"
 #include "mangrove/cluster/job_report.h"
@@ -69,7 +70,7 @@ std::vector<Part> parts_of(const job::Progress& p) {
   if (p.step) parts.push_back({fmt::format("step {}/{}", *p.step, p.steps.value_or(0)), 1});
   if (p.loss) parts.push_back({fmt::format("loss {:.4f}", *p.loss), 2});
   if (p.accuracy) parts.push_back({"accuracy " + format_percent(*p.accuracy), 4});
-  parts.push_back({format_rate(p.images_per_s), 5});
+  if (p.images_per_s > 0) parts.push_back({format_rate(p.images_per_s), 5});
   if (p.eta > 0) parts.push_back({format_seconds(p.eta) + " left", 6});
   return parts;
 }
@@ -98,6 +99,16 @@ std::string progress_line(const job::Progress& p, int columns) {
     for (const int bar : kShorterBars)
       if (text_width(line) > columns) line = line_with(bar, least);
   return fitted(line, columns);
+}
+
+std::string wait_line(const std::string& phase, Seconds waited, Seconds expected, int columns) {
+  if (expected <= 0) return fitted(fmt::format("{:<8} {}", phase, format_seconds(waited)), columns);
+  constexpr Seconds kUnit = 1e-3;  // of a progress
+  job::Progress progress{.phase = phase,
+                         .done = std::llround(std::min(waited, expected) / kUnit),
+                         .total = std::llround(expected / kUnit)};
+  progress.eta = std::max(0.0, expected - waited);
+  return progress_line(progress, columns);
 }
 
 ProgressDisplay::ProgressDisplay(bool enabled) : enabled_(enabled), terminal_(is_terminal(STDERR_FILENO)) {}
@@ -203,14 +214,35 @@ void ProgressDisplay::finish() {
   progress_.reset();
 }
 
-SampleProgress::SampleProgress(ProgressDisplay& display, std::string phase, std::int64_t total)
-    : display_(display), phase_(std::move(phase)), total_(total), start_(clock_.now()) {}
+bool shows_progress(const OutputOptions& output) {
+  return !output.quiet && !output.json && is_terminal(STDERR_FILENO);
+}
 
-void SampleProgress::operator()(std::int64_t done) const {
+LoopProgress::LoopProgress(ProgressDisplay& display, std::string phase, std::int64_t total, Loop loop)
+    : display_(display), phase_(std::move(phase)), total_(total), loop_(loop), start_(clock_.now()) {}
+
+void LoopProgress::operator()(std::int64_t done) const {
+  if (!display_.is_enabled()) return;
   job::Progress progress{.phase = phase_, .done = done, .total = total_};
   progress.images_per_s = static_cast<double>(done) / std::max(clock_.now() - start_, 1e-9);
   progress.estimate();
+  if (loop_ != Loop::samples) progress.images_per_s = 0;
   display_.show({ReportKind::progress, dump(job::json_of(progress))});
+}
+
+WaitDisplay::WaitDisplay(bool enabled, std::string phase, Seconds expected) {
+  if (!enabled) return;
+  drawer_ = std::jthread([phase = std::move(phase), expected](const std::stop_token& over) {
+    const SteadyClock clock;
+    const Instant start = clock.now();
+    do {
+      const Seconds waited = clock.now() - start;
+      const int columns = terminal_size(STDERR_FILENO).columns - 1;
+      const std::string line = wait_line(phase, waited, expected, columns);
+      std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+    } while (!wait_for_stop(over, kRedrawEvery));
+    std::fputs("\r\x1b[K", stderr);
+  });
 }
 
 }  // namespace mangrove::cli

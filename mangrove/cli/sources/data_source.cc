@@ -1,13 +1,10 @@
 #include "mangrove/cli/sources/data_source.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdio>
-#include <nlohmann/json.hpp>
-#include <utility>
+#include <optional>
 
-#include "mangrove/base/clock.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cli/reports/progress.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/download.h"
 #include "mangrove/learn/preparation.h"
@@ -16,16 +13,16 @@ namespace mangrove::cli {
 
 Status download_data(const std::string& name, const std::string& data_dir, std::stop_token stop) {
   const fs::path folder = data::data_folder(data_dir);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  bool is_announced = false;  // once there is something to download: the name may be wrong, or of no download
+  ProgressDisplay display(shows_progress({}));
+  std::optional<LoopProgress> progress;  // once there is something to download: the name may be wrong, or of none
   const auto show = [&](Bytes done, Bytes total) {
-    if (!std::exchange(is_announced, true))
-      std::fprintf(stderr, "downloading %s to %s\n", name.c_str(), folder.c_str());
-    if (terminal) std::fprintf(stderr, "\r%s of %s ", format_bytes(done).c_str(), format_bytes(total).c_str());
+    if (!progress) {
+      std::fprintf(stderr, "downloading %s, %s, to %s\n", name.c_str(), format_bytes(total).c_str(), folder.c_str());
+      progress.emplace(display, "download", total, Loop::steps);
+    }
+    (*progress)(done);
   };
-  const Status status = data::fetch_dataset(name, folder, show, stop);
-  if (terminal && is_announced) std::fprintf(stderr, "\r\x1b[K");
-  return status;
+  return data::fetch_dataset(name, folder, show, stop);
 }
 
 Result<std::string> ensure_data(const DataSettings& settings, std::stop_token stop,

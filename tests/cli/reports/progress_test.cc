@@ -44,5 +44,17 @@ TEST(ProgressLine, SaysNothingOfTimeLeftAtTheEnd) {
   EXPECT_NE(progress_line({.phase = "job"}, 80).find("0 %"), std::string::npos);
 }
 
+TEST(ProgressLine, TellsNoRateThatIsNotKnown) {
+  EXPECT_EQ(progress_line({.phase = "train", .done = 1, .total = 4, .eta = 3}, 80),
+            "train    [######..................]  25 %  3.0 s left");
+}
+
+TEST(WaitLine, TellsHowLongItTakesAndWhatIsLeftWhereThatIsKnown) {
+  EXPECT_EQ(wait_line("start", 2.5, 0, 80), "start    2.5 s");
+  EXPECT_EQ(wait_line("cut", 2.5, 10, 80), "cut      [######..................]  25 %  7.5 s left");
+  EXPECT_EQ(wait_line("cut", 12, 10, 80), "cut      [########################] 100 %");
+  EXPECT_EQ(wait_line("start", 2.5, 0, 5), "start");
+}
+
 }  // namespace
 }  // namespace mangrove::cli
