@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {
+
+constexpr double kNoBound = std::numeric_limits<float>::max();  // from here on
 
 /// The whole text as a number within [low, high].
 template <class Number>
@@ -23,17 +28,22 @@ Result<Number> parse_number(const std::string& text, Number low, Number high, co
   return number;
 }
 
-std::string describe_range(double low, double high) {
-  if (high >= std::numeric_limits<float>::max()) return fmt::format("a number of {} or more", low);
-  return fmt::format("a number from {} to {}", low, high);
+/// As people write a bound: 1,048,576; 0.9999.
+std::string bound_text(double bound) {
+  constexpr double kWholeBelow = 1e15;
+  const bool is_whole = std::abs(bound) < kWholeBelow && bound == std::floor(bound);
+  return is_whole ? format_count(std::llround(bound)) : fmt::format("{}", bound);
 }
 
-/// 1,048,576
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  const std::size_t first = number < 0 ? 1 : 0;
-  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
-  return text;
+std::string describe_range(double low, double high) {
+  if (high >= kNoBound) return "a number of " + bound_text(low) + " or more";
+  return "a number from " + bound_text(low) + " to " + bound_text(high);
+}
+
+/// high: "" where there is no upper bound.
+Error out_of_range(const std::string& text, const std::string& low, const std::string& high) {
+  const std::string expected = high.empty() ? low + " or more" : "from " + low + " to " + high;
+  return make_error(Code::invalid_argument, "'" + text + "' is not " + expected);
 }
 
 /// What is too large to be reached is not worth saying.
@@ -74,9 +84,10 @@ void Keys::add(std::string name, std::string& target, std::string help) {
 
 void Keys::add(std::string name, std::int64_t& target, std::string help, std::int64_t low, std::int64_t high) {
   const bool is_open = high == std::numeric_limits<std::int64_t>::max();
-  const std::string expected = is_open ? fmt::format("a whole number of {} or more", low)
-                                       : fmt::format("a whole number from {} to {}", low, high);
-  add({std::move(name), std::move(help), "N", range_text(grouped(low), grouped(high), static_cast<double>(high)),
+  const std::string least = format_count(low), most = format_count(high);
+  const std::string expected =
+      is_open ? "a whole number of " + least + " or more" : "a whole number from " + least + " to " + most;
+  add({std::move(name), std::move(help), "N", range_text(least, most, static_cast<double>(high)),
        [&target, low, high, expected](const std::string& text) -> Status {
          MG_TRY(target, parse_number(text, low, high, expected));
          return {};
@@ -85,7 +96,7 @@ void Keys::add(std::string name, std::int64_t& target, std::string help, std::in
 }
 
 void Keys::add(std::string name, double& target, std::string help, double low, double high) {
-  add({std::move(name), std::move(help), "NUMBER", range_text(fmt::format("{}", low), fmt::format("{}", high), high),
+  add({std::move(name), std::move(help), "NUMBER", range_text(bound_text(low), bound_text(high), high),
        [&target, low, high](const std::string& text) -> Status {
          MG_TRY(target, parse_number(text, low, high, describe_range(low, high)));
          return {};
@@ -109,7 +120,7 @@ void Keys::add_seconds(std::string name, Seconds& target, std::string help, Seco
        [&target, low, high](const std::string& text) -> Status {
          MG_TRY(const Seconds seconds, parse_seconds(text));
          if (!(seconds >= low && seconds <= high))
-           return make_error(Code::invalid_argument, fmt::format("'{}' is not from {}s to {}s", text, low, high));
+           return out_of_range(text, bound_text(low) + "s", high < kNoBound ? bound_text(high) + "s" : "");
          target = seconds;
          return {};
        },
@@ -121,8 +132,7 @@ void Keys::add_bytes(std::string name, Bytes& target, std::string help, Bytes lo
        [&target, low, high](const std::string& text) -> Status {
          MG_TRY(const Bytes bytes, parse_bytes(text));
          if (bytes < low || bytes > high)
-           return make_error(Code::invalid_argument,
-                             fmt::format("'{}' is not from {} to {}", text, bytes_text(low), bytes_text(high)));
+           return out_of_range(text, bytes_text(low), high < std::numeric_limits<Bytes>::max() ? bytes_text(high) : "");
          target = bytes;
          return {};
        },

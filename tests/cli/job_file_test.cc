@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"unknown_key", "train:\n  epochs: 1\n  bacth: 3\n", ":3: unknown key 'bacth'; did you mean 'batch'?"},
         Bad{"unknown_common_key", "epoks: 1\ntrain:\n  batch: 3\n", ":1: unknown key 'epoks'; did you mean 'epochs'?"},
         Bad{"bad_value", "train:\n\n  epochs: many\n",
-            ":3: key 'epochs': 'many' is not a whole number from 1 to 1000000000"},
+            ":3: key 'epochs': 'many' is not a whole number from 1 to 1,000,000,000"},
         Bad{"unknown_section", "trian:\n  epochs: 1\n", ":1: unknown section 'trian'; did you mean 'train'?"},
         Bad{"twice", "train:\n  batch: 1\n  batch: 2\n", ":3: key 'batch' is given twice, first in line 2"},
         Bad{"list", "train:\n  batch: [1, 2]\n", ":2: key 'batch' needs a single value"},

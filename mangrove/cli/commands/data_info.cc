@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/data/statistics.h"
@@ -129,7 +130,7 @@ std::string data_table(const json& description) {
   table += fmt::format("  mean        {}\n  deviation   {}\n", numbers(description["mean"]),
                        numbers(description["deviation"]));
   const json& classes = description["classes"];
-  table += fmt::format("  classes     {}", classes.size());
+  table += "  classes     " + format_count(std::ssize(classes));
   if (description.contains("coarse_classes"))
     table += fmt::format(" in {} coarse ones", description["coarse_classes"].size());
   table += hierarchy_rows(description);
@@ -141,12 +142,13 @@ std::string data_table(const json& description) {
     table += fmt::format("\n  {:<44}", name);
     for (const auto& [split_name, unused] : kSplits)
       if (splits.contains(split_name))
-        table += fmt::format("{:>12}", count(splits[split_name]).template get<std::uint32_t>());
+        table += fmt::format("{:>12}", format_count(count(splits[split_name]).template get<std::int64_t>()));
   };
   row("all", [](const json& split) { return split["samples"]; });
   for (std::size_t i = 0; i < std::min(classes.size(), kMostClasses); ++i)
     row(classes[i].get<std::string>(), [i](const json& split) { return split["per_class"][i]; });
-  if (classes.size() > kMostClasses) table += fmt::format("\n  ... and {} more classes", classes.size() - kMostClasses);
+  const std::int64_t more = std::ssize(classes) - static_cast<std::int64_t>(kMostClasses);
+  if (more > 0) table += "\n  ... and " + format_things(more, "more class", "more classes");
   return table + "\n";
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/model_report.h"
 #include "mangrove/cli/reports/training_report.h"
@@ -41,9 +42,9 @@ Status list(const OutputOptions& output) {
                         {"classes", entry.classes},
                         {"parameters", entry.parameters},
                         {"multiply_adds", entry.multiply_adds}});
-      table += fmt::format("  {:<20} {:>8.3f} M parameters  {:>9.2f} M multiply-adds for {}, {} classes\n", entry.name,
-                           static_cast<double>(entry.parameters) / 1e6, static_cast<double>(entry.multiply_adds) / 1e6,
-                           to_string(entry.sample_shape), entry.classes);
+      table += fmt::format("  {:<20} {:>11} parameters  {:>14} multiply-adds for {}, {} classes\n", entry.name,
+                           format_count(entry.parameters), format_count(entry.multiply_adds),
+                           to_string(entry.sample_shape), format_count(entry.classes));
     }
   }
   return print_result({{"models", models}, {"families", families}}, table, output);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/file.h"
+#include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
@@ -106,13 +107,12 @@ std::string leakage_table(const json& report) {
                       guess["ssim"].get<double>(), guess["psnr_db"].get<double>());
   for (const json& r : report["settings"]) {
     const double snr = r["snr"].get<double>();
-    text +=
-        fmt::format("  {:<{}} {:>6.3f} {:>6.1f} dB {:>7} {:>10} {:>8.2f} % {:>6.2f} % {:>7.3g} M {:>3.0f} % {:>11}\n",
-                    r["privacy"].get<std::string>(), width, r["ssim"].get<double>(), r["psnr_db"].get<double>(),
-                    std::isfinite(snr) ? fmt::format("{:.3g}", snr) : "-", format_bytes(r["bytes"].get<Bytes>()),
-                    100 * r["accuracy"].get<double>(), 100 * r["accuracy_cost"].get<double>(),
-                    1e-6 * r["head_multiply_adds"].get<double>(), 100 * r["head_share"].get<double>(),
-                    format_seconds(r["head_s"].get<double>()));
+    text += fmt::format("  {:<{}} {:>6.3f} {:>6.1f} dB {:>7} {:>10} {:>8.2f} % {:>6.2f} % {:>7} M {:>3.0f} % {:>11}\n",
+                        r["privacy"].get<std::string>(), width, r["ssim"].get<double>(), r["psnr_db"].get<double>(),
+                        std::isfinite(snr) ? format_number(snr) : "-", format_bytes(r["bytes"].get<Bytes>()),
+                        100 * r["accuracy"].get<double>(), 100 * r["accuracy_cost"].get<double>(),
+                        format_number(1e-6 * r["head_multiply_adds"].get<double>()),
+                        100 * r["head_share"].get<double>(), format_seconds(r["head_s"].get<double>()));
   }
   return text +
          "SSIM 1: the image is reconstructed. SNR: the values' mean square over the variance of what is changed in "

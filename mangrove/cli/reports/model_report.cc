@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/format.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/graph/operator.h"
 
@@ -51,14 +52,6 @@ json node_report(const Graph& graph, const Node& node, std::int64_t batch) {
           {"activation_bytes", output_bytes(graph, node, batch)}};
 }
 
-/// 1,234,567
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
-
 std::string shapes_text(const json& shapes) {
   std::string text;
   for (const json& shape : shapes)
@@ -77,9 +70,10 @@ std::string values_text(const json& values) {
 std::string row(std::size_t width, const std::string& name, const std::string& op, const std::string& shape,
                 const json& numbers) {
   return fmt::format("{:<{}}  {:<18} {:<20} {:>13} {:>16} {:>17} {:>16}\n", name, width, op, shape,
-                     grouped(numbers["parameters"]), grouped(numbers["multiply_adds"]),
-                     grouped(static_cast<std::int64_t>(numbers["flops"].get<double>())),
-                     grouped(numbers["activation_bytes"]));
+                     format_count(numbers["parameters"].get<std::int64_t>()),
+                     format_count(numbers["multiply_adds"].get<std::int64_t>()),
+                     format_count(static_cast<std::int64_t>(numbers["flops"].get<double>())),
+                     format_count(numbers["activation_bytes"].get<std::int64_t>()));
 }
 
 std::string escaped(const std::string& text) {

@@ -78,6 +78,13 @@ TEST(DataCommand, APackedDataSetIsTheSame) {
   EXPECT_EQ(loss_on(images), loss_on(shards));
 }
 
+TEST(DataCommand, InfoWritesNumbersForPeople) {
+  const Finished run = run_program({program(), "data", "info", "glyphs"}, 120);
+  ASSERT_EQ(run.status, 0) << run.err;
+  for (const char* number : {" 60,000", " 10,000", " 6,000", " 1,000"})
+    EXPECT_NE(run.out.find(number), std::string::npos) << run.out;
+}
+
 TEST(DataCommand, SaysWhatIsWrong) {
   struct Case {
     std::vector<std::string> arguments;

@@ -243,7 +243,7 @@ TEST(CheckCodecs, NamesTheKeyAndTheReason) {
            {"gossip", "terngrad", "", 0, "codec: gossip sends differences"},
            {"parameter_server", "int8", "", 5, "codec_warmup: codec 'int8' has no fraction"},
            {"all_reduce", "top_k", "", 5, "codec_warmup: is of what is sent to a server"},
-           {"parameter_server", "top_k", "", -1, "codec_warmup: '-1' is not a whole number from 0 to 1000000000"}}) {
+           {"parameter_server", "top_k", "", -1, "codec_warmup: '-1' is not a whole number from 0 to 1,000,000,000"}}) {
     TrainJob job = small_job(8);
     job.set_strategy(bad.strategy);
     job.set_codec(bad.codec);
