@@ -95,10 +95,11 @@ json setting_report(const privacy::PrivacySetting& privacy, const privacy::Leaka
 
 std::string leakage_table(const json& report) {
   const json& guess = report["guess"];
-  std::string text = fmt::format(
-      "What can be seen of {} in what {} sends: decoders of {} steps, {} held-out images of {} each\n",
-      report["data"].get<std::string>(), report["model"].get<std::string>(), report["steps"].get<std::int64_t>(),
-      report["images"].get<std::int64_t>(), format_bytes(report["image_bytes"].get<Bytes>()));
+  std::string text = fmt::format("What can be seen of {} in what {} sends: decoders of {}, {} of {} each\n",
+                                 report["data"].get<std::string>(), report["model"].get<std::string>(),
+                                 format_things(report["steps"].get<std::int64_t>(), "step"),
+                                 format_things(report["images"].get<std::int64_t>(), "held-out image"),
+                                 format_bytes(report["image_bytes"].get<Bytes>()));
   std::size_t width = 28;
   for (const json& r : report["settings"]) width = std::max(width, r["privacy"].get_ref<const std::string&>().size());
   text += fmt::format("  {:<{}} {:>6} {:>9} {:>7} {:>10} {:>10} {:>8} {:>15} {:>11}\n", "privacy", width, "SSIM",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/format.h"
+#include "mangrove/cli/reports/terminal.h"
 #include "mangrove/learn/metrics.h"
 
 namespace mangrove::cli {
@@ -14,9 +15,9 @@ namespace {
 
 using learn::ConfusionMatrix;
 
-constexpr std::size_t kPageWidth = 100;
-constexpr std::size_t kListed = 10;  // classes, and pairs
-constexpr std::size_t kNameWidth = 32;
+constexpr std::size_t kPageWidth = 80;  // as narrow as terminals usually are
+constexpr std::size_t kListed = 10;     // classes, and pairs
+constexpr int kNameWidth = 24;
 
 using Names = std::vector<std::string>;
 
@@ -31,8 +32,8 @@ struct Confusion {
   std::int64_t count;
 };
 
-const std::string& name(const Names& names, std::int32_t index) {
-  return names[static_cast<std::size_t>(index)];
+std::string name(const Names& names, std::int32_t index) {
+  return fitted(names[static_cast<std::size_t>(index)], kNameWidth);
 }
 
 /// Of the classes that occur, the worst first.
@@ -65,14 +66,14 @@ std::string lists(const ConfusionMatrix& matrix, const Names& names) {
                          ? fmt::format("  recall of the {} worst of {} classes\n", kListed, worst.size())
                          : std::string("  recall of each class\n");
   for (std::size_t i = 0; i < std::min(kListed, worst.size()); ++i)
-    text += fmt::format("    {:<{}} {:>9}  {} of {}\n", name(names, worst[i].truth).substr(0, kNameWidth), kNameWidth,
+    text += fmt::format("    {:<{}} {:>9}  {} of {}\n", name(names, worst[i].truth), kNameWidth,
                         format_percent(worst[i].share()), format_count(worst[i].right), format_count(worst[i].all));
   const std::vector<Confusion> most = confusions(matrix);
   if (most.empty()) return text;
   text += "  most frequent confusions\n";
   for (std::size_t i = 0; i < std::min(kListed, most.size()); ++i)
-    text += fmt::format("    {:<{}} {:>9}  taken for {}\n", name(names, most[i].truth).substr(0, kNameWidth),
-                        kNameWidth, format_things(most[i].count, "image"), name(names, most[i].prediction));
+    text += fmt::format("    {:<{}} {:>9}  taken for {}\n", name(names, most[i].truth), kNameWidth,
+                        format_things(most[i].count, "image"), name(names, most[i].prediction));
   if (most.size() > kListed) text += "  The whole matrix is in summary.json, or with --json.\n";
   return text;
 }

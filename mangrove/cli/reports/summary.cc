@@ -56,7 +56,8 @@ std::string node_rows(const RunFacts& facts) {
   const auto nodes = facts.nodes.value_or(std::vector<cluster::NodeUsage>());
   for (const cluster::NodeUsage& n : nodes) {
     if (++rows > kMostRows)
-      return text + row("...", fmt::format("and {} more in summary.json", nodes.size() - kMostRows));
+      return text + row("...", fmt::format("and {} more in summary.json",
+                                           format_count(std::ssize(nodes) - static_cast<std::int64_t>(kMostRows))));
     text += fmt::format("  {:<14} {:>8} {:>10} {:>10} {:>10}\n", n.name, format_percent(n.cpu_percent / 100, 1),
                         format_bytes(n.rss_bytes), format_bytes(n.sent_bytes), format_bytes(n.received_bytes));
   }
@@ -70,7 +71,8 @@ std::string event_rows(const RunFacts& facts) {
   for (const job::Json& json : events) {
     const EventText event = event_text(json);
     if (event.is_advice || event.line.empty()) continue;  // advice has a row of its own
-    if (++rows > kMostRows) return text + row("...", fmt::format("{} events in all: see summary.json", events.size()));
+    if (++rows > kMostRows)
+      return text + row("...", format_things(std::ssize(events), "event") + " in all: see summary.json");
     text += row(event.time ? "after " + format_seconds(*event.time) : "event", event.line);
   }
   return text;
@@ -169,7 +171,7 @@ std::string unused_row(const std::vector<infer::DeviceReport>& devices) {
 }
 
 std::string lost_row(std::int64_t lost, std::int64_t duplicated) {
-  return row("lost / answered twice", fmt::format("{} / {}", lost, duplicated));
+  return row("lost / answered twice", fmt::format("{} / {}", format_count(lost), format_count(duplicated)));
 }
 
 std::string pipeline_rows(const infer::PipelineResult& r) {
@@ -198,7 +200,8 @@ std::string ensemble_rows(const infer::EnsembleResult& r) {
                 fmt::format("{}: {}", format_seconds(member.seconds), operators_text(member.classes)));
   if (!r.claims) return text;
   return text + row("claimed by one / none / more",
-                    fmt::format("{} / {} / {} images", r.claims->one, r.claims->none, r.claims->several));
+                    fmt::format("{} / {} / {}", format_count(r.claims->one), format_count(r.claims->none),
+                                format_things(r.claims->several, "image")));
 }
 
 /// Where images left a network with early exits.
@@ -229,8 +232,9 @@ std::string tier_rows(const infer::TiersResult& r) {
   text += row("scheduler " + r.scheduler,
               fmt::format("{} an image, {} in all (predicted: {})", format_seconds(r.image_seconds),
                           format_seconds(r.all.seconds), format_seconds(r.predicted_seconds)));
-  text += row("policy " + r.policy, fmt::format("{} tasks given again, {} stolen, {} copied, {} answered again",
-                                                r.given_again, r.stolen, r.copied, r.repeated));
+  text += row("policy " + r.policy, fmt::format("{} given again, {} stolen, {} copied, {} answered again",
+                                                format_things(r.given_again, "task"), format_count(r.stolen),
+                                                format_count(r.copied), format_count(r.repeated)));
   text += lost_row(r.lost, r.duplicated);
   text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", "tier", "labels", "tasks", "images",
                       "accuracy", "coarse", "latency p50 / p95 / p99");
@@ -238,7 +242,7 @@ std::string tier_rows(const infer::TiersResult& r) {
     const auto share = [&](const std::optional<double>& value) {
       return t.tasks > 0 && value ? format_percent(*value) : "-";
     };
-    text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", t.tier, t.labels, t.tasks,
+    text += fmt::format("  {:<6} {:<7} {:>6} {:>8} {:>10} {:>10} {:>30}\n", t.tier, t.labels, format_count(t.tasks),
                         format_count(t.images), share(t.accuracy), share(t.coarse_accuracy),
                         t.tasks > 0 ? latency_text(t.latency) : "-");
   }
@@ -258,9 +262,10 @@ std::string view_rows(const infer::ViewsResult& r) {
                           bytes_text(r.feature_bytes_per_image), format_bytes(r.sample_bytes)));
   text += lost_row(r.lost, r.duplicated);
   for (const infer::ViewsResult::View& view : r.views)
-    text += row(fmt::format("view {} on {}", view.view, view.node),
-                fmt::format("missing in {} of {} micro-batches{}", view.micro_batches_without, r.micro_batches,
-                            view.is_lost ? ", lost" : ""));
+    text +=
+        row(fmt::format("view {} on {}", view.view, view.node),
+            fmt::format("missing in {} of {}{}", format_count(view.micro_batches_without),
+                        format_things(r.micro_batches, "micro-batch", "micro-batches"), view.is_lost ? ", lost" : ""));
   for (const infer::ViewsResult::Upper& upper : r.upper)
     text += row("behind exit 1, " + upper.node.value_or("the coordinator"),
                 fmt::format("{} in {}", format_things(upper.images, "image"),
@@ -270,7 +275,7 @@ std::string view_rows(const infer::ViewsResult& r) {
 
 std::string infer_table(const InferOutcome& r, const RunFacts& facts) {
   std::string text = fmt::format("Inference: {}, {} of {}, {} at once\n", r.all.strategy,
-                                 format_things(r.all.images, "image"), data_of(facts), r.all.micro_batch);
+                                 format_things(r.all.images, "image"), data_of(facts), format_count(r.all.micro_batch));
   text += fallback_row(facts) + accuracy_rows(r.all.accuracy, r.all.macro_f1);
   text += row("speed", fmt::format("{} ({})", format_rate(r.all.images_per_s), format_seconds(r.all.seconds)));
   if (r.single) text += row("on", r.single->node);

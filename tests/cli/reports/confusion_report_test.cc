@@ -31,7 +31,7 @@ TEST(ConfusionText, ListsTheWorstClassesAndPairsWhereItIsWide) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + 1) {
     end = text.find('\n', at);
-    EXPECT_LE(std::min(end, text.size()) - at, 100u) << text;
+    EXPECT_LE(std::min(end, text.size()) - at, 80u) << text;
   }
 }
 
