@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "mangrove/base/suggestion.h"
@@ -40,9 +41,17 @@ std::string value_of(const CLI::Option& option) {
 /// The page of a command with keys that belong to some strategies.
 class StrategyHelp : public HelpFormatter {
  public:
-  StrategyHelp(const Keys& keys, std::vector<StrategyText> strategies) : strategies_(std::move(strategies)) {
-    for (const Key& key : keys.all())
-      if (!key.strategies.empty()) readers_[key.flag()] = key.strategies;
+  StrategyHelp(const std::vector<Keys>& jobs, std::vector<StrategyText> strategies)
+      : strategies_(std::move(strategies)) {
+    std::set<std::string> common;  // that every strategy of a kind of job reads
+    for (const Keys& keys : jobs) {
+      for (const Key& key : keys.all()) {
+        std::vector<std::string>& readers = readers_[key.flag()];
+        readers.insert(readers.end(), key.strategies.begin(), key.strategies.end());
+        if (key.strategies.empty()) common.insert(key.flag());
+      }
+    }
+    std::erase_if(readers_, [&](const auto& flag) { return common.contains(flag.first); });
   }
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
@@ -74,7 +83,10 @@ class StrategyHelp : public HelpFormatter {
   std::string page_of(const StrategyText& strategy, const CLI::App& app, const std::string& name) const {
     std::string text = wrapped(strategy.name + ": " + strategy.summary, 0, 0);
     text += wrapped("When a device is lost: " + strategy.on_loss, 0, 0);
-    text += "\nUsage: " + name + " --strategy " + strategy.name + " [OPTIONS]\n";
+    std::string usage = "\nUsage: " + name;
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_positional()) usage += " " + option->get_name(true, false);
+    text += usage + " --strategy " + strategy.name + " [OPTIONS]\n";
     const auto options = own_options(app, strategy.name);
     if (!options.empty()) text += "\nFlags of this strategy:\n";
     for (const CLI::Option* option : options) text += make_option(option, false);
@@ -145,7 +157,7 @@ bool HelpFormatter::is_shown(const CLI::Option* option) const {
   return std::ranges::find(brief_groups_, option->get_group()) == brief_groups_.end();
 }
 
-void add_strategy_help(CLI::App& command, const Keys& keys, std::vector<StrategyText> strategies) {
+void add_strategy_help(CLI::App& command, const std::vector<Keys>& jobs, std::vector<StrategyText> strategies) {
   std::vector<std::string> names;
   for (const StrategyText& strategy : strategies) names.push_back(strategy.name);
   command.set_help_flag("-h,--help", "show this page, or that of a strategy")
@@ -157,7 +169,7 @@ void add_strategy_help(CLI::App& command, const Keys& keys, std::vector<Strategy
         if (name == kNoStrategy || std::ranges::find(names, name) != names.end()) return std::string();
         return "unknown strategy '" + name + "'" + suggestion(name, names);
       });
-  command.formatter(std::make_shared<StrategyHelp>(keys, std::move(strategies)));
+  command.formatter(std::make_shared<StrategyHelp>(jobs, std::move(strategies)));
 }
 
 }  // namespace mangrove::cli

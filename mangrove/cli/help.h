@@ -48,7 +48,7 @@ std::vector<StrategyText> strategy_texts(const Table& table) {
 }
 
 /// Gives a command `--help [STRATEGY]`: without a strategy the page lists flags that only some strategies read by name;
-/// with one it explains the strategy and its own flags.
-void add_strategy_help(CLI::App& command, const Keys& keys, std::vector<StrategyText> strategies);
+/// with one it explains the strategy and its own flags. jobs: the keys of each kind of job that it runs.
+void add_strategy_help(CLI::App& command, const std::vector<Keys>& jobs, std::vector<StrategyText> strategies);
 
 }  // namespace mangrove::cli

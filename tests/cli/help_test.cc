@@ -85,6 +85,23 @@ TEST_F(Help, NamesFlagsOfSomeStrategiesAndExplainsThemOnDemand) {
   EXPECT_EQ(federated.find("--epochs"), std::string::npos) << federated;
 }
 
+TEST_F(Help, OfASimulationHasTheStrategiesOfBothKindsOfJobs) {
+  const std::string general = page({"sim", "--help"});
+  for (const char* group : {"\nSimulation:\n", "\nModel:\n", "\nData:\n", "\nStrategy:\n", "\nLearning:\n"})
+    EXPECT_NE(general.find(group), std::string::npos) << group << general;
+  for (const char* strategy : {"\n  federated ", "\n  tiers "})
+    EXPECT_NE(general.find(strategy), std::string::npos) << strategy << general;
+  EXPECT_NE(general.find("  --epochs N "), std::string::npos) << general;
+  EXPECT_EQ(general.find("  --client-fraction NUMBER"), std::string::npos) << general;
+  EXPECT_EQ(general.find("--coordinator"), std::string::npos) << "nothing runs on a cluster\n" << general;
+  app.clear();
+  EXPECT_NE(page({"sim", "--help", "federated"}).find("  --client-fraction NUMBER"), std::string::npos);
+  app.clear();
+  const std::string tiers = page({"sim", "--help", "tiers"});
+  EXPECT_NE(tiers.find("  --scheduler "), std::string::npos) << tiers;
+  EXPECT_NE(tiers.find("sim world job --strategy tiers [OPTIONS]"), std::string::npos) << tiers;
+}
+
 TEST_F(Help, OfAnUnknownStrategyNamesTheNearest) {
   EXPECT_NE(page({"infer", "--help", "tires"}).find("unknown strategy 'tires'; did you mean 'tiers'?"),
             std::string::npos);
@@ -97,7 +114,7 @@ TEST(AddedKey, IsAFlagALineOfAJobFileCheckedComparedAndExplained) {
   job::add_keys(job, {}, keys);
   Overrides overrides;
   CLI::App app("", "sample");
-  add_strategy_help(app, keys, {{"slow", "goes slowly", "it waits"}, {"fast", "goes fast", "it goes on"}});
+  add_strategy_help(app, {keys}, {{"slow", "goes slowly", "it waits"}, {"fast", "goes fast", "it goes on"}});
   add_flags(app, keys, overrides);
 
   app.parse("--dampening 0.5");

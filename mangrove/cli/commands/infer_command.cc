@@ -34,7 +34,7 @@ Status run(State& state, CommandContext& context) {
 void add_infer_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("infer", "classify a data set or images on a cluster");
   auto state = std::make_shared<State>();
-  add_strategy_help(*command, state->settings.keys(), strategy_texts(infer::strategies()));
+  add_strategy_help(*command, {state->settings.keys()}, strategy_texts(infer::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(

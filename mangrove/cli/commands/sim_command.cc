@@ -13,7 +13,9 @@
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/infer/strategy.h"
 #include "mangrove/sim/simulation.h"
+#include "mangrove/train/strategy.h"
 
 namespace mangrove::cli {
 namespace {
@@ -181,6 +183,9 @@ Status run(State& state, CommandContext& context) {
 void add_sim_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sim", "train or classify on the devices of a virtual world, in virtual time");
   auto state = std::make_shared<State>();
+  std::vector<StrategyText> strategies = strategy_texts(train::strategies());
+  for (StrategyText& strategy : strategy_texts(infer::strategies())) strategies.push_back(std::move(strategy));
+  add_strategy_help(*command, {state->train.keys(), state->infer.keys()}, std::move(strategies));
   command->add_option("world", state->world_file, "world file: devices, regions, links")->required();
   command->add_option("job", state->job_file, "job file with a section train or infer")->required();
   command->add_option("--faults", state->fault_file, "file of faults: crashes, freezes, partitions, slow links")
@@ -193,11 +198,9 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
   add_flags(*command, state->train.keys(), state->overrides, is_flag);
   add_flags(*command, state->infer.keys(), state->overrides, is_flag);
   add_output_flags(*command, context.output);
-  command->formatter(
-      std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Data", "Cluster", "Strategy", "Learning"}));
   command->footer(
       "The flags of `mangrove train` and `mangrove infer` can be used too, except those\n"
-      "that say where a job runs. See their --help.\n"
+      "that say where a job runs. A flag that the job of the file has not is refused.\n"
       "Examples:\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml\n"
       "  mangrove sim examples/worlds/boards.yaml examples/worlds/job.yaml \\\n"

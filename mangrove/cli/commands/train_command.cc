@@ -50,7 +50,7 @@ Status run(State& state, CommandContext& context) {
 void add_train_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("train", "train a network on the nodes of a cluster");
   auto state = std::make_shared<State>();
-  add_strategy_help(*command, state->settings.keys(), strategy_texts(train::strategies()));
+  add_strategy_help(*command, {state->settings.keys()}, strategy_texts(train::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
