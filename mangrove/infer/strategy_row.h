@@ -27,6 +27,16 @@ struct Strategy {
   Networks networks = Networks::one;
   bool takes_requests = false;  // takes frames as they come, each with a deadline; others take only a data set
 
+  /// Calls trait(name, whether `self` has it) for each trait above. People and programs see these names
+  /// (`mangrove strategies`).
+  static void traits(const Strategy& self, auto&& trait) {
+    trait("one_network", self.networks == Networks::one);
+    trait("several_networks", self.networks == Networks::members);
+    trait("network_for_each_tier", self.networks == Networks::of_tiers);
+    trait("network_over_views", self.networks == Networks::with_views);
+    trait("takes_requests", self.takes_requests);
+  }
+
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event" and, at the
   /// end, "result" (docs/json.md lists the keys).
   Status (*run)(const InferJob& job, job::RoleContext& context) = nullptr;

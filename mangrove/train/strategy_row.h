@@ -30,6 +30,19 @@ struct Strategy {
   int vectors_held = 0;                   // vectors as long as the parameters that a worker has besides its program
   const PipelineSchedule* pipeline = nullptr;  // set: each worker has a part of the network, and sees all samples
 
+  /// Calls trait(name, whether `self` has it) for each trait above that a strategy has or has not. People and programs
+  /// see these names (`mangrove strategies`).
+  static void traits(const Strategy& self, auto&& trait) {
+    trait("has_server", self.has_server);
+    trait("sends_gradients", self.sends_gradients);
+    trait("sums_gradients", self.sums_gradients);
+    trait("steps_locally", self.steps_locally);
+    trait("averages_with_neighbours", self.averages_with_neighbours);
+    trait("has_own_data", self.has_own_data);
+    trait("takes_shared_samples", self.takes_shared_samples);
+    trait("is_pipeline", self.pipeline != nullptr);
+  }
+
   /// Plays rank context.endpoint.rank() to the end of the job. On rank 0 it reports "progress", "event", "checkpoint"
   /// and, at the end, "result" (docs/json.md lists the keys), with the trained model attached. errors: cancelled
   /// (stopped early, after a checkpoint), unavailable (no worker is left), those of data and engine.

@@ -1,7 +1,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
@@ -15,32 +14,12 @@ using nlohmann::json;
 
 constexpr std::size_t kNameColumns = 20;
 
-/// What train/strategy_row.h calls traits; others than these are not for people.
-constexpr std::pair<const char*, bool train::Strategy::*> kTrainingTraits[] = {
-    {"has_server", &train::Strategy::has_server},
-    {"sends_gradients", &train::Strategy::sends_gradients},
-    {"sums_gradients", &train::Strategy::sums_gradients},
-    {"steps_locally", &train::Strategy::steps_locally},
-    {"averages_with_neighbours", &train::Strategy::averages_with_neighbours},
-    {"has_own_data", &train::Strategy::has_own_data},
-    {"takes_shared_samples", &train::Strategy::takes_shared_samples},
-};
-
-json traits_of(const train::Strategy& row) {
+template <class Row>
+json traits_of(const Row& row) {
   json traits = json::array();
-  for (const auto& [name, trait] : kTrainingTraits)
-    if (row.*trait) traits.push_back(name);
-  if (row.pipeline != nullptr) traits.push_back("is_pipeline");
-  return traits;
-}
-
-json traits_of(const infer::Strategy& row) {
-  using enum infer::Networks;
-  json traits = json::array({row.networks == one        ? "one_network"
-                             : row.networks == members  ? "several_networks"
-                             : row.networks == of_tiers ? "network_for_each_tier"
-                                                        : "network_over_views"});
-  if (row.takes_requests) traits.push_back("takes_requests");
+  Row::traits(row, [&](const char* name, bool has) {
+    if (has) traits.push_back(name);
+  });
   return traits;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/cli/process.h"
 
+#include "mangrove/base/file.h"
 #include "mangrove/infer/strategy.h"
 #include "mangrove/train/strategy.h"
 
@@ -16,12 +17,21 @@ using testing::Finished;
 using testing::program;
 using testing::run_program;
 
+/// The page of --json names every trait that a strategy may have.
 template <class Table>
 void expect_rows(const json& rows, const Table& table) {
+  const std::string page = read_file(testing::repository_path("docs/json.md")).value();
   ASSERT_EQ(rows.size(), table.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i]["name"], table[i].name);
     EXPECT_EQ(rows[i]["on_loss"], table[i].on_loss);
+    json traits = json::array();
+    table[i].traits(table[i], [&](const char* name, bool has) {
+      EXPECT_NE(page.find("`" + std::string(name) + "`"), std::string::npos) << name;
+      if (has) traits.push_back(name);
+    });
+    EXPECT_EQ(rows[i]["traits"], traits);
+    EXPECT_FALSE(traits.empty()) << table[i].name;
   }
 }
 
