@@ -9,7 +9,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler p
        libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev ca-certificates iproute2"
 # oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
-test="libonnx-testdata python3"
+test="libonnx-testdata python3 groff-base"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 
