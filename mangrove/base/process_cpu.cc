@@ -27,12 +27,6 @@ std::optional<double> quota_of(const OwnControlGroup& group) {
   return quota / period;
 }
 
-double cores_to_run_on() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
 Seconds time_of(clockid_t clock) {
   timespec spent{};
   clock_gettime(clock, &spent);
@@ -41,8 +35,18 @@ Seconds time_of(clockid_t clock) {
 
 }  // namespace
 
+int machine_cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  return machine_cores();
+}
+
 double cpu_limit(const fs::path& root) {
-  double least = cores_to_run_on();
+  double least = usable_cores();
   for (const OwnControlGroup& group : control_groups("cpu", root))
     if (const auto quota = quota_of(group)) least = std::min(least, *quota);
   return least;

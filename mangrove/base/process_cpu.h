@@ -5,6 +5,10 @@
 
 namespace mangrove {
 
+/// The cores of this machine, and those of them that this process may run on (its affinity); at least 1.
+int machine_cores();
+int usable_cores();
+
 /// How many cores' worth of time this process may use: those that it may run on, and at most the quotas of its control
 /// groups (v1 and v2, of every level above it): 0.18 with a quota of 18 ms in 100. `root`: where /proc and /sys are,
 /// for tests.

@@ -18,6 +18,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/format.h"
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/cli/user_config.h"
 #include "mangrove/cluster/client.h"
@@ -80,10 +81,10 @@ void examine_processor(Findings& findings) {
   if (model.empty()) model = proc_value(cpuinfo, "Model");
   findings.push_back({"processor", "model", State::good, (model.empty() ? "unknown" : model), ""});
   findings.push_back({"processor", "instructions", State::good, instruction_sets(cpuinfo), ""});
-  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  const bool is_limited = host.cores < online;
+  const int all = machine_cores();
+  const bool is_limited = host.cores < all;
   findings.push_back({"processor", "cores", State::good,
-                      is_limited ? fmt::format("{} of {}: a limit is set on this process", host.cores, online)
+                      is_limited ? fmt::format("{} of {}: a limit is set on this process", host.cores, all)
                                  : format_things(host.cores, "core"),
                       ""});
   const std::vector<std::string> backends(backend_names().begin(), backend_names().end());

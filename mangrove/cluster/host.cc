@@ -1,10 +1,9 @@
 #include "mangrove/cluster/host.h"
 
-#include <algorithm>
 #include <fstream>
-#include <thread>
 
 #include "mangrove/base/host_name.h"
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 
 namespace mangrove::cluster {
@@ -16,7 +15,7 @@ Host describe_host() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   host.identity = host.name + "/" + boot;
-  host.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  host.cores = usable_cores();
   host.memory = memory_limit();
   return host;
 }

@@ -1,7 +1,5 @@
 #include "mangrove/job/machine.h"
 
-#include <algorithm>
-#include <thread>
 #include <vector>
 
 #include "mangrove/base/control_group.h"
@@ -17,7 +15,7 @@ std::string Machine::host() const {
 }
 
 int Machine::cores() const {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return machine_cores();
 }
 
 double Machine::cpu_share() const {

@@ -1,8 +1,8 @@
 #include "mangrove/base/process_cpu.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
-#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -23,7 +23,22 @@ void write(const fs::path& path, const std::string& text) {
 TEST(CpuLimit, IsWhatTheMachineHasWithoutQuotas) {
   const TemporaryFolder empty;
   EXPECT_GE(cpu_limit(empty.path()), 1);
-  EXPECT_LE(cpu_limit(empty.path()), std::max(1u, std::thread::hardware_concurrency()));
+  EXPECT_LE(cpu_limit(empty.path()), machine_cores());
+}
+
+TEST(CpuLimit, IsAtMostTheCoresToRunOn) {
+  const TemporaryFolder empty;
+  std::thread([&] {  // pinned, and then gone
+    cpu_set_t allowed, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    CPU_ZERO(&one);
+    for (std::size_t core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core)
+      if (CPU_ISSET(core, &allowed)) CPU_SET(core, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(usable_cores(), 1);
+    EXPECT_EQ(cpu_limit(empty.path()), 1);
+  })
+      .join();
 }
 
 TEST(CpuLimit, IsTheLeastQuotaOfTheGroupAndThoseAboveIt) {
