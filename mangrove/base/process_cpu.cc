@@ -52,10 +52,6 @@ double cpu_limit(const fs::path& root) {
   return least;
 }
 
-double cpu_slowdown(int threads) {
-  return std::max(1.0, threads / cpu_limit());
-}
-
 Seconds thread_cpu_time() {
   return time_of(CLOCK_THREAD_CPUTIME_ID);
 }

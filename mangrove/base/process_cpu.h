@@ -14,10 +14,6 @@ int usable_cores();
 /// for tests.
 double cpu_limit(const fs::path& root = "/");
 
-/// How much longer than its computing something takes here with so many threads: 5 where a quota leaves them a fifth of
-/// their time.
-double cpu_slowdown(int threads);
-
 /// That the calling thread, or all threads of this process, have computed. Time that others got is not in it.
 Seconds thread_cpu_time();
 Seconds process_cpu_time();

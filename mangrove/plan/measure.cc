@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/base/random.h"
 #include "mangrove/engine/load_parameters.h"
@@ -39,10 +38,10 @@ int runs_for(Execution& execution, const MeasureOptions& options, const Clock& c
   return static_cast<int>(std::clamp<double>(options.seconds / once, kFewestRuns, kMostRuns));
 }
 
-void set_times(Profile& profile, Execution& execution, int runs) {
+void set_times(Profile& profile, Execution& execution, int runs, double slowdown) {
   std::map<std::string, OperatorProfile*> by_name;
   for (OperatorProfile& one : profile.operators) by_name[one.name] = &one;
-  const double stretch = operator_stretch(static_cast<int>(profile.threads));
+  const double stretch = operator_stretch(static_cast<int>(profile.threads), slowdown);
   if (!profile.training) {
     for (const NodeTime& time : execution.profile_forward(runs))
       by_name.at(time.node)->forward = time.seconds * stretch;
@@ -59,8 +58,8 @@ void set_times(Profile& profile, Execution& execution, int runs) {
 
 }  // namespace
 
-double operator_stretch(int threads) {
-  return threads == 1 ? cpu_slowdown(1) : 1;
+double operator_stretch(int threads, double slowdown) {
+  return threads == 1 ? slowdown : 1;
 }
 
 Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& options, const Clock& clock) {
@@ -74,7 +73,7 @@ Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& option
   fill_randomly(graph, *execution, options.training);
   Profile profile{graph.name(),     {}, std::string(program->backend().name()), options.batch, options.threads,
                   options.training, 0,  operators_of(graph, options.batch)};
-  set_times(profile, *execution, runs_for(*execution, options, clock));
+  set_times(profile, *execution, runs_for(*execution, options, clock), options.slowdown);
   set_memory(profile, *program);
   const Bytes weights = graph.parameter_elements() * static_cast<Bytes>(sizeof(float));
   profile.process = std::max<Bytes>(0, resident_memory() - program->memory().total() - weights);

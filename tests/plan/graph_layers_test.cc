@@ -163,5 +163,14 @@ TEST(MeasureProfile, TimesEveryOperatorForwardAndBackward) {
   EXPECT_GT(training->find("left")->backward, 0);
 }
 
+TEST(MeasureProfile, AQuotaStretchesWhatOneThreadComputes) {
+  EXPECT_EQ(operator_stretch(1, 5), 5);
+  EXPECT_EQ(operator_stretch(2, 5), 1) << "its pauses are measured";
+  const SteadyClock clock;
+  const auto stretched = measure_profile(fork(), {.batch = 4, .seconds = 0, .slowdown = 1e9}, clock);
+  ASSERT_TRUE(stretched.ok()) << stretched.error().message;
+  EXPECT_GT(stretched->find("left")->forward, 1);
+}
+
 }  // namespace
 }  // namespace mangrove::plan

@@ -17,6 +17,7 @@
 #include "mangrove/data/sha256.h"
 #include "mangrove/engine/backend.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/machine.h"
 #include "mangrove/plan/cost_model.h"
 #include "mangrove/plan/measure.h"
 #include "mangrove/plan/profile_cache.h"
@@ -102,6 +103,7 @@ Status run(State& state, const OutputOptions& output) {
     MG_TRY(graph, rewritten_for_inference(*graph, {}));
   }
   state.options.threads = static_cast<int>(state.threads);
+  state.options.slowdown = job::Machine().slowdown(1);
   MG_TRY(const Found found, find_profile(state, *graph, output));
   const plan::Profile& profile = found.profile;
   MG_RETURN_IF_ERROR(write_file_atomically(state.output, plan::to_yaml(profile)));

@@ -79,9 +79,9 @@ plan::Profile outline(const InferJob& job, learn::Replica& replica, int threads)
 plan::Profile measure_operators(const InferJob& job, learn::Replica& replica, const job::RoleContext& context) {
   plan::Profile profile = outline(job, replica, context.threads);
   profile.process = process_memory(replica.execution().program(), context.device);
+  const double stretch = plan::operator_stretch(context.threads, context.device.slowdown(1));
   const std::vector<NodeTime> times = replica.execution().profile_forward(kRepeats);
-  for (std::size_t i = 0; i < times.size(); ++i)
-    profile.operators[i].forward = times[i].seconds * plan::operator_stretch(context.threads);
+  for (std::size_t i = 0; i < times.size(); ++i) profile.operators[i].forward = times[i].seconds * stretch;
   return profile;
 }
 

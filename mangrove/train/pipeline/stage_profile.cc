@@ -36,9 +36,10 @@ Result<StageProfile> measure_stages(const Graph& graph, const ProfileOptions& op
                                        .threads = options.threads,
                                        .backend = options.backend,
                                        .training = true,
-                                       .seconds = kMeasuring};
+                                       .seconds = kMeasuring,
+                                       .slowdown = options.slowdown};
   StageProfile profile;
-  profile.set_slowdown(plan::operator_stretch(options.threads));
+  profile.set_slowdown(plan::operator_stretch(options.threads, options.slowdown));
   std::int64_t done = 0;
   for (const StageRange& range : profiled_parts(graph, options.micro_batch, options.parts)) {
     MG_TRY(const Graph slice, graph.slice(range.first, range.last));

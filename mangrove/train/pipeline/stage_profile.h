@@ -15,6 +15,7 @@ struct ProfileOptions {
   std::string backend;  // "": the fastest
   int threads = 1;
   std::int64_t parts = 1;
+  double slowdown = 1;  // see plan::MeasureOptions
 };
 
 /// Measures the time of a network's operators on this device, forward and backward, and the memory that a stage holds

@@ -138,7 +138,11 @@ Result<std::size_t> StageWorker::state_elements(const PipelineStage& place) cons
 /// Of the network's operators. The leader hears of it after each part.
 Status StageWorker::profile(const Work& work) {
   lay_aside();
-  const ProfileOptions options{work.pipeline().micro_batch(), job_.backend(), context_.threads, work.parts()};
+  const ProfileOptions options{.micro_batch = work.pipeline().micro_batch(),
+                               .backend = job_.backend(),
+                               .threads = context_.threads,
+                               .parts = work.parts(),
+                               .slowdown = context_.device.slowdown(1)};
   Answer answer;
   answer.set_count(work.parts());
   StageProfile& profile = *answer.mutable_profile();

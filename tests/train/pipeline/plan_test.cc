@@ -167,10 +167,12 @@ TEST(StageProfile, HasWhatEveryOperatorTakes) {
   const Graph graph = convolutional_graph(10);
   const SteadyClock clock;
   std::vector<std::int64_t> told;
-  const auto profile = measure_stages(graph.without_weights(), {2, "portable", 1, 3}, clock,
-                                      [&](std::int64_t parts) { told.push_back(parts); });
+  const ProfileOptions options{.micro_batch = 2, .backend = "portable", .threads = 1, .parts = 3, .slowdown = 5};
+  const auto profile =
+      measure_stages(graph.without_weights(), options, clock, [&](std::int64_t parts) { told.push_back(parts); });
   ASSERT_TRUE(profile.ok()) << profile.error().message;
   EXPECT_TRUE(is_profile_of(*profile, graph));
+  EXPECT_EQ(profile->slowdown(), 5);
   EXPECT_GT(std::accumulate(profile->forward_s().begin(), profile->forward_s().end(), 0.0), 0);
   EXPECT_GT(std::accumulate(profile->backward_s().begin(), profile->backward_s().end(), 0.0), 0);
   EXPECT_GT(std::accumulate(profile->activations().begin(), profile->activations().end(), std::int64_t{}), 0);
