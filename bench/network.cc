@@ -109,8 +109,10 @@ Status train(const Settings& settings) {
   if (!settings.memory.empty()) {
     MG_TRY(const Bytes limit, parse_bytes(settings.memory));
     const Bytes weights = graph->parameter_elements() * static_cast<Bytes>(sizeof(float));  // and as much momentum
-    options.memory = learn::MemoryBudget{
-        .limit = limit, .reserved = weights + static_cast<Bytes>(batches_held) * batch_bytes, .released = weights};
+    options.memory = learn::MemoryBudget{.limit = limit,
+                                         .reserved = weights + static_cast<Bytes>(batches_held) * batch_bytes,
+                                         .released = weights,
+                                         .resident = resident_memory};
   }
   MG_TRY(const auto replica, learn::Replica::create(*graph, options));
   graph.reset();

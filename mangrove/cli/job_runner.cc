@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/frame_answers.h"
 #include "mangrove/cli/reports/report_keeper.h"
@@ -26,6 +25,7 @@
 #include "mangrove/graph/views.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/strategy.h"
+#include "mangrove/job/machine.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/learn/trainable.h"
 #include "mangrove/train/job_settings.h"
@@ -95,7 +95,7 @@ Result<train::TrainJob> make_job(const TrainSettings& settings, const std::strin
   job.set_data(data);
   // Embedded nodes share this machine, so what each may take by default is its part.
   const bool is_shared = job.memory() == 0 && settings.cluster.is_local() && settings.cluster.local > 1;
-  if (is_shared) job.set_memory(memory_limit() / 10 * 9 / settings.cluster.local);
+  if (is_shared) job.set_memory(job::Machine().usual_memory() / settings.cluster.local);
   MG_RETURN_IF_ERROR(train::check_job(job));
   return job;
 }

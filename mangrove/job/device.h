@@ -24,18 +24,27 @@ class Device {
 
   /// The machine whose cores the device uses. A process with a CPU quota counts as a machine of its own.
   virtual std::string host() const = 0;
+  /// As far as its speed depends on it: name, processor, and the share of cores that it may use. Times that were
+  /// measured hold for a device with the same description.
+  virtual std::string description() const = 0;
   virtual int cores() const = 0;         // of that machine
   virtual double cpu_share() const = 0;  // cores' worth of time that the device may use; 0.18: 18 ms in 100 of one core
   /// How much longer something takes than its computing, with so many threads: 5 where a quota leaves them a fifth of
-  /// their time.
+  /// their time. At least 1.
   double slowdown(int threads) const { return std::max(1.0, threads / cpu_share()); }
 
   /// What all threads of the device have computed so far. Time that others got is not in it.
   virtual Seconds computed() const = 0;
+  virtual Seconds computed_by_thread() const = 0;  // of that, what the calling thread has
   /// How long a device that may use less than a core needs for what it has computed so far; 0 for any other.
   virtual Seconds rationed() const = 0;
 
+  virtual Bytes memory() const = 0;  // that its process may use; 0: not known, or not limited
+  /// What a job that does not say how much takes of it: others may live there too. 0: as much as it wants.
+  Bytes usual_memory() const { return memory() / 10 * 9; }
   virtual Bytes resident_memory() const = 0;  // of its process, now
+  /// Makes resident_memory() less by what has been freed since, where the system can. cost: a millisecond or so.
+  virtual void release_freed_memory() = 0;
   /// The most so far; planned: what it comes to by the plan, for a device whose memory nobody can measure.
   virtual Bytes peak_memory(Bytes planned) const = 0;
 

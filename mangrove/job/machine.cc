@@ -1,5 +1,10 @@
 #include "mangrove/job/machine.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/base/control_group.h"
@@ -8,10 +13,28 @@
 #include "mangrove/base/process_memory.h"
 
 namespace mangrove::job {
+namespace {
+
+/// As /proc/cpuinfo has it: the board's name where it says that, else its processor's.
+std::string processor(const fs::path& root) {
+  std::ifstream file(root / "proc/cpuinfo");
+  std::string found;
+  for (std::string line; std::getline(file, line);)
+    for (const std::string_view key : {"model name", "Model", "Hardware", "cpu model", "uarch"})
+      if (line.starts_with(key) && (found.empty() || key == "Model"))
+        found = line.substr(std::min(line.size(), line.find(':') + 1));
+  return found;
+}
+
+}  // namespace
 
 std::string Machine::host() const {
-  const std::vector<OwnControlGroup> groups = control_groups("cpu");
+  const std::vector<OwnControlGroup> groups = control_groups("cpu", root_);
   return cpu_share() < cores() && !groups.empty() ? host_name() + groups.front().folder.string() : host_name();
+}
+
+std::string Machine::description() const {
+  return fmt::format("{},{}, {:.6g} cores", host_name(), processor(root_), cpu_share());
 }
 
 int Machine::cores() const {
@@ -19,19 +42,31 @@ int Machine::cores() const {
 }
 
 double Machine::cpu_share() const {
-  return cpu_limit();
+  return cpu_limit(root_);
 }
 
 Seconds Machine::computed() const {
   return process_cpu_time();
 }
 
+Seconds Machine::computed_by_thread() const {
+  return thread_cpu_time();
+}
+
 Seconds Machine::rationed() const {
   return rationed_time();
 }
 
+Bytes Machine::memory() const {
+  return memory_limit(root_);
+}
+
 Bytes Machine::resident_memory() const {
   return mangrove::resident_memory();
+}
+
+void Machine::release_freed_memory() {
+  mangrove::release_freed_memory();
 }
 
 Bytes Machine::peak_memory(Bytes) const {

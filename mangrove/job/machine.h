@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+#include <utility>
+
+#include "mangrove/base/file.h"
 #include "mangrove/job/device.h"
 
 namespace mangrove::job {
@@ -7,15 +11,25 @@ namespace mangrove::job {
 /// The device that this process runs on.
 class Machine final : public Device {
  public:
+  /// root: where /proc and /sys are, for tests.
+  explicit Machine(fs::path root = "/") : root_(std::move(root)) {}
+
   std::string host() const override;
+  std::string description() const override;
   int cores() const override;
   double cpu_share() const override;
   Seconds computed() const override;
+  Seconds computed_by_thread() const override;
   Seconds rationed() const override;
+  Bytes memory() const override;
   Bytes resident_memory() const override;
+  void release_freed_memory() override;
   Bytes peak_memory(Bytes planned) const override;
   void charge(double) override {}
   bool is_simulated() const override { return false; }
+
+ private:
+  const fs::path root_;
 };
 
 }  // namespace mangrove::job

@@ -5,24 +5,16 @@
 #include <string>
 #include <utility>
 
-#include "mangrove/base/process_memory.h"
-
 namespace mangrove::learn {
 namespace {
 
-// Without a limit given, the system's is used but for this share: others may live under it too.
-constexpr double kShareOfSystem = 0.9;
-
 Bytes limit_of(const MemoryBudget& budget) {
-  if (budget.limit > 0) return budget.limit;
-  const Bytes system = memory_limit();
-  return system > 0 ? static_cast<Bytes>(kShareOfSystem * static_cast<double>(system))
-                    : std::numeric_limits<Bytes>::max() / 2;
+  return budget.limit > 0 ? budget.limit : std::numeric_limits<Bytes>::max() / 2;
 }
 
 // Of what the process has now, that which stays.
 Bytes held(const MemoryBudget& budget) {
-  return budget.resident.value_or(resident_memory()) - budget.released;
+  return budget.resident() - budget.released;
 }
 
 Error too_little(const Graph& graph, const CompileOptions& options, const MemoryBudget& budget, Bytes least_program) {

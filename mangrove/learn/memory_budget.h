@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 
 #include "mangrove/engine/training_plan.h"
 
@@ -8,10 +8,11 @@ namespace mangrove::learn {
 
 /// Memory that a whole process may come to while it trains.
 struct MemoryBudget {
-  Bytes limit = 0;     // of resident memory; 0: most of what memory_limit() says
+  Bytes limit = 0;     // of resident memory; 0: none
   Bytes reserved = 0;  // what the process will still take for more than the program: optimizer, batches, messages
   Bytes released = 0;  // what it holds now but no longer when training starts: the weights of the given graph
-  std::optional<Bytes> resident = {};  // what it holds now; nothing: as measured
+  /// What it holds now: asked for again while it plans, as compiled kernels take memory.
+  std::function<Bytes()> resident = [] { return Bytes{0}; };
 };
 
 /// What the budget leaves for a program now; below 0 where it is used up.

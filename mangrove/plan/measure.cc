@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/base/random.h"
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/plan/operator_memory.h"
@@ -76,7 +75,7 @@ Result<Profile> measure_profile(const Graph& graph, const MeasureOptions& option
   set_times(profile, *execution, runs_for(*execution, options, clock), options.slowdown);
   set_memory(profile, *program);
   const Bytes weights = graph.parameter_elements() * static_cast<Bytes>(sizeof(float));
-  profile.process = std::max<Bytes>(0, resident_memory() - program->memory().total() - weights);
+  profile.process = std::max<Bytes>(0, options.resident() - program->memory().total() - weights);
   return profile;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "mangrove/base/clock.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/plan/profile.h"
@@ -13,6 +16,7 @@ struct MeasureOptions {
   bool training = false;     // also measure backward passes
   Seconds seconds = 5;       // approximate duration; there are at least kFewestRuns runs
   double slowdown = 1;       // of one thread by a CPU quota, >= 1: 5 where it is left a fifth of its time
+  std::function<Bytes()> resident = [] { return Bytes{0}; };  // of the process, now; 0: not known
 };
 
 constexpr int kFewestRuns = 5;

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
-#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
-#include "mangrove/base/process_cpu.h"
 #include "mangrove/data/sha256.h"
 
 namespace mangrove::plan {
@@ -29,22 +25,7 @@ std::string seal(const ProfileKey& key, std::string_view yaml) {
   return std::string(kSeal) + data::sha256(text_of(key) + std::string(yaml)) + "\n";
 }
 
-/// As /proc/cpuinfo has it: the board's name where it says that, else its processor's.
-std::string processor(const fs::path& root) {
-  std::ifstream file(root / "proc/cpuinfo");
-  std::string found;
-  for (std::string line; std::getline(file, line);)
-    for (const std::string_view key : {"model name", "Model", "Hardware", "cpu model", "uarch"})
-      if (line.starts_with(key) && (found.empty() || key == "Model"))
-        found = line.substr(std::min(line.size(), line.find(':') + 1));
-  return found;
-}
-
 }  // namespace
-
-std::string this_device(const fs::path& root) {
-  return fmt::format("{},{}, {:.6g} cores", host_name(), processor(root), cpu_limit(root));
-}
 
 ProfileCache::ProfileCache(const fs::path& data_folder, Bytes most)
     : files_(data_folder.empty() ? fs::path() : data_folder / "profiles", ".yaml", most) {}

@@ -11,16 +11,12 @@ namespace mangrove::plan {
 /// The conditions for which a profile is valid.
 struct ProfileKey {
   std::string network;  // SHA-256 of the ONNX file, as boards hold it
-  std::string device;   // see this_device()
+  std::string device;   // its description: see job::Device
   std::string backend;
   std::int64_t batch = 1, threads = 1;
   bool training = false;
   bool fused = true;  // CompileOptions::fuse
 };
-
-/// A description of the device that this process runs on, as far as its speed depends on it: name, processor, and the
-/// share of its cores that the process may use. root: the folder of /proc and /sys, for tests.
-std::string this_device(const fs::path& root = "/");
 
 /// Profiles that were measured on this device, kept in the folder `profiles` of its data folder beside its networks.
 /// threads: one at a time.

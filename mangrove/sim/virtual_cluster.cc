@@ -13,8 +13,7 @@ namespace s4u = simgrid::s4u;
 
 namespace {
 
-constexpr Seconds kSilence = 3;  // of a node, after which it is lost: as of cluster::CoordinatorOptions
-constexpr Bytes kUnlimited = GiB(1024);
+constexpr Seconds kSilence = 3;           // of a node, after which it is lost: as of cluster::CoordinatorOptions
 constexpr std::size_t kMostSampled = 64;  // devices; of more, only the sums are told
 constexpr int kSamplesBeforeHalf = 200;
 
@@ -22,6 +21,7 @@ constexpr int kSamplesBeforeHalf = 200;
 
 VirtualCluster::VirtualCluster(const cluster::JobSpec& job, const World& world, SimulationOptions options)
     : job_(job),
+      job_of_nodes_(cluster::job_of_nodes(job).value_or(job)),
       world_(world),
       options_(std::move(options)),
       network_(world, timeline_, options_.seed),
@@ -61,28 +61,20 @@ Status VirtualCluster::run() {
   return {};
 }
 
-VirtualCluster::Kind& VirtualCluster::kind_of(const Device& device) {
-  const Bytes wanted = job_.train().memory();
-  const Bytes memory = device.memory == 0 ? kUnlimited : device.memory;
-  const auto [entry, is_new] = kinds_.try_emplace(wanted == 0 ? memory : std::min(wanted, memory));
-  if (is_new) entry->second.job = cluster::job_of_nodes(job_).value_or(job_);
-  if (is_new && job_.has_train()) entry->second.job.mutable_train()->set_memory(entry->first);
-  return entry->second;
-}
-
 /// Takes the next rank, which the members know already.
 VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   const auto rank = static_cast<net::Rank>(stays_.size());
   auto endpoint = std::make_unique<SimEndpoint>(
       rank, members_, [this, rank](net::Rank to, net::Message message) { post(rank, to, std::move(message)); },
       options_.size_of, [this, rank](std::size_t bytes) { handle(*stays_[static_cast<std::size_t>(rank)], bytes); });
-  const std::string& name = world_.devices[device].name;
+  const Device& its = world_.devices[device];
+  const std::string& name = its.name;
   stays_.push_back(std::make_unique<Incarnation>());
   Incarnation& stay = *stays_.back();
   stay.device = device;
   stay.rank = rank;
   stay.endpoint = std::move(endpoint);
-  stay.machine = std::make_unique<VirtualDevice>(name, options_.computes, kind_of(world_.devices[device]).shared,
+  stay.machine = std::make_unique<VirtualDevice>(name, its.memory, options_.computes, shared_[its.memory],
                                                  [this, &stay](double flops) { compute(stay, flops); });
   conditions_[device].rank = rank;
   if (rank > 0) usage_.add(static_cast<cluster::MemberId>(rank), name, {}, clock_.now());
@@ -95,7 +87,7 @@ void VirtualCluster::play(Incarnation& stay) {
   stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
     if (stay.rank == 0) return lead(stay);
     job::RoleContext context = context_of(stay);
-    const Status played = cluster::run_role_guarded(options_.play, kind_of(world_.devices[stay.device]).job, context);
+    const Status played = cluster::run_role_guarded(options_.play, job_of_nodes_, context);
     stay.endpoint->flush();
     stay.has_ended = true;
     log("role_ended",
@@ -108,8 +100,7 @@ void VirtualCluster::lead(Incarnation& stay) {
   job::RoleContext context = context_of(stay);
   context.stop = options_.stop;
   context.report = [this](Report report) { on_report(std::move(report)); };
-  const cluster::JobSpec& job = job_.has_train() ? kind_of(world_.devices[0]).job : job_;  // with its networks
-  led_ = cluster::run_role_guarded(options_.play, job, context);
+  led_ = cluster::run_role_guarded(options_.play, job_, context);
   stay.endpoint->flush();
   sample();
   stay.has_ended = is_over_ = true;

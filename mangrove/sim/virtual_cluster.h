@@ -48,12 +48,6 @@ class VirtualCluster {
     bool is_silent() const { return frozen > 0 || cut > 0; }
   };
 
-  /// Devices with as much memory: they plan it alike, so one job does for all of them, and what their roles share.
-  struct Kind {
-    cluster::JobSpec job;
-    VirtualDevice::SharedState shared = {};
-  };
-  Kind& kind_of(const Device& device);
   Incarnation& enter(std::size_t device);
   void play(Incarnation& stay);
   void lead(Incarnation& stay);
@@ -81,15 +75,16 @@ class VirtualCluster {
   Incarnation& stay_of(std::size_t device) { return *stays_[static_cast<std::size_t>(conditions_[device].rank)]; }
 
   const cluster::JobSpec& job_;
+  const cluster::JobSpec job_of_nodes_;
   const World& world_;
   SimulationOptions options_;
   VirtualClock clock_;
   Timeline timeline_;
   Network network_;
-  std::map<Bytes, Kind> kinds_;                      // by the memory of a device
-  std::vector<std::unique_ptr<Incarnation>> stays_;  // by rank
-  std::vector<Condition> conditions_;                // by device
-  std::vector<Absences> absences_;                   // by device, from the first on
+  std::map<Bytes, VirtualDevice::SharedState> shared_;  // of devices with as much memory: they plan it alike
+  std::vector<std::unique_ptr<Incarnation>> stays_;     // by rank
+  std::vector<Condition> conditions_;                   // by device
+  std::vector<Absences> absences_;                      // by device, from the first on
   std::shared_ptr<const net::Members> members_ = std::make_shared<const net::Members>();
   cluster::UsageBook usage_;
   Instant sampled_;

@@ -15,17 +15,21 @@ class VirtualDevice final : public job::Device {
  public:
   using SharedState = std::shared_ptr<job::SharedState>;
 
-  /// shared: see job::Device::shared(). charge: takes the time of so many FLOPs.
-  /// computes: see job::Device::computes().
-  VirtualDevice(std::string name, bool computes, SharedState& shared, std::function<void(double flops)> charge)
-      : name_(std::move(name)), computes_(computes), shared_(shared), charge_(std::move(charge)) {}
+  /// memory, computes, shared: see job::Device. charge: takes the time of so many FLOPs.
+  VirtualDevice(std::string name, Bytes memory, bool computes, SharedState& shared,
+                std::function<void(double flops)> charge)
+      : name_(std::move(name)), memory_(memory), computes_(computes), shared_(shared), charge_(std::move(charge)) {}
 
   std::string host() const override { return name_; }
+  std::string description() const override { return name_; }
   int cores() const override { return 1; }
   double cpu_share() const override { return 1; }
   Seconds computed() const override { return computed_; }
+  Seconds computed_by_thread() const override { return computed_; }
   Seconds rationed() const override { return 0; }
+  Bytes memory() const override { return memory_; }
   Bytes resident_memory() const override { return kProcess; }
+  void release_freed_memory() override {}
   Bytes peak_memory(Bytes planned) const override { return planned; }
   void charge(double flops) override { charge_(flops); }
   bool is_simulated() const override { return true; }
@@ -38,6 +42,7 @@ class VirtualDevice final : public job::Device {
   static constexpr Bytes kProcess = MiB(64);  // before its role does anything: program, libraries, a small data set
 
   const std::string name_;
+  const Bytes memory_;
   const bool computes_;
   SharedState& shared_;
   const std::function<void(double)> charge_;

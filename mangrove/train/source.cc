@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/prepared.h"
 #include "mangrove/data/subset.h"
@@ -117,8 +116,13 @@ Result<data::Batch> Source::take(const Samples& samples, std::int64_t epoch) {
   return loader_.next();
 }
 
-Bytes sample_cache(const TrainJob& job) {
-  const Bytes memory = job.memory() > 0 ? job.memory() : memory_limit();
+Bytes most_memory(const TrainJob& job, const job::Device& device) {
+  if (job.memory() == 0) return device.usual_memory();
+  return device.memory() > 0 ? std::min(job.memory(), device.memory()) : job.memory();
+}
+
+Bytes sample_cache(const TrainJob& job, const job::Device& device) {
+  const Bytes memory = most_memory(job, device);
   return memory > 0 ? std::min(job.sample_cache(), memory / 8) : job.sample_cache();
 }
 
@@ -155,10 +159,11 @@ Result<std::unique_ptr<Sources>> Sources::create(const TrainJob& job, Splits spl
     options.augmentation = nullptr;  // what comes out of the frozen part stays as it is
   }
   sources->test_.emplace(splits.test, job.limit(), options, reads_ahead, fetcher);
-  const Bytes of_train = share_of_cache(sample_cache(job), *splits.train);
+  const Bytes cache = sample_cache(job, context.device);
+  const Bytes of_train = share_of_cache(cache, *splits.train);
   sources->cached_ = of_train;
   if (splits.validation != nullptr) {
-    options.cache = share_of_cache(sample_cache(job) - of_train, *splits.validation);
+    options.cache = share_of_cache(cache - of_train, *splits.validation);
     sources->cached_ += options.cache;
     sources->validation_.emplace(splits.validation, job.limit(), options, reads_ahead, fetcher);
   }

@@ -57,9 +57,11 @@ class Source {
   std::int64_t ahead_epoch_ = 0;
 };
 
-/// Memory that a worker may use for decoded samples: the job's sample_cache, but at most an eighth of the job's
-/// `memory`.
-Bytes sample_cache(const TrainJob& job);
+/// The memory that a worker's process may take at most: the job's `memory`, as far as the device has it; without, what is
+/// usual on the device. 0: not limited.
+Bytes most_memory(const TrainJob& job, const job::Device& device);
+/// Memory that a worker may use for decoded samples: the job's sample_cache, but at most an eighth of most_memory().
+Bytes sample_cache(const TrainJob& job, const job::Device& device);
 /// The part of this cache that the samples of a data set get: at most what all of its samples take, and none if its
 /// samples need no decoding.
 Bytes share_of_cache(Bytes cache, const data::Dataset& dataset);

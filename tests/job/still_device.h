@@ -10,11 +10,15 @@ namespace mangrove::job {
 class StillDevice : public Device {
  public:
   std::string host() const override { return "still"; }
+  std::string description() const override { return "still"; }
   int cores() const override { return 1; }
   double cpu_share() const override { return 1; }
   Seconds computed() const override { return 0; }
+  Seconds computed_by_thread() const override { return 0; }
   Seconds rationed() const override { return 0; }
+  Bytes memory() const override { return 0; }
   Bytes resident_memory() const override { return 0; }
+  void release_freed_memory() override {}
   Bytes peak_memory(Bytes planned) const override { return planned; }
   void charge(double) override {}
   bool is_simulated() const override { return true; }

@@ -79,25 +79,5 @@ TEST(ProfileCache, GoWhenTheyAreManyTheOldestFirst) {
   EXPECT_TRUE(two.find(key_of("c")));
 }
 
-/// A machine with this in /proc.
-fs::path machine(const TemporaryFolder& folder, const std::string& name, const std::string& cpuinfo) {
-  const fs::path root = folder / name;
-  fs::create_directories(root / "proc");
-  std::ofstream(root / "proc/cpuinfo") << cpuinfo;
-  return root;
-}
-
-TEST(ThisDevice, IsToldByItsProcessorOrItsBoard) {
-  const TemporaryFolder folder;
-  const fs::path pc =
-      machine(folder, "pc", "processor\t: 0\nmodel\t\t: 17\nmodel name\t: EPYC 9\nmodel name\t: EPYC 9\n");
-  EXPECT_NE(this_device(pc).find(", EPYC 9, "), std::string::npos) << this_device(pc);
-  const fs::path pi =
-      machine(folder, "pi", "model name\t: ARMv7\nHardware\t: BCM2711\nModel\t\t: Raspberry Pi 4 Model B\n");
-  EXPECT_NE(this_device(pi).find(", Raspberry Pi 4 Model B, "), std::string::npos) << this_device(pi);
-  EXPECT_EQ(this_device(), this_device());
-  EXPECT_NE(this_device(pc), this_device(pi));
-}
-
 }  // namespace
 }  // namespace mangrove::plan

@@ -4,6 +4,8 @@
 
 #include "tests/sim/simulated_job.h"
 
+#include "mangrove/base/format.h"
+
 namespace mangrove::sim {
 namespace {
 
@@ -76,6 +78,25 @@ TEST(VirtualSeconds, CountWhatMessagesTakeInBothProcesses) {
   const double handling = 10 * 4 * (4 * (784 * 16 + 16 + 16 * 10 + 10)) / 1e6;
   const double more = slow["result"]["train_seconds"].get<double>() - fast["result"]["train_seconds"].get<double>();
   EXPECT_NEAR(more, handling, 0.03 * handling);
+}
+
+TEST(VirtualMemory, IsThatOfTheBoards) {
+  train::TrainJob job = train::small_job(80);
+  World world = boards(2);
+  EXPECT_EQ(simulated(job, world).value("status", ""), "ok") << "not limited";
+  for (Device& device : world.devices) device.memory = MiB(70);  // less than a process with a connection holds
+  const json refused = simulated(job, world);
+  EXPECT_NE(refused.value("status", "ok"), "ok");
+  EXPECT_NE(refused.value("message", "").find("within " + format_bytes(MiB(63))), std::string::npos) << refused;
+  job.set_memory(GiB(100));
+  const json as_asked = simulated(job, world);
+  EXPECT_NE(as_asked.value("message", "").find("within " + format_bytes(MiB(70))), std::string::npos) << as_asked;
+  for (Device& device : world.devices) device.memory = MiB(120);
+  const json fits = simulated(job, world);
+  ASSERT_EQ(fits.value("status", ""), "ok") << fits;
+  ASSERT_EQ(fits["result"]["memory"].size(), 2u) << fits;
+  for (const json& worker : fits["result"]["memory"])
+    EXPECT_LE(worker["predicted_peak"].get<Bytes>(), MiB(120)) << worker;
 }
 
 TEST(VirtualSeconds, GiveTheJobUpAtTheLimit) {

@@ -75,7 +75,7 @@ Result<Found> find_profile(const State& state, const Graph& graph, const OutputO
   const plan::ProfileCache kept(data::data_folder(state.data_dir));
   const plan::MeasureOptions& options = state.options;
   const plan::ProfileKey key{.network = data::sha256(encode_onnx(graph)),
-                             .device = plan::this_device(),
+                             .device = job::Machine().description(),
                              .backend = options.backend.empty() ? backend_names().front() : options.backend,
                              .batch = options.batch,
                              .threads = options.threads,
@@ -104,6 +104,7 @@ Status run(State& state, const OutputOptions& output) {
   }
   state.options.threads = static_cast<int>(state.threads);
   state.options.slowdown = job::Machine().slowdown(1);
+  state.options.resident = [] { return job::Machine().resident_memory(); };
   MG_TRY(const Found found, find_profile(state, *graph, output));
   const plan::Profile& profile = found.profile;
   MG_RETURN_IF_ERROR(write_file_atomically(state.output, plan::to_yaml(profile)));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mangrove/job/machine.h"
 #include "mangrove/learn/memory_budget.h"
 
 namespace mangrove::cli {
@@ -27,7 +28,11 @@ Result<json> training_report(const Graph& graph, std::int64_t batch, Bytes memor
   const Bytes weights = graph.parameter_elements() * kFloat;
   Bytes inputs = 0;
   for (const auto& [name, info] : graph.inputs()) inputs += info.shape.with_batch(batch).elements() * kFloat;
-  const learn::MemoryBudget budget{.limit = memory, .reserved = weights + kBatchesHeld * inputs, .released = weights};
+  const job::Machine here;
+  const learn::MemoryBudget budget{.limit = memory > 0 ? memory : here.usual_memory(),
+                                   .reserved = weights + kBatchesHeld * inputs,
+                                   .released = weights,
+                                   .resident = [&] { return here.resident_memory(); }};
   MG_TRY(const learn::ProcessPlan plan, learn::plan_process(graph.without_weights(), options, budget));
   const MemoryReport program = plan.training.program->memory();
   return json{{"batch", batch},

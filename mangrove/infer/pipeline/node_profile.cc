@@ -6,8 +6,6 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/median.h"
-#include "mangrove/base/process_cpu.h"
-#include "mangrove/base/process_memory.h"
 #include "mangrove/data/batch_rows.h"
 #include "mangrove/graph/multiply_adds.h"
 #include "mangrove/plan/measure.h"
@@ -37,9 +35,9 @@ Result<Seconds> measure_reading(const SampleSource& source, std::int64_t batch, 
   const std::int64_t count = std::min(source.samples, batch);
   std::vector<Seconds> times;
   for (int i = 0; i < kRepeats; ++i) {
-    const Seconds start = thread_cpu_time();
+    const Seconds start = device.computed_by_thread();
     MG_RETURN_IF_ERROR(read_batch(source, std::min(i * count, source.samples - count), count));
-    times.push_back(thread_cpu_time() - start);
+    times.push_back(device.computed_by_thread() - start);
   }
   return median(std::move(times)) * device.slowdown(1);
 }
@@ -57,8 +55,8 @@ std::string data_of(const InferJob& job) {
 }
 
 /// The present memory of the device's process, without the values and weights of the program.
-Bytes process_memory(const Program& program, const job::Device& device) {
-  release_freed_memory();
+Bytes process_memory(const Program& program, job::Device& device) {
+  device.release_freed_memory();
   return std::max<Bytes>(0, device.resident_memory() - program.memory().total());
 }
 
@@ -123,12 +121,12 @@ Result<Profile> profile_node(const InferJob& job, const job::RoleContext& contex
   const Program& program = replica.execution().program();
   if (context.device.is_simulated()) {
     Profile message = message_of(simulated_operators(job, replica, context));
-    message.set_process(process_memory(program, context.device));
+    message.set_process(context.device.resident_memory());  // the program is not in it
     return message;
   }
   const plan::ProfileCache kept(context.data_folder);
   const plan::ProfileKey key{.network = job.model_sha256(),
-                             .device = plan::this_device(),
+                             .device = context.device.description(),
                              .backend = std::string(program.backend().name()),
                              .batch = job.micro_batch(),
                              .threads = context.threads,

@@ -4,7 +4,6 @@
 #include <deque>
 #include <utility>
 
-#include "mangrove/base/process_memory.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/infer/compile_options.h"
 #include "mangrove/infer/job_settings.h"
@@ -169,7 +168,7 @@ Status PipelineWorker::place(const Command& command) {
   if (command.generation() > worker_.generation()) {
     single_.reset();
     replica_.reset();
-    release_freed_memory();
+    context_.device.release_freed_memory();
     MG_RETURN_IF_ERROR(worker_.place(command, *graph_, source_));
   }
   FromNode message;

@@ -27,12 +27,16 @@ int vectors_of_codecs(const TrainJob& job, int workers) {
 /// vector, what the optimizer remembers) and the state, in a message and out of it; where it makes steps of its own,
 /// values and what the optimizer remembers, and for gossip the mean, a scratch vector, and what goes to two neighbours
 /// and comes from them.
-learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sources& data, int workers) {
+learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sources& data,
+                                  const job::RoleContext& context) {
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, workers)) * weights;
-  return {.limit = job.memory(), .reserved = kConnection + held + 5 * batch + data.cached(), .released = weights};
+  const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, context.endpoint.size() - 1)) * weights;
+  return {.limit = most_memory(job, context.device),
+          .reserved = kConnection + held + 5 * batch + data.cached(),
+          .released = weights,
+          .resident = [&device = context.device] { return device.resident_memory(); }};
 }
 
 /// Of this rank in the run that is resumed: a plan of its own might have another, and the gradients other roundings.
@@ -51,8 +55,7 @@ Result<std::int64_t> resumed_micro_batch(const TrainJob& job, net::Rank rank) {
 Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, const TrainJob& job,
                                                         learn::ReplicaOptions options, Sources& data,
                                                         const job::RoleContext& context) {
-  options.memory = memory_budget(graph, job, data, context.endpoint.size() - 1);
-  if (context.device.is_simulated()) options.memory->resident = context.device.resident_memory();
+  options.memory = memory_budget(graph, job, data, context);
   options.micro_batch = job.micro_batch();
   if (options.micro_batch == 0) {
     MG_TRY(options.micro_batch, resumed_micro_batch(job, context.endpoint.rank()));

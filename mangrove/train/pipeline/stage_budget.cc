@@ -9,9 +9,10 @@ constexpr Bytes kFloat = sizeof(float);
 }  // namespace
 
 learn::MemoryBudget StageBudget::process(Bytes released) const {
-  learn::MemoryBudget budget{.limit = job_.memory(), .reserved = kConnection, .released = released};
-  if (context_.device.is_simulated()) budget.resident = context_.device.resident_memory();
-  return budget;
+  return {.limit = most_memory(job_, context_.device),
+          .reserved = kConnection,
+          .released = released,
+          .resident = [&device = context_.device] { return device.resident_memory(); }};
 }
 
 Bytes StageBudget::reading() const {

@@ -32,7 +32,7 @@ StageOptions options(std::int64_t in_flight) {
 }
 
 learn::MemoryBudget budget(Bytes bytes) {
-  return {.limit = bytes, .reserved = 0, .released = 0, .resident = 0};
+  return {.limit = bytes};
 }
 
 Result<std::unique_ptr<Stage>> whole(const Graph& graph, std::int64_t in_flight, Stage::Recompute recompute,

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/job/still_device.h"
 #include "tests/train/training_job.h"
 
 #include "mangrove/data/glyphs.h"
@@ -75,9 +76,9 @@ TEST_F(ShardedData, TheCacheIsWithinTheJobsMemory) {
   const auto shards = *data::open_dataset(job().data(), data::Split::train, "/");
   TrainJob cached = job();
   cached.set_sample_cache(100'000);
-  EXPECT_EQ(sample_cache(cached), 100'000);
+  EXPECT_EQ(sample_cache(cached, job::StillDevice()), 100'000);
   cached.set_memory(400'000);
-  EXPECT_EQ(sample_cache(cached), 50'000) << "an eighth";
+  EXPECT_EQ(sample_cache(cached, job::StillDevice()), 50'000) << "an eighth";
   EXPECT_EQ(share_of_cache(50'000, *shards), 50'000);
   const Bytes all = share_of_cache(1'000'000'000'000, *shards);
   EXPECT_LT(all, 1'000'000) << "all samples";
