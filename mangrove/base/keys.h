@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/result.h"
@@ -30,6 +31,12 @@ struct Key {
   std::string description() const;
 };
 
+/// The whole numbers that a key takes.
+struct WholeRange {
+  std::int64_t low = 0;
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();  // may be taken too
+};
+
 /// The settings of a command, declared once: the command line, job files, --help and the saved job.yaml all read this
 /// list. The targets must outlive the Keys.
 class Keys {
@@ -39,6 +46,9 @@ class Keys {
 
   void add(std::string name, std::string& target, std::string help);
   void add(std::string name, std::int64_t& target, std::string help, std::int64_t low, std::int64_t high);
+  void add(std::string name, std::int64_t& target, std::string help, WholeRange range) {
+    add(std::move(name), target, std::move(help), range.low, range.high);
+  }
   void add(std::string name, double& target, std::string help, double low = 0,
            double high = std::numeric_limits<double>::max());
   /// true or false.

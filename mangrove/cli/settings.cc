@@ -1,7 +1,9 @@
 #include "mangrove/cli/settings.h"
 
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
+#include "mangrove/cluster/admission.h"
 #include "mangrove/infer/keys.h"
 #include "mangrove/train/keys.h"
 
@@ -19,8 +21,8 @@ void ClusterSettings::declare(Keys& keys) {
   keys.add("testbed", testbed, "run on emulated boards of this machine, which this file describes");
   keys.at("testbed").page = "testbed.md";
   keys.add("no_limits", no_limits, "testbed: continue even if the limits of the boards cannot be set");
-  keys.add("nodes", nodes, "nodes of the cluster or testbed to use; 0: all", 0, 1'000'000);
-  keys.add("threads", threads, "threads of each embedded node", 1, 1024);
+  keys.add("nodes", nodes, "nodes of the cluster or testbed to use; 0: all", 0, cluster::kMostNodes);
+  keys.add("threads", threads, "threads of each embedded node", kThreads);
 }
 
 void DataSettings::declare(Keys& keys) {
@@ -44,8 +46,8 @@ Keys TrainSettings::keys() {
   keys.add("freeze", freeze,
            "layers to freeze at first: none, backbone (all but the new head), or NODE and everything before it");
   keys.add("head_epochs", head_epochs,
-           "with --freeze: epochs that train only the unfrozen part; the remaining epochs fine-tune everything", 1,
-           1'000'000'000);
+           "with --freeze: epochs that train only the unfrozen part; the remaining epochs fine-tune everything",
+           epoch_range());
   keys.add("fine_tune_rate", fine_tune_rate, "with --freeze: learning rate while everything is fine-tuned", 1e-12, 1e9);
   for (const char* key : {"init_from", "freeze", "head_epochs", "fine_tune_rate"})
     keys.at(key).page = "transfer-learning.md";
@@ -113,8 +115,8 @@ Keys EvalSettings::keys() {
   for (const char* key : {"exit_thresholds", "lost_views"}) keys.at(key).page = "early-exits.md";
   data.declare(keys);
   keys.begin_group("This process");
-  keys.add("batch", batch, "images in one forward pass", 1, 1 << 20);
-  keys.add("threads", threads, "threads for the kernels", 1, 1024);
+  keys.add("batch", batch, "images in one forward pass", batch_range());
+  keys.add("threads", threads, "threads for the kernels", kThreads);
   keys.add("backend", backend, "kernels: onednn or portable; default: the fastest of this build");
   return keys;
 }

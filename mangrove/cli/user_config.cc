@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/usage.h"
 
 namespace mangrove::cli {
@@ -29,7 +30,7 @@ Keys UserConfig::keys() {
   keys.add("coordinator", coordinator, "HOST:PORT of a running cluster");
   keys.add("data_dir", data_dir, "folder of the data sets");
   keys.add("backend", backend, "kernels: onednn or portable");
-  keys.add("threads", threads, "threads for the kernels", 0, 1024);
+  keys.add("threads", threads, "threads for the kernels", or_zero(kThreads));
   return keys;
 }
 

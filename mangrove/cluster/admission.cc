@@ -9,7 +9,6 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr int kMostNodes = 1'000'000;
 constexpr Seconds kLongestWait = 3600;  // for nodes: nobody else has a job meanwhile
 constexpr Seconds kRejoinWithin = 15;   // after a restart of the coordinator
 

@@ -9,6 +9,8 @@
 
 namespace mangrove::cluster {
 
+constexpr int kMostNodes = 1'000'000;  // that a job may wish for
+
 /// Which nodes of the cluster a job gets: those that it begins with, as soon as there are enough, and those that it
 /// takes in while it runs. threads: any thread may call any method.
 class Admission {

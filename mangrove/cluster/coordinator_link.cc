@@ -35,7 +35,7 @@ Seconds patience_of(const Welcome& welcome) {
 }
 
 int misses_of(const Welcome& welcome) {
-  return static_cast<int>(std::fmin(std::fmax(std::ceil(patience_of(welcome) / interval_of(welcome)), 2), 1e6));
+  return static_cast<int>(std::fmin(std::fmax(std::ceil(patience_of(welcome) / interval_of(welcome)), 2), kMostMisses));
 }
 
 }  // namespace

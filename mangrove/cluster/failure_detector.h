@@ -13,6 +13,8 @@ namespace mangrove::cluster {
 /// One stay of a node in the cluster: a node that joins again gets a new one.
 using MemberId = std::uint64_t;
 
+constexpr int kMostMisses = 1'000'000;  // heartbeats that may be missed before a member is lost
+
 /// Says who has been silent for too long, and how much everybody else is to be suspected. Knows no clock: the caller
 /// brings the time. source  Hayashibara et al., The phi accrual failure detector, SRDS 2004: a level instead of a
 /// verdict; here it counts heartbeats, so that it says how many more may be missed. threads: one at a time.

@@ -17,6 +17,7 @@
 namespace mangrove::job {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using Type = FieldDescriptor::CppType;
@@ -37,10 +38,10 @@ double widened(float value) {
   return number;
 }
 
-std::vector<const FieldDescriptor*> key_fields(const Message& job) {
+std::vector<const FieldDescriptor*> key_fields(const Descriptor& job) {
   std::vector<const FieldDescriptor*> fields;
-  for (int i = 0; i < job.GetDescriptor()->field_count(); ++i)
-    if (job.GetDescriptor()->field(i)->options().HasExtension(key)) fields.push_back(job.GetDescriptor()->field(i));
+  for (int i = 0; i < job.field_count(); ++i)
+    if (job.field(i)->options().HasExtension(key)) fields.push_back(job.field(i));
   return fields;
 }
 
@@ -54,15 +55,22 @@ std::int64_t whole_bound(double bound, std::int64_t unbounded) {
   return std::isfinite(bound) ? static_cast<std::int64_t>(bound) : unbounded;
 }
 
+/// Of a field that is a whole number.
+WholeRange whole_range(const FieldDescriptor& field) {
+  const KeyInfo& info = field.options().GetExtension(key);
+  const bool is_narrow = field.cpp_type() == Type::CPPTYPE_INT32;
+  const std::int64_t most =
+      is_narrow ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max();
+  return {.low = whole_bound(info.low(), 0), .high = whole_bound(info.high(), most)};
+}
+
 /// The key of a field, reading and writing `value`.
 Key bound_key(const FieldDescriptor& field, Value& value) {
   const KeyInfo& info = field.options().GetExtension(key);
   const bool is_float = field.cpp_type() == Type::CPPTYPE_FLOAT;
   const double unbounded = is_float ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   const double high = std::min(info.high(), unbounded);
-  const bool is_narrow = field.cpp_type() == Type::CPPTYPE_INT32;
-  const std::int64_t most = whole_bound(
-      info.high(), is_narrow ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max());
+  const WholeRange range = whole_range(field);
   Keys keys;
   switch (field.cpp_type()) {
     case Type::CPPTYPE_STRING:
@@ -82,9 +90,9 @@ Key bound_key(const FieldDescriptor& field, Value& value) {
     case Type::CPPTYPE_INT64:
     case Type::CPPTYPE_UINT64:
       if (info.unit() == BYTES)
-        keys.add_bytes(name_of(field), value.whole, "", whole_bound(info.low(), 0), most);
+        keys.add_bytes(name_of(field), value.whole, "", range.low, range.high);
       else
-        keys.add(name_of(field), value.whole, "", whole_bound(info.low(), 0), most);
+        keys.add(name_of(field), value.whole, "", range);
       break;
     default:
       MG_CHECK_MSG(false, "no kind of key: " + field.full_name());
@@ -203,7 +211,7 @@ std::string filled(std::string help, const HelpWords& words) {
 }  // namespace
 
 void add_keys(Message& job, const HelpWords& words, Keys& keys) {
-  for (const FieldDescriptor* field : key_fields(job)) {
+  for (const FieldDescriptor* field : key_fields(*job.GetDescriptor())) {
     const KeyInfo& info = field->options().GetExtension(key);
     Value unused;
     Key added = bound_key(*field, unused);
@@ -218,8 +226,16 @@ void add_keys(Message& job, const HelpWords& words, Keys& keys) {
   }
 }
 
+WholeRange range_of(const Descriptor& job, std::string_view name) {
+  const std::vector<const FieldDescriptor*> fields = key_fields(job);
+  const auto found =
+      std::ranges::find_if(fields, [&](const FieldDescriptor* field) { return name_of(*field) == name; });
+  MG_CHECK_MSG(found != fields.end(), "no key of " + job.full_name() + ": " + std::string(name));
+  return whole_range(**found);
+}
+
 Status check_keys(const Message& job) {
-  for (const FieldDescriptor* field : key_fields(job)) {
+  for (const FieldDescriptor* field : key_fields(*job.GetDescriptor())) {
     for (int i = 0; i < element_count(job, *field); ++i) {
       Value value = read(job, *field, i);
       const Key taken = bound_key(*field, value);
@@ -233,7 +249,7 @@ Status check_keys(const Message& job) {
 std::string fingerprint(const Message& job, const std::vector<std::string>& strategies) {
   const auto reads = [&](const std::string& row) { return std::ranges::count(strategies, row) > 0; };
   std::string text;
-  for (const FieldDescriptor* field : key_fields(job)) {
+  for (const FieldDescriptor* field : key_fields(*job.GetDescriptor())) {
     const KeyInfo& info = field->options().GetExtension(key);
     const bool is_read = info.of_size() == 0 || std::ranges::any_of(info.of(), reads);
     if (info.resume() && is_read) text += name_of(*field) + "=" + text_of(job, *field) + "\n";

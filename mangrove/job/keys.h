@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/base/keys.h"
@@ -18,6 +19,10 @@ using HelpWords = std::map<std::string, std::string>;
 /// declaration. They read and write the message, which must outlive them. A repeated field's text form is a list with
 /// commas between; a field that is absent has its default.
 void add_keys(google::protobuf::Message& job, const HelpWords& words, Keys& keys);
+
+/// What a key of a job's message takes, for other commands with a flag that means the same. job: the message's
+/// descriptor. name: of the key, e.g. "batch". REQUIRES: it is a whole number or a size, or a list of such.
+WholeRange range_of(const google::protobuf::Descriptor& job, std::string_view name);
 
 /// Whether each key of a message that came from elsewhere has a value that its flag would take, and texts are UTF-8.
 /// errors: invalid_argument: names the key, its value and what is allowed.

@@ -57,6 +57,26 @@ TEST_F(Help, OfEveryCommandFitsATerminalOf80Columns) {
   expect_plain_page(app);
 }
 
+/// In how many places. range: as descriptions end it, from " to " on.
+int expect_range(const CLI::App& command, const std::string& flag, const std::string& range) {
+  int found = 0;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->check_lname(flag)) continue;
+    ++found;
+    EXPECT_NE(option->get_description().find(" to " + range), std::string::npos)
+        << command_path(command) << " --" << flag << ": " << option->get_description();
+  }
+  for (const CLI::App* below : commands_below(command)) found += expect_range(*below, flag, range);
+  return found;
+}
+
+TEST_F(Help, AFlagTakesTheSameInEveryCommand) {
+  EXPECT_GE(expect_range(app, "batch", "1,048,576"), 8);
+  EXPECT_GE(expect_range(app, "replicas", "10,000"), 2);
+  EXPECT_GE(expect_range(app, "limit", "1,000,000,000"), 4);
+  EXPECT_GE(expect_range(app, "threads", "1,024"), 10);
+}
+
 TEST_F(Help, GroupsFlagsAndSaysWhatTheyTake) {
   const std::string text = page({"train", "--help"});
   std::size_t at = 0;

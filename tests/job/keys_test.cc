@@ -79,6 +79,17 @@ TEST_F(JobKeys, AValueThatDoesNotFitChangesNothing) {
   EXPECT_EQ(job.SerializeAsString(), SampleJob().SerializeAsString());
 }
 
+TEST(RangeOf, IsWhatTheKeyTakes) {
+  const auto range = [](const char* name) { return range_of(*SampleJob::descriptor(), name); };
+  EXPECT_EQ(range("count").low, 1);
+  EXPECT_EQ(range("count").high, 100);
+  EXPECT_EQ(range("epochs").low, 1) << "of each element";
+  EXPECT_EQ(range("epochs").high, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(range("seed").low, 0);
+  EXPECT_EQ(range("space").high, std::numeric_limits<std::int64_t>::max());
+  EXPECT_DEATH(range("cuont"), "no key of mangrove.job.SampleJob: cuont");
+}
+
 struct Hostile {
   const char* key;
   std::function<void(SampleJob&)> spoil;

@@ -5,6 +5,7 @@
 #include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cluster/coordinator.h"
+#include "mangrove/cluster/failure_detector.h"
 #include "mangrove/data/dataset.h"
 
 namespace mangrove::cli {
@@ -20,7 +21,7 @@ struct State {
     Keys keys;
     keys.add("listen", options.listen, "HOST:PORT to listen on; port 0: any free one");
     keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
-    keys.add("heartbeat_misses", misses, "a node is lost after so many intervals of silence", 1, 1'000'000);
+    keys.add("heartbeat_misses", misses, "a node is lost after so many intervals of silence", 1, cluster::kMostMisses);
     keys.add(
         "data_dir", data_dir,
         "folder of the data sets that nodes get from here (train --data-from cluster); default: $MANGROVE_DATA, or "

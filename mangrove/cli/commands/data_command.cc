@@ -7,6 +7,7 @@
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/commands/data_info.h"
 #include "mangrove/cli/commands/data_make.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/data/dataset.h"
@@ -17,7 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kDataDirHelp = "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data";
-constexpr std::int64_t kMostSamples = 1'000'000'000;
 
 struct State {
   std::string data_dir;
@@ -33,7 +33,7 @@ struct State {
     keys.add("data", images.data, "the data set to write; `mangrove data list` explains all");
     keys.add("data_dir", images.data_dir, kDataDirHelp);
     keys.add("shard", images.shard, "write only this part of each split, e.g. 2/4");
-    keys.add("limit", images.limit, "write only the first N samples of each split; 0: all", 0, kMostSamples);
+    keys.add("limit", images.limit, "write only the first N samples of each split; 0: all", limit_range());
     keys.begin_group("Output");
     keys.add("to", images.to, "folder to write");
     return keys;
@@ -43,7 +43,7 @@ struct State {
     keys.begin_group("Data");
     keys.add("recordings", sensors.recordings, "number of recordings, each of one activity", 4, 100'000);
     keys.add("rows", sensors.rows, "rows of each recording, 50 per second", 1, 1'000'000);
-    keys.add("seed", sensors.seed, "random seed", 0, kMostSamples);
+    keys.add("seed", sensors.seed, "random seed", seed_range());
     keys.begin_group("Output");
     keys.add("to", sensors.to, "CSV file to write");
     return keys;

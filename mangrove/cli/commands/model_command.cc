@@ -5,6 +5,7 @@
 
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/model_report.h"
 #include "mangrove/cli/reports/training_report.h"
 #include "mangrove/cli/sources/model_source.h"
@@ -94,8 +95,8 @@ void add_model_command(CLI::App& app, CommandContext& context) {
     keys->begin_group("Model");
     state->settings.declare(*keys);
   }
-  state->batch_keys.add("batch", state->batch, "batch size for which shapes, work and memory are computed", 1,
-                        1'000'000);
+  state->batch_keys.add("batch", state->batch, "batch size for which shapes, work and memory are computed",
+                        batch_range());
   state->batch_keys.add_bytes("memory", state->memory,
                               "with --train: memory limit of the process, e.g. 256MB; 0: what the system allows");
   auto* command = app.add_subcommand("model", "list, describe and export networks");

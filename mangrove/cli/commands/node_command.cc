@@ -3,6 +3,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cluster/node.h"
 #include "mangrove/data/dataset.h"
 
@@ -20,7 +21,7 @@ struct State {
     keys.add("coordinator", options.coordinator, "HOST:PORT of the coordinator to join");
     keys.add("name", options.name, "name in the cluster; default: the host's name");
     keys.add("listen", options.listen, "HOST:PORT where other nodes reach this one; port 0: any free one");
-    keys.add("threads", threads, "threads for the kernels; 0: one per core", 0, 1024);
+    keys.add("threads", threads, "threads for the kernels; 0: one per core", or_zero(kThreads));
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
     keys.add_seconds("join_timeout", options.join_timeout,
                      "give up if the coordinator has not answered after this time");

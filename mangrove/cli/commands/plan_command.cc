@@ -8,6 +8,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/plan_report.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
@@ -39,8 +40,8 @@ struct State {
     keys.add("devices", devices, "file of the devices, their links and memory limits (docs/planning.md)");
     keys.begin_group("Plan");
     keys.add("objective", objective, "what the plan is best for: throughput, latency or energy");
-    keys.add("batch", batch, "samples in a micro-batch; 0: as many as in the profile", 0, 1'000'000);
-    keys.add("replicas", replicas, "maximum number of devices per stage; 0: no limit", 0, 1'000'000);
+    keys.add("batch", batch, "samples in a micro-batch; 0: as many as in the profile", or_zero(batch_range()));
+    keys.add("replicas", replicas, "maximum number of devices per stage; 0: no limit", replica_range());
     keys.add("train", train, "plan for training: with the backward pass, and gradients that are sent back");
     return keys;
   }

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/predict_report.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/model_source.h"
@@ -134,8 +135,8 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
   keys.add("exit_thresholds", state->exit_thresholds,
            std::string(kExitThresholdsHelp) + ", which adapt to the samples if the model was tuned for traffic");
   keys.begin_group("This process");
-  keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
-  keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
+  keys.add("batch", state->batch, "samples per forward pass", batch_range());
+  keys.add("threads", state->threads, "threads for the kernels", kThreads);
   keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   keys.begin_group("Output");
   keys.add("labels", state->labels, "text file with one class name per line; default: the model's class names");

@@ -8,6 +8,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
 #include "mangrove/cli/sources/model_source.h"
@@ -254,7 +255,8 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
   keys.add("data", state->data, "images like those that it was trained on, e.g. mnist; default: just those");
   keys.add("data_dir", state->data_dir,
            "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
-  keys.add("images", state->options.images, "number of test images to reconstruct and classify", 1, 1'000'000);
+  keys.add("images", state->options.images, "number of test images to reconstruct and classify",
+           at_least_one(limit_range()));
   keys.begin_group("Protection");
   keys.add("cuts", state->cuts,
            "operators behind which to split the network, with commas between; default: the first four places, from the "
@@ -271,9 +273,9 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("Attack");
   keys.add("steps", state->options.steps, "training steps of each decoder, and of each tensor of trained noise", 1,
            1'000'000);
-  keys.add("seed", state->seed, "random seed of the decoders, the noise and the order of images", 0, 1'000'000'000);
+  keys.add("seed", state->seed, "random seed of the decoders, the noise and the order of images", seed_range());
   keys.begin_group("This process");
-  keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
+  keys.add("threads", state->threads, "threads for the kernels", kThreads);
   keys.add("backend", state->options.backend, "kernels: onednn or portable; default: the fastest of this build");
   keys.begin_group("Output");
   keys.add("grid", state->grid, "PNG file to write, with images and below them a row of reconstructions per setting");

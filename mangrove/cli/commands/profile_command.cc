@@ -10,6 +10,7 @@
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/cli/sources/rewriting.h"
@@ -38,10 +39,10 @@ struct State {
     keys.begin_group("Model");
     settings.declare(keys);
     keys.begin_group("Measurement");
-    keys.add("batch", options.batch, "samples in a micro-batch", 1, 1'000'000);
+    keys.add("batch", options.batch, "samples in a micro-batch", batch_range());
     keys.add("train", options.training, "measure the backward pass too, for training");
     keys.add_seconds("seconds", options.seconds, "measure for about this long");
-    keys.add("threads", threads, "threads for the kernels", 1, 1024);
+    keys.add("threads", threads, "threads for the kernels", kThreads);
     keys.add("backend", options.backend, "kernels: onednn or portable; default: the fastest of this build");
     keys.begin_group("Kept profiles");
     keys.add("data_dir", data_dir,

@@ -6,6 +6,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/reports/quantize_report.h"
 #include "mangrove/cli/sources/calibration_data.h"
@@ -145,7 +146,7 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);
   keys.begin_group("Calibration");
-  keys.add("samples", state->calibration.samples, "number of samples to calibrate with", 1, 1'000'000);
+  keys.add("samples", state->calibration.samples, "number of samples to calibrate with", at_least_one(limit_range()));
   std::string methods = "how the range of each value is chosen:";
   for (const compress::RangeMethod& method : compress::range_methods()) {
     methods += std::string(&method == compress::range_methods().data() ? " " : ", ") + std::string(method.name) + " (" +
@@ -158,10 +159,10 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
   keys.add("std", state->calibration.deviation, "deviation to divide them by, as for `mangrove predict`");
   keys.begin_group("Comparison");
   keys.add("limit", state->calibration.limit,
-           "number of samples on which the networks in float and int8 are compared; 0: all that are left", 0,
-           1'000'000'000);
-  keys.add("batch", state->batch, "samples per forward pass", 1, 1'000'000);
-  keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
+           "number of samples on which the networks in float and int8 are compared; 0: all that are left",
+           limit_range());
+  keys.add("batch", state->batch, "samples per forward pass", batch_range());
+  keys.add("threads", state->threads, "threads for the kernels", kThreads);
   keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   add_flags(*command, keys, state->overrides);
   add_output_flags(*command, context.output);

@@ -9,6 +9,7 @@
 #include "mangrove/base/stop.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/testbed/control.h"
@@ -31,7 +32,7 @@ struct State {
   Keys up_keys() {
     Keys keys;
     keys.add("no_limits", no_limits, "continue even if the limits of the boards cannot be set");
-    keys.add("threads", threads, "threads of each node", 1, 1024);
+    keys.add("threads", threads, "threads of each node", kThreads);
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
     keys.add("log_dir", log_dir, "folder for logs; default: none are kept");
     return keys;

@@ -8,6 +8,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/exits_report.h"
 #include "mangrove/cli/reports/progress.h"
 #include "mangrove/cli/sources/data_source.h"
@@ -200,8 +201,8 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context) {
   keys.add("data_dir", state->data_dir,
            "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
   keys.begin_group("This process");
-  keys.add("batch", state->batch, "samples per forward pass", 1, 4096);
-  keys.add("threads", state->threads, "threads for the kernels", 1, 1024);
+  keys.add("batch", state->batch, "samples per forward pass", batch_range());
+  keys.add("threads", state->threads, "threads for the kernels", kThreads);
   keys.add("backend", state->backend, "kernels: onednn or portable; default: the fastest of this build");
   keys.begin_group("Model");
   keys.add("input_shape", state->input_shape, kInputShapeHelp);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "mangrove/base/file.h"
+#include "mangrove/cli/flag_ranges.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -28,7 +29,7 @@ void ModelSettings::declare(Keys& keys) {
   keys.add("sample_shape", sample_shape,
            "shape of one sample, without the batch, e.g. 3,32,32; default: as in the network's paper");
   keys.add("classes", classes, "number of classes; 0: as in the network's paper", 0, 1 << 14);
-  keys.add("seed", seed, "random seed of the initial weights", 0, std::numeric_limits<std::int64_t>::max());
+  keys.add("seed", seed, "random seed of the initial weights", seed_range());
   keys.add("input_shape", input_shape, kInputShapeHelp);
 }
 

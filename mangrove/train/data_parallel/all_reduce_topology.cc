@@ -12,6 +12,8 @@ namespace {
 
 using Group = std::span<const net::Rank>;
 
+constexpr std::int64_t kMostServers = 1'000'000;
+
 /// Writes down what one rank of a group does.
 class Plan {
  public:
@@ -112,7 +114,7 @@ Result<Topology> parse_topology(const std::string& text) {
   if (text == "tree") return Topology{Topology::Kind::tree, 0};
   if (const auto group = number_argument_of(text, "two_level"); group && *group >= 2)
     return Topology{Topology::Kind::two_level, *group};
-  if (const auto servers = number_argument_of(text, "servers"); servers && *servers >= 1 && *servers <= 1'000'000)
+  if (const auto servers = number_argument_of(text, "servers"); servers && *servers >= 1 && *servers <= kMostServers)
     return Topology{Topology::Kind::servers, *servers};
   return make_error(Code::invalid_argument,
                     "topology: must be ring, tree, two_level(G) with a number from 2 on in place of G, or servers(S) "

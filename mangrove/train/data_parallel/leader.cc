@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/keys.h"
 #include "mangrove/train/dataset_summary.h"
 #include "mangrove/train/frozen.h"
 
@@ -12,15 +13,14 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
-constexpr std::int64_t kMostBetweenAverages = 1'000'000;  // steps; their learning rates travel in one message
 
 Status check_steps_between_averages(const TrainJob& job, std::int64_t samples, std::int64_t epochs) {
   const std::int64_t steps = (samples + job.batch() - 1) / job.batch() * epochs;
-  if (epochs == 1 || steps <= kMostBetweenAverages) return {};
+  const std::int64_t most = job::range_of(*TrainJob::descriptor(), "local_steps").high;  // their rates are one message
+  if (epochs == 1 || steps <= most) return {};
   return make_error(Code::invalid_argument, "local_epochs: " + std::to_string(epochs) + " passes over " +
                                                 std::to_string(samples) + " samples are " + std::to_string(steps) +
-                                                " steps between two averages; the most is " +
-                                                std::to_string(kMostBetweenAverages));
+                                                " steps between two averages; the most is " + std::to_string(most));
 }
 
 }  // namespace

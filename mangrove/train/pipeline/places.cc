@@ -4,11 +4,13 @@
 #include <cmath>
 #include <set>
 
+#include "mangrove/job/keys.h"
+#include "mangrove/train/train.pb.h"
+
 namespace mangrove::train {
 namespace {
 
-constexpr std::int64_t kMostRows = 1 << 20;  // of a micro-batch
-constexpr double kLongest = 1e6;             // seconds of a micro-batch
+constexpr double kLongest = 1e6;  // seconds of a micro-batch
 
 }  // namespace
 
@@ -93,7 +95,8 @@ bool is_pipeline_of(const Pipeline& pipeline, const Graph& graph, int ranks) {
     if (stage.replicas().empty()) return false;
     next = stage.last();
   }
-  return next == graph.nodes().size() && pipeline.micro_batch() >= 1 && pipeline.micro_batch() <= kMostRows;
+  const std::int64_t most = job::range_of(*TrainJob::descriptor(), "micro_batch").high;
+  return next == graph.nodes().size() && pipeline.micro_batch() >= 1 && pipeline.micro_batch() <= most;
 }
 
 }  // namespace mangrove::train
