@@ -23,9 +23,12 @@ row_names(strategies ${ROOT}/mangrove/train/strategy.cc ${ROOT}/mangrove/infer/s
 file(GLOB codec_files ${ROOT}/mangrove/codec/codecs/*.cc)
 row_names(codecs ${codec_files})
 string(REPLACE "none|" "" codecs "${codecs}")  # of no codec: the key may also be empty
-set(patterns
-  "[!=]= \"(${strategies}|${codecs})\""  # whatever is compared: few other things have these names
-  "(scheduler|policy)[a-z_.()]* [!=]= \"")
+set(patterns  # whatever is compared: few other things have these names
+  "[!=]= \"(${strategies}|${codecs})\""
+  "\"(${strategies}|${codecs})\" [!=]="
+  "starts_with\\(\"(${strategies}|${codecs})[(\"]"
+  "(scheduler|policy)[a-z_.()]* [!=]= \""
+  "\" [!=]= [a-z_.()>-]*(scheduler|policy)")
 file(GLOB_RECURSE sources ${ROOT}/mangrove/*.h ${ROOT}/mangrove/*.cc)
 foreach(source ${sources})
   foreach(pattern ${patterns})
