@@ -211,9 +211,9 @@ Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, co
     return make_error(Code::not_found, where + ": no noise for layer '" + privacy.layer + "', only for " +
                                            (layers.empty() ? "none" : layers));
   }
-  const auto& [layer, noise] = *found;
+  const Tensor& noise = found->second;
   const auto wrong = [&](const std::string& what) {
-    return make_error(Code::invalid_argument, where + ": noise for layer '" + layer + "' " + what);
+    return make_error(Code::invalid_argument, where + ": noise for layer '" + privacy.layer + "' " + what);
   };
   const Shape& shape = noise.shape();
   const Shape& sent = head.value(head.outputs()[0]).shape;

@@ -90,8 +90,10 @@ std::string test_name(const ::testing::TestParamInfo<std::string_view>& instance
 INSTANTIATE_TEST_SUITE_P(Models, Counts, ::testing::ValuesIn(names()), test_name);
 
 TEST(Counts, EveryPublishedModelIsInTheTable) {
-  for (const auto& [name, published] : kPublished)
+  for (const auto& published : kPublished) {
+    const std::string& name = published.first;
     EXPECT_TRUE(std::ranges::any_of(models(), [&](const ModelEntry& entry) { return entry.name == name; })) << name;
+  }
 }
 
 }  // namespace

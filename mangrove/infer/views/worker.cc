@@ -116,12 +116,12 @@ void ViewNode::add_view(const Command& command) {
 void ViewNode::say_features(const Command& command) const {
   const auto held = held_.find(command.micro_batch());
   if (held == held_.end()) return;
-  const auto& [count, features] = held->second;
+  const std::int64_t count = held->second.count;
   const auto is_row = [&](std::uint32_t row) { return row < static_cast<std::uint64_t>(count); };
   if (command.rows_size() > count || !std::ranges::all_of(command.rows(), is_row)) return;
   const std::vector<std::uint32_t> rows(command.rows().begin(), command.rows().end());
   std::vector<float> values;
-  format_->append_rows(features, count, rows, values);
+  format_->append_rows(held->second.features, count, rows, values);
   FromNode message;
   message.mutable_view_values()->set_request(command.request());
   net::append_floats(*message.mutable_view_values()->mutable_values(), values);

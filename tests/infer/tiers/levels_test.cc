@@ -136,16 +136,16 @@ TEST(TierLevels, OtherTiersDoTheTasksOfThoseThatAreLost) {
                {{kEnd, kEnd + 1}, "first", {"edge", "cloud"}},
                {{kEnd, kEnd + 1, kEdge}, "second", {"cloud"}}};
   for (const char* policy : {"monitor", "hedged"}) {
-    for (const auto& [dead, answer, others] : cases) {
+    for (const auto& lost : cases) {
       std::ptrdiff_t by_others = 0;
       for (int k = 1; k < 8; k += 2) {
         const RoleWorld::Outcome outcome = run_exits(levels_job(policy, thresholds), [&](RoleWorld& world) {
-          for (const net::Rank rank : dead) world.die({.rank = rank, .at_send = k});
+          for (const net::Rank rank : lost.dead) world.die({.rank = rank, .at_send = k});
         });
-        EXPECT_EQ(last_answers(outcome, policy + (", " + answer)), expected) << k;
-        for (const std::string& other : others) by_others += answers_of(outcome, other, answer);
+        EXPECT_EQ(last_answers(outcome, policy + (", " + lost.answer)), expected) << k;
+        for (const std::string& other : lost.others) by_others += answers_of(outcome, other, lost.answer);
       }
-      EXPECT_GT(by_others, 0) << policy << ": " << answer << ", " << others.front();
+      EXPECT_GT(by_others, 0) << policy << ": " << lost.answer << ", " << lost.others.front();
     }
   }
 }
