@@ -42,7 +42,8 @@ class NetworkServer {
 };
 
 /// How a node gets a network: from its cache, or in parts from the leader. A network from the leader goes into the
-/// cache.
+/// cache. The questions for parts are no job::Requests: nobody else can be asked, so the node asks again for parts that
+/// have not come, with ever more patience.
 /// threads: one at a time.
 class NetworkFetch {
  public:

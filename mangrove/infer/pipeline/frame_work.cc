@@ -17,20 +17,18 @@ FrameWork::FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<s
 
 std::optional<Command> FrameWork::next(Instant now) {
   if (!began_) began_ = now;
-  while (in_flight_ < window_) {
-    std::uint64_t id = next_;
-    if (!again_.empty()) {
-      id = again_.front();
-      again_.pop_front();
-    } else {
+  while (in_flight_.size() < window_) {
+    std::optional<std::uint64_t> id = in_flight_.next_again();
+    if (!id) {
       // an answer that is late holds those behind it back: they are not to become many
       if (batches_.size() >= 2 * window_) return std::nullopt;
       Batch batch = collect();
       if (batch.slots.empty()) return std::nullopt;
-      batches_[next_++] = std::move(batch);
+      id = next_++;
+      batches_[*id] = std::move(batch);
     }
-    Batch& batch = batches_.at(id);
-    if (!expire(batch, now)) return feed(id, batch, now);
+    Batch& batch = batches_.at(*id);
+    if (!expire(batch, now)) return feed(*id, batch, now);
     report();
   }
   return std::nullopt;
@@ -79,8 +77,7 @@ Command FrameWork::feed(std::uint64_t id, Batch& batch, Instant now) {
     remaining = std::max(remaining, deadline_ - (now - frame.came));
   }
   if (deadline_ > 0) command.set_remaining_s(remaining);
-  batch.sent = now;
-  ++in_flight_;
+  in_flight_.sent(id, now);
   return command;
 }
 
@@ -110,8 +107,7 @@ StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
              now);
     }
   }
-  land(batch);
-  std::erase(again_, id);
+  in_flight_.remove(id);
   batch.is_answered = true;
   report();
   return Taken::accepted;
@@ -131,12 +127,6 @@ void FrameWork::answer(Slot& slot, FrameAnswer answer, Instant now) {
   slot.frame = {};
 }
 
-/// It is not in flight any more.
-void FrameWork::land(Batch& batch) {
-  if (batch.sent) --in_flight_;
-  batch.sent.reset();
-}
-
 /// All micro-batches from the oldest on that have their answers.
 void FrameWork::report() {
   FrameAnswers told;
@@ -148,25 +138,6 @@ void FrameWork::report() {
     batches_.erase(batches_.begin());
   }
   if (!told.answers.empty()) reports_.answers(told);
-}
-
-void FrameWork::resend_all() {
-  again_.clear();
-  for (auto& [id, batch] : batches_) {
-    land(batch);
-    if (!batch.is_answered) again_.push_back(id);
-  }
-}
-
-std::vector<std::uint64_t> FrameWork::resend_overdue(Instant now, Seconds timeout) {
-  std::vector<std::uint64_t> overdue;
-  for (auto& [id, batch] : batches_) {
-    if (!batch.sent || now - *batch.sent <= timeout) continue;
-    land(batch);
-    again_.push_back(id);
-    overdue.push_back(id);
-  }
-  return overdue;
 }
 
 }  // namespace mangrove::infer

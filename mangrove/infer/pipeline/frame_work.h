@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/pipeline/frame_counts.h"
+#include "mangrove/infer/pipeline/in_flight.h"
 #include "mangrove/infer/pipeline/report.h"
 #include "mangrove/infer/pipeline/stream_work.h"
 #include "mangrove/infer/result.h"
@@ -28,10 +28,12 @@ class FrameWork final : public StreamWork {
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
   void set_window(std::size_t window) override { window_ = window; }
-  void resend_all() override;
-  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override;
+  void resend_all() override { in_flight_.resend_all(); }
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
+    return in_flight_.resend_overdue(now, timeout);
+  }
   bool is_done() const override { return batches_.empty() && frames_.is_over(); }
-  bool is_waiting() const override { return in_flight_ > 0; }
+  bool is_waiting() const override { return in_flight_.size() > 0; }
   std::optional<std::int64_t> left() const override { return std::nullopt; }
 
   const FrameCounts& counts() const { return counts_; }
@@ -44,7 +46,6 @@ class FrameWork final : public StreamWork {
   struct Batch {
     std::vector<Slot> slots;
     std::vector<std::size_t> rows;  // the slots that were sent
-    std::optional<Instant> sent;    // since when it is in flight
     bool is_answered = false;
   };
 
@@ -52,7 +53,6 @@ class FrameWork final : public StreamWork {
   bool expire(Batch& batch, Instant now);
   Command feed(std::uint64_t id, Batch& batch, Instant now);
   void answer(Slot& slot, FrameAnswer answer, Instant now);
-  void land(Batch& batch);
   void report();
 
   const std::size_t micro_batch_;
@@ -62,9 +62,8 @@ class FrameWork final : public StreamWork {
   const std::vector<std::string> classes_;
   Reports& reports_;
   std::map<std::uint64_t, Batch> batches_;  // not reported yet
-  std::deque<std::uint64_t> again_;         // to be sent again
-  std::uint64_t next_ = 0;                  // number of the next micro-batch
-  std::size_t in_flight_ = 0;
+  InFlight in_flight_;
+  std::uint64_t next_ = 0;     // number of the next micro-batch
   std::int64_t reported_ = 0;  // frames
   FrameCounts counts_;
   std::optional<Instant> began_;  // when a stage first asked for work

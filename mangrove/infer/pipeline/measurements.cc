@@ -17,7 +17,8 @@ constexpr int kLinkRounds = 2;      // and its link, without which a plan can be
 using Take = std::function<bool(net::Rank, const FromNode&)>;
 
 /// Gives nodes their commands, again after each timeout, until `take` has accepted an answer of each, or it is lost, or
-/// the peer that its command names is.
+/// the peer that its command names is. These are no job::Requests: nobody else can answer for a node, so its silence
+/// means nothing but that a message may have been lost, and an answer to any of its commands will do.
 Status ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeout, int rounds,
                std::map<net::Rank, Command> commands, const Take& take) {
   const auto is_pointless = [&](const auto& entry) {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "mangrove/base/clock.h"
+#include "mangrove/infer/pipeline/in_flight.h"
 
 namespace mangrove::infer {
 
@@ -28,16 +27,17 @@ class MicroBatches {
   /// Marks it as answered. Returns false if it was answered before or does not exist.
   bool answer(std::uint64_t id);
   void set_window(std::size_t window) { window_ = window; }
-  /// All that are in flight must be sent again.
-  void resend_all();
-  /// Those that are in flight for longer than `timeout` must be sent again. Returns them.
-  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout);
+  // See InFlight.
+  void resend_all() { in_flight_.resend_all(); }
+  std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) {
+    return in_flight_.resend_overdue(now, timeout);
+  }
 
   Part part(std::uint64_t id) const;
   bool exists(std::uint64_t id) const { return id < answered_.size(); }
   bool is_answered(std::uint64_t id) const { return answered_[id]; }
   std::size_t size() const { return answered_.size(); }
-  std::size_t in_flight() const { return sent_at_.size(); }
+  std::size_t in_flight() const { return in_flight_.size(); }
   bool done() const { return answers_ == answered_.size(); }
 
  private:
@@ -45,9 +45,8 @@ class MicroBatches {
   std::size_t window_;
   std::vector<bool> answered_;
   std::size_t answers_ = 0;
-  std::uint64_t next_ = 0;                    // the first that was never sent
-  std::map<std::uint64_t, Instant> sent_at_;  // in flight
-  std::deque<std::uint64_t> again_;
+  std::uint64_t next_ = 0;  // the first that was never sent
+  InFlight in_flight_;
 };
 
 }  // namespace mangrove::infer

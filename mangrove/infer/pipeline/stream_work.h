@@ -27,9 +27,8 @@ class StreamWork {
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;
+  /// See InFlight. Those that are to be sent again are on no way until then.
   virtual void resend_all() = 0;
-  /// Those that are in flight for longer than `timeout` must be sent again. Returns them; they are not on their way any
-  /// more.
   virtual std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) = 0;
 
   virtual bool is_done() const = 0;

@@ -21,7 +21,9 @@ bool is_of(const std::string& node, const std::string& tier) {
 /// The measurements of one device. The first task does not count, because the device reads its network with it.
 struct Times {
   int done = 0;
-  std::map<std::uint64_t, Instant> asked;                     // requests for the next task, which may be repeated
+  /// Requests for the next task, which may be repeated. An answer to any of them counts, and its time on the way is
+  /// from when that one was sent: job::Requests does not tell.
+  std::map<std::uint64_t, Instant> asked = {};
   Seconds service = 0;                                        // mean
   Seconds on_way = std::numeric_limits<Seconds>::infinity();  // least
 
