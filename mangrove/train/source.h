@@ -57,8 +57,8 @@ class Source {
   std::int64_t ahead_epoch_ = 0;
 };
 
-/// The memory that a worker's process may take at most: the job's `memory`, as far as the device has it; without, what is
-/// usual on the device. 0: not limited.
+/// The memory that a worker's process may take at most: the job's `memory`, as far as the device has it; without, what
+/// is usual on the device. 0: not limited.
 Bytes most_memory(const TrainJob& job, const job::Device& device);
 /// Memory that a worker may use for decoded samples: the job's sample_cache, but at most an eighth of most_memory().
 Bytes sample_cache(const TrainJob& job, const job::Device& device);

@@ -15,10 +15,10 @@ namespace mangrove::infer {
 /// Gives the tasks of a tiers job to devices, as a scheduler and a fault policy say. It knows which tasks are answered:
 /// each exactly once, however often it was given out.
 ///
-/// Tasks are no job::Requests. A request has one holder, who is lost when the oldest request has no answer after a fixed
-/// time. A task may be with several devices at once. It counts when any of them answers, also after the task was taken
-/// from that device or given up. Its time limit is the timeout beyond what its device should take for it and for the
-/// tasks before it, as measured. A device that is late with one task keeps the others, and is taken to be slower.
+/// Tasks are no job::Requests. A request has one holder, who is lost when the oldest request has no answer after a
+/// fixed time. A task may be with several devices at once. It counts when any of them answers, also after the task was
+/// taken from that device or given up. Its time limit is the timeout beyond what its device should take for it and for
+/// the tasks before it, as measured. A device that is late with one task keeps the others, and is taken to be slower.
 ///
 /// No input or output: the caller tells the time and sends the messages. threads: one at a time.
 class TierDispatch {

@@ -22,8 +22,8 @@ Result<bool> is_from_cluster(const TrainJob& job);
 /// from whom.
 ///
 /// Its questions are no job::Requests. A request's time limit is that of a rank, for the oldest of its questions. Here
-/// the time limit is that of a shard: the leader is asked who has it, then that rank for its parts, two at a time. Every
-/// part that comes extends the limit of its own shard alone. A source that is late with one shard may go on with
+/// the time limit is that of a shard: the leader is asked who has it, then that rank for its parts, two at a time.
+/// Every part that comes extends the limit of its own shard alone. A source that is late with one shard may go on with
 /// another. A part is known by its place in the file, whichever question it answers. The hash of the shard says whether
 /// the parts were right.
 class ShardFetcher final : public ShardEndpoint {
