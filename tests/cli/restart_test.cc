@@ -169,7 +169,7 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
   const auto owner = start_training("1000");
   ASSERT_TRUE(is_reported(*owner, R"("phase":"train")")) << owner->err();
   const std::string id = kept_jobs().at(0)["id"];
-  std::signal(SIGHUP, SIG_DFL);  // `nohup` would have the followers ignore it
+  ::signal(SIGHUP, SIG_DFL);  // `nohup` would have the followers ignore it
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGKILL}) {
     const fs::path followed = folder / ("followed-" + std::to_string(signal));
     Process follower({program(), "jobs", "--coordinator", address, "--follow", id, "--run-dir", followed});

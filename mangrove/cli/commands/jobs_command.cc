@@ -82,14 +82,14 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("jobs", "list the jobs that a coordinator keeps, follow or stop one");
   auto state = std::make_shared<State>();
   add_coordinator_flag(*command, state->coordinator);
-  CLI::Option* const follow =
+  CLI::Option* const follow_flag =
       command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
           ->type_name("JOB")
           ->group("Cluster");
   command->add_option("--stop", state->stop, "stop this job, whoever began it; a training leaves a checkpoint")
       ->type_name("JOB")
       ->group("Cluster")
-      ->excludes(follow);
+      ->excludes(follow_flag);
   command->add_option("--run-dir", state->run_dir, "with --follow: folder for the results; default: runs/job-TIME")
       ->type_name("FOLDER")
       ->group("Output");
