@@ -68,6 +68,9 @@ class StrategyHelp : public HelpFormatter {
     return text;
   }
 
+  /// Without the brackets of what may be left out: these commands need all their positionals.
+  std::string make_option_usage(const CLI::Option* option) const override { return make_option_name(option, true); }
+
   bool is_shown(const CLI::Option* option) const override {
     return !readers_.contains(option->get_name()) && HelpFormatter::is_shown(option);
   }
@@ -157,6 +160,27 @@ bool HelpFormatter::is_shown(const CLI::Option* option) const {
   return std::ranges::find(brief_groups_, option->get_group()) == brief_groups_.end();
 }
 
+namespace {
+
+/// Lets `--help STRATEGY` have its word. CLI11 keeps words for positionals that are required, so they are required only
+/// once all is read.
+void require_positionals_last(CLI::App& command) {
+  auto required = std::make_shared<std::vector<CLI::Option*>>();
+  command.preparse_callback([&command, required](std::size_t) {
+    for (CLI::Option* option : command.get_options()) {
+      if (!option->get_positional() || !option->get_required()) continue;
+      option->required(false);
+      required->push_back(option);
+    }
+  });
+  command.parse_complete_callback([required] {
+    for (const CLI::Option* option : *required)
+      if (option->count() == 0) throw CLI::RequiredError(option->get_name());
+  });
+}
+
+}  // namespace
+
 void add_strategy_help(CLI::App& command, const std::vector<Keys>& jobs, std::vector<StrategyText> strategies) {
   std::vector<std::string> names;
   for (const StrategyText& strategy : strategies) names.push_back(strategy.name);
@@ -169,6 +193,7 @@ void add_strategy_help(CLI::App& command, const std::vector<Keys>& jobs, std::ve
         if (name == kNoStrategy || std::ranges::find(names, name) != names.end()) return std::string();
         return "unknown strategy '" + name + "'" + suggestion(name, names);
       });
+  require_positionals_last(command);
   command.formatter(std::make_shared<StrategyHelp>(jobs, std::move(strategies)));
 }
 

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"unknown_common_key", "rat: 1gbit\npi:\n", ":1: unknown key 'rat'; did you mean 'rate'?"},
         Bad{"bad_rate", "pi:\n  rate: fast\n", ":2: key 'rate': 'fast' is not a rate like 100mbit or 12MB/s"},
         Bad{"slow_rate", "pi:\n  rate: 1kbit\n", ":1: key 'rate': a link has at least 8kbit"},
-        Bad{"no_cpu", "pi:\n  cpu: 0\n", ":2: key 'cpu': '0' is not a number from 0.05 to 1024"},
+        Bad{"no_cpu", "pi:\n  cpu: 0\n", ":2: key 'cpu': '0' is not a number from 0.05 to 1,024"},
         Bad{"little_memory", "\npi:\n  memory: 1MB\n", ":2: key 'memory': no node starts in less than 16MiB"},
         Bad{"long_delay", "pi:\n  delay: 2min\n", ":1: keys 'delay' and 'jitter': at most 60s"},
         Bad{"much_loss", "pi:\n  loss: 5\n", ":2: key 'loss': '5' is not a number from 0 to 1"},
