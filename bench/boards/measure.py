@@ -27,7 +27,7 @@ def apart(boards, images):
     batch = 16
     steps = max(1, round(images / boards / batch / AVERAGES_PER_EPOCH))
     return ["--strategy", "federated", "--local-steps", steps, "--batch", batch, "--learning-rate", 0.03, "--outer-momentum", 0.7,
-            "--codec", "int8", "--codec-pull", "int8"]
+            "--codec", "int8", "--downlink-codec", "int8"]
 
 
 def on_boards(args, boards, model, data, *more, testbed=TEN):

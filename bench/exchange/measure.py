@@ -24,8 +24,8 @@ def compared(name, dense, coded, most_lost, target):
                fig.figure(f"{name}_accuracy_lost", [100 * (dense["accuracy"] - coded["accuracy"])], "points", target=most_lost,
                           better="lower")]
     # against the dense run: fewer exchanges count as much as smaller ones
-    floats = {direction: dense["exchange"][direction]["float_bytes"] for direction in ("push", "pull")}
-    sent = {direction: coded["exchange"][direction]["bytes"] for direction in ("push", "pull")}
+    floats = {direction: dense["exchange"][direction]["float_bytes"] for direction in ("uplink", "downlink")}
+    sent = {direction: coded["exchange"][direction]["bytes"] for direction in ("uplink", "downlink")}
     for direction in floats:
         figures.append(fig.figure(f"{name}_{direction}_fewer_bytes", [floats[direction] / sent[direction]], "times"))
     figures.append(fig.figure(f"{name}_fewer_bytes", [sum(floats.values()) / sum(sent.values())], "times", target=target))
@@ -39,7 +39,7 @@ def measure_sparse(args):
     recipe = ["--local", 4, "--batch", 8, "--epochs", epochs, "--limit", images, "--schedule", "cosine", "--augment", "cifar",
               "--learning-rate", 0.05, "--weight-decay", 1e-4, "--warmup-steps", 200, "--validation", 0]
     dense = fig.train(args.program, "resnet-20", args.cifar10, *recipe)
-    coded = fig.train(args.program, "resnet-20", args.cifar10, *recipe, "--codec", "two_step(0.001)", "--codec-pull", "two_step(0.004)")
+    coded = fig.train(args.program, "resnet-20", args.cifar10, *recipe, "--codec", "two_step(0.001)", "--downlink-codec", "two_step(0.004)")
     return compared("resnet-20_two_step", dense, coded, 0.3, 900)
 
 
@@ -51,17 +51,17 @@ def measure_local(args):
     local = ["--strategy", "federated", "--local-steps", steps, "--learning-rate", 0.03, "--outer-momentum", 0.7]
     dense = fig.train(args.program, "lenet", "mnist", *recipe)
     figures = compared("lenet_local", dense, fig.train(args.program, "lenet", "mnist", *recipe, *local), 0.5, 100)
-    both = fig.train(args.program, "lenet", "mnist", *recipe, *local, "--codec", "two_step(0.1)", "--codec-pull", "two_step(0.1)")
+    both = fig.train(args.program, "lenet", "mnist", *recipe, *local, "--codec", "two_step(0.1)", "--downlink-codec", "two_step(0.1)")
     return figures + compared("lenet_local_two_step", dense, both, 0.5, 1000)
 
 
 # What a difference of values may be encoded with.
-PULLABLE = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
+FOR_DOWNLINK = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
 
 
 def pull_of(codec):
     """A codec that may go from the server to workers goes in both directions; of others the values come as int8."""
-    return [] if codec in ("none", "auto") else ["--codec-pull", codec if codec in PULLABLE else "int8"]
+    return [] if codec in ("none", "auto") else ["--downlink-codec", codec if codec in FOR_DOWNLINK else "int8"]
 
 
 def over_links(args, rate, codec, model, data, *more):

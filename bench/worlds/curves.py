@@ -9,7 +9,7 @@ AXES = {"devices": ("devices", (5, 10, 20)), "rate": ("Mbit/s of each device", (
         "delay": ("ms, one way", (5, 50, 150, 300))}
 GLOBAL_BATCH = 160  # of a step that all devices make together
 EPOCHS = 8
-TWO_STEP = ["--codec", "two_step(0.01)", "--codec-pull", "two_step(0.05)"]
+TWO_STEP = ["--codec", "two_step(0.01)", "--downlink-codec", "two_step(0.05)"]
 
 
 def world(point):
@@ -27,7 +27,7 @@ METHODS = {
     "two_step": lambda devices: in_step(devices) + TWO_STEP,
     "local SGD + two_step": lambda devices: ["--strategy", "federated", "--local-epochs", 1, "--batch", 8, "--optimizer", "sgd",
                                              "--learning-rate", 0.1, "--outer-momentum", 0.7, "--codec", "two_step(0.1)",
-                                             "--codec-pull", "two_step(0.1)"],
+                                             "--downlink-codec", "two_step(0.1)"],
 }
 
 

@@ -44,7 +44,7 @@ constexpr Choices kChoices[] = {
     {"", "--data", [] { return Names(data::dataset_names().begin(), data::dataset_names().end()); }},
     {"", "--backend", [] { return Names(backend_names().begin(), backend_names().end()); }},
     {"", "--codec", [] { return names_of(codec::codecs()); }},
-    {"", "--codec-pull", [] { return names_of(codec::codecs()); }},
+    {"", "--downlink-codec", [] { return names_of(codec::codecs()); }},
     {"", "--optimizer", [] { return names_of(learn::optimizers()); }},
     {"", "--schedule", [] { return names_of(learn::schedules()); }},
     {"", "--loss", [] { return names_of(learn::losses()); }},

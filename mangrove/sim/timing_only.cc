@@ -138,7 +138,7 @@ Sizes sizes_of(const train::TrainJob& job, const Graph& graph, const Graph& smal
     return static_cast<double>(encoded_bytes(codec, graph, job.seed())) / small_bytes;
   };
   sizes.uplink = coded(job.codec());
-  sizes.downlink = coded(job.codec_pull());
+  sizes.downlink = coded(job.downlink_codec());
   sizes.answers_are_updates = !train::strategy_of(job).averages_with_neighbours;
   return sizes;
 }
@@ -200,7 +200,7 @@ Result<cluster::JobSpec> model_training(const cluster::JobSpec& job, SimulationO
   settings.set_model(encode_onnx(small));
   settings.set_learning_rate(kRate);
   settings.clear_codec();
-  settings.clear_codec_pull();
+  settings.clear_downlink_codec();
   settings.clear_augment();
   options.flops_scale = static_cast<double>(multiply_adds(graph, 1)) / static_cast<double>(multiply_adds(small, 1));
   options.play = [played = options.play, samples](const cluster::JobSpec& its, job::RoleContext& context) -> Status {

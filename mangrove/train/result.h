@@ -102,10 +102,10 @@ struct ExchangeReport {
 struct TrainResult {
   /// In training: to the server, from it, and between workers.
   struct Exchange {
-    ExchangeReport push, pull, peers;
+    ExchangeReport uplink, downlink, peers;
     static void fields(auto& self, auto& field) {
-      field("push", self.push);
-      field("pull", self.pull);
+      field("uplink", self.uplink);
+      field("downlink", self.downlink);
       field("peers", self.peers);
     }
   };

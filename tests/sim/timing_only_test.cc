@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"server_with_codecs",
                          [](train::TrainJob& job) {
                            job.set_codec("two_step(0.05)");
-                           job.set_codec_pull("int8");
+                           job.set_downlink_codec("int8");
                          },
                          0.05},  // the first message has nothing to send, and is modelled like others
                     Case{"asynchronous", [](train::TrainJob& job) { job.set_consistency("async"); }, 0.01},
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                            job.set_strategy("federated");
                            job.set_local_steps(4);
                            job.set_codec("two_step(0.1)");
-                           job.set_codec_pull("two_step(0.1)");
+                           job.set_downlink_codec("two_step(0.1)");
                          },
                          0.05},
                     Case{"gossip",

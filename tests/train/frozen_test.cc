@@ -79,7 +79,7 @@ TEST(Frozen, ItIsNotExchanged) {
   const RoleWorld::Outcome outcome = train(job, 2);
   ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
   const auto exchange = nlohmann::json::parse(outcome.result())["exchange"];
-  for (const char* way : {"push", "pull"})
+  for (const char* way : {"uplink", "downlink"})
     EXPECT_EQ(exchange[way]["float_bytes"], exchange[way]["messages"].get<int>() * 4 * (10 * 288 + 10)) << way;
 }
 

@@ -181,7 +181,7 @@ const std::vector<StrategyCase>& every_strategy() {
       {"encoded",
        [](TrainJob& job) {
          job.set_codec("two_step(0.1)");
-         job.set_codec_pull("two_step(0.1)");
+         job.set_downlink_codec("two_step(0.1)");
        }},
       {"encoded_ring",
        [](TrainJob& job) {

@@ -21,7 +21,7 @@ bool all_finite(std::span<const float> values) {
 }  // namespace
 
 DownlinkEncoder::DownlinkEncoder(const TrainJob& job, const Graph& graph)
-    : text_(is_auto(job) ? "" : job.codec_pull()),
+    : text_(is_auto(job) ? "" : job.downlink_codec()),
       stream_(parameter_stream(graph, job.seed())),
       model_(std::make_shared<const Copy>(Copy{kModel, -1, codec::DifferenceCopy(learn::flat_parameters(graph))})),
       last_id_(kModel) {}
@@ -98,7 +98,7 @@ std::string DownlinkEncoder::body(net::Rank to, Work& work, std::span<const floa
 }
 
 DownlinkDecoder::DownlinkDecoder(const TrainJob& job, const Graph& graph)
-    : text_(is_auto(job) ? "" : job.codec_pull()),
+    : text_(is_auto(job) ? "" : job.downlink_codec()),
       stream_(parameter_stream(graph, job.seed())),
       parameters_(learn::flat_parameters(graph)),
       states_(learn::flat_states(graph)),

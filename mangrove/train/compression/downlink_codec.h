@@ -16,8 +16,8 @@
 
 namespace mangrove::train {
 
-/// The server's side of the job's `codec_pull`. Values are sent as encoded differences from the values that a worker
-/// already has; at first these are the job's own model. Workers that have the same values get the same message.
+/// The server's side of the job's `downlink_codec`. Values are sent as encoded differences from the values that a
+/// worker already has; at first these are the job's own model. Workers that have the same values get the same message.
 ///
 /// Only parameters are sent in this way. States (running statistics) are each worker's own once it has some.
 ///
@@ -30,7 +30,7 @@ namespace mangrove::train {
 /// threads  one at a time.
 class DownlinkEncoder {
  public:
-  /// The job has a valid codec_pull, see check_codecs(), or its codec is `auto`. graph: the job's model.
+  /// The job has a valid downlink_codec, see check_codecs(), or its codec is `auto`. graph: the job's model.
   DownlinkEncoder(const TrainJob& job, const Graph& graph);
 
   /// The body of this work; also sets `copy` and `base` of the work. The worker has the values once it has taken the

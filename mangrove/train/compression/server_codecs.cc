@@ -17,7 +17,7 @@ ServerCodecs::ServerCodecs(const TrainJob& job, const Graph& graph)
       is_auto_(is_auto(job) && strategy_of(job).has_server) {
   if (!strategy_of(job).has_server) return;  // of other strategies the workers encode for each other
   if (!is_plain(job.codec())) uplink_.emplace(job, graph);
-  if (!is_plain(job.codec_pull()) || is_auto(job)) downlink_.emplace(job, graph);
+  if (!is_plain(job.downlink_codec()) || is_auto(job)) downlink_.emplace(job, graph);
 }
 
 /// Workers that get the states with all values go on from these; others from their own, which need not come each time.

@@ -25,7 +25,8 @@ std::unique_ptr<codec::Codec> with_feedback(std::unique_ptr<codec::Codec> codec,
 Status check_auto(const TrainJob& job) {
   if (!strategy_of(job).has_server)
     return refuse("codec", "'auto' measures the link to a server, strategy '" + job.strategy() + "' has none");
-  if (!is_plain(job.codec_pull())) return refuse("codec_pull", "is chosen too where codec is 'auto': leave it out");
+  if (!is_plain(job.downlink_codec()))
+    return refuse("downlink_codec", "is chosen too where codec is 'auto': leave it out");
   if (job.codec_warmup() > 0) return refuse("codec_warmup", "codec 'auto' has no fraction that could come down");
   return {};
 }
@@ -49,13 +50,13 @@ Status check_uplink(const TrainJob& job) {
 }
 
 Status check_downlink(const TrainJob& job) {
-  if (is_plain(job.codec_pull())) return {};
-  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec_pull()).context("codec_pull"));
+  if (is_plain(job.downlink_codec())) return {};
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.downlink_codec()).context("downlink_codec"));
   if (!strategy_of(job).has_server)
-    return refuse("codec_pull", "strategy '" + job.strategy() + "' has no server that values come from; see codec");
+    return refuse("downlink_codec", "strategy '" + job.strategy() + "' has no server that values come from; see codec");
   if (!row->is_contraction) {
-    return refuse("codec_pull", "values are sent as differences from those before, for which '" +
-                                    std::string(row->name) + "' is too coarse");
+    return refuse("downlink_codec", "values are sent as differences from those before, for which '" +
+                                        std::string(row->name) + "' is too coarse");
   }
   return {};
 }

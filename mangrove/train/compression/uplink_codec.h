@@ -79,8 +79,8 @@ class UplinkDecoder {
   std::vector<float> update_;
 };
 
-/// Checks the keys `codec` and `codec_pull`. errors: not_found (unknown codec), invalid_argument (a parameter out of
-/// its range, or a codec that does not fit the strategy or the direction). The message names the key.
+/// Checks the keys `codec` and `downlink_codec`. errors: not_found (unknown codec), invalid_argument (a parameter out
+/// of its range, or a codec that does not fit the strategy or the direction). The message names the key.
 Status check_codecs(const TrainJob& job);
 
 }  // namespace mangrove::train

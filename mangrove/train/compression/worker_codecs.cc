@@ -20,7 +20,7 @@ Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, 
   } else if (!is_plain(job.codec())) {
     MG_TRY(codecs->uplink_, UplinkEncoder::create(job.codec(), job, recipe, stream));
   }
-  if (!is_plain(job.codec_pull()) || is_auto(job)) codecs->downlink_.emplace(job, graph);
+  if (!is_plain(job.downlink_codec()) || is_auto(job)) codecs->downlink_.emplace(job, graph);
   return codecs;
 }
 

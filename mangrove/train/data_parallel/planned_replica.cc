@@ -18,7 +18,7 @@ int vectors_of_codecs(const TrainJob& job, int workers) {
     const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";
     return 2 * (is_ring ? 2 : workers) + 2;  // see NeighbourAveraging
   }
-  return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.codec_pull()) && !is_auto(job) ? 0 : 3);
+  return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.downlink_codec()) && !is_auto(job) ? 0 : 3);
 }
 
 /// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and

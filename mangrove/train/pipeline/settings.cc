@@ -36,7 +36,8 @@ Status check_pipeline(const TrainJob& job, const Hyperparameters& recipe) {
                    "which stages have replicas is planned with the stages; leave out stages and behind(...)");
   if (job.micro_batch() > 0) return refused(job, "micro_batch", "say micro_batches, the parts of a batch");
   if (job.balance() == "speed") return refused(job, "balance", "stages are cut by measured cost");
-  if (!is_plain(job.codec()) || !is_plain(job.codec_pull())) return refused(job, "codec", "activations go as they are");
+  if (!is_plain(job.codec()) || !is_plain(job.downlink_codec()))
+    return refused(job, "codec", "activations go as they are");
   if (!job.consistency().empty() && job.consistency() != "sync")
     return refused(job, "consistency", "the schedule says what is waited for");
   if (!job.split().empty() && job.split() != "iid") return refused(job, "split", "the first stage reads all samples");

@@ -155,8 +155,8 @@ TEST(AutoCodec, EachWorkerTellsWhatItChoseAndWhy) {
     }
     EXPECT_EQ(chosen, 3) << strategy;
     const auto exchange = nlohmann::json::parse(outcome.result())["exchange"];
-    EXPECT_GT(exchange["push"]["compression"], 2) << strategy;
-    EXPECT_GT(exchange["pull"]["compression"], 2) << strategy;
+    EXPECT_GT(exchange["uplink"]["compression"], 2) << strategy;
+    EXPECT_GT(exchange["downlink"]["compression"], 2) << strategy;
   }
 }
 

@@ -18,29 +18,29 @@ namespace mangrove::train {
 namespace {
 
 /// Two epochs on glyphs with a codec for both directions.
-TrainJob coded_job(const std::string& push, const std::string& pull) {
+TrainJob coded_job(const std::string& uplink, const std::string& downlink) {
   TrainJob job = small_job(150);
   job.set_epochs(2);
   job.set_optimizer("sgd");
-  job.set_codec(push);
-  job.set_codec_pull(pull);
+  job.set_codec(uplink);
+  job.set_downlink_codec(downlink);
   return job;
 }
 
-TEST(PushPull, NoneIsBitEqualToNoCodec) {
+TEST(UplinkDownlink, NoneIsBitEqualToNoCodec) {
   const auto plain = trained_parameters(train(coded_job("", ""), 3));
   EXPECT_EQ(trained_parameters(train(coded_job("none", "none"), 3)), plain);
 }
 
 // Codecs that keep all elements, most of them rounded.
-TEST(PushPull, FineCodecsTrainAsNoneDoes) {
+TEST(UplinkDownlink, FineCodecsTrainAsNoneDoes) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   for (const Graph& graph : {small_graph(), normalized_graph()}) {
     for (const char* consistency : {"sync", "async"}) {
       for (const char* strategy : {"parameter_server", "federated"}) {
         const int workers = std::string(consistency) == "sync" ? 3 : 1;  // else results depend on who is first
-        const auto trained = [&](const char* push, const char* pull) {
-          TrainJob job = coded_job(push, pull);
+        const auto trained = [&](const char* uplink, const char* downlink) {
+          TrainJob job = coded_job(uplink, downlink);
           job.set_model(encode_onnx(graph));
           job.set_strategy(strategy);
           job.set_consistency(consistency);
@@ -52,19 +52,19 @@ TEST(PushPull, FineCodecsTrainAsNoneDoes) {
         };
         const auto plain = trained("none", "none"), start = learn::flat_parameters(graph);
         const double way = relative_difference(start, plain);
-        for (const auto& [push, pull, bound] : {std::tuple{"top_k(1)", "none", 1e-4},
-                                                {"none", "top_k(1)", 1e-4},
-                                                {"fp16", "fp16", 5e-3},
-                                                {"int8", "int8", 5e-2}}) {
-          EXPECT_LT(relative_difference(trained(push, pull), plain), bound * way)
-              << graph.name() << ", " << strategy << " " << consistency << ", " << push << " and " << pull;
+        for (const auto& [uplink, downlink, bound] : {std::tuple{"top_k(1)", "none", 1e-4},
+                                                      {"none", "top_k(1)", 1e-4},
+                                                      {"fp16", "fp16", 5e-3},
+                                                      {"int8", "int8", 5e-2}}) {
+          EXPECT_LT(relative_difference(trained(uplink, downlink), plain), bound * way)
+              << graph.name() << ", " << strategy << " " << consistency << ", " << uplink << " and " << downlink;
         }
       }
     }
   }
 }
 
-TEST(PushPull, EveryCodecThatFitsLearns) {
+TEST(UplinkDownlink, EveryCodecThatFitsLearns) {
   MG_SKIP_IF_SANITIZED("what is learnt does not depend on a sanitizer");
   TrainJob job = small_job(1000);
   job.set_epochs(8);
@@ -79,25 +79,25 @@ TEST(PushPull, EveryCodecThatFitsLearns) {
     const bool is_far = row.name == "dgc" || row.name == "two_step" || row.name == "top_k" || row.name == "random_k";
     if (is_far) coded.set_codec(std::string(row.name) + (row.is_unbiased ? "(0.3)" : "(0.05)"));
     const bool is_coarse = row.name == "sign";  // a bit each way learns slower than the test has time for
-    if (row.is_contraction && !is_coarse) coded.set_codec_pull(coded.codec());
+    if (row.is_contraction && !is_coarse) coded.set_downlink_codec(coded.codec());
     const RoleWorld::Outcome outcome = train(coded, 3);
     ASSERT_TRUE(outcome.leader.ok()) << row.name << ": " << outcome.leader.error().message;
     EXPECT_GT(json_number(outcome.result(), "accuracy"), plain - 0.08) << row.name;
   }
 }
 
-TEST(PushPull, TwoRunsAreBitEqual) {
+TEST(UplinkDownlink, TwoRunsAreBitEqual) {
   const TrainJob job = coded_job("qsgd", "two_step(0.1)");
   EXPECT_EQ(trained_parameters(train(job, 3)), trained_parameters(train(job, 3)));
 }
 
-TEST(PushPull, BytesOfBothDirectionsAreTold) {
+TEST(UplinkDownlink, BytesOfBothDirectionsAreTold) {
   TrainJob job = coded_job("two_step(0.01)", "two_step(0.01)");
   const RoleWorld::Outcome outcome = train(job, 3);
   const auto exchange = nlohmann::json::parse(outcome.result())["exchange"];
   const std::int64_t steps = 2 * 7,
                      floats = 4 * static_cast<std::int64_t>(learn::flat_parameters(small_graph()).size());
-  for (const char* direction : {"push", "pull"}) {
+  for (const char* direction : {"uplink", "downlink"}) {
     EXPECT_EQ(exchange[direction]["messages"], 3 * steps) << direction;
     EXPECT_EQ(exchange[direction]["float_bytes"], exchange[direction]["messages"].get<std::int64_t>() * floats);
     EXPECT_GT(exchange[direction]["compression"], 100) << direction;
@@ -105,8 +105,8 @@ TEST(PushPull, BytesOfBothDirectionsAreTold) {
   }
 }
 
-// A push codec alone leaves the values as they are.
-TEST(PushPull, StatesComeWithOrWithoutCodecs) {
+// A uplink codec alone leaves the values as they are.
+TEST(UplinkDownlink, StatesComeWithOrWithoutCodecs) {
   TrainJob job = coded_job("none", "none");
   job.set_model(encode_onnx(normalized_graph()));
   const auto states = [](const RoleWorld::Outcome& outcome) {
@@ -115,12 +115,12 @@ TEST(PushPull, StatesComeWithOrWithoutCodecs) {
   const auto plain = states(train(job, 3));
   job.set_codec("fp16");
   EXPECT_LT(relative_difference(states(train(job, 3)), plain), 0.01);
-  job.set_codec_pull("fp16");  // each worker's own are averaged in the end
+  job.set_downlink_codec("fp16");  // each worker's own are averaged in the end
   EXPECT_LT(relative_difference(states(train(job, 3)), plain), 0.1);
 }
 
 // Whoever lies is as good as silent; the others train on.
-TEST(PushPull, GarbageIsNoUpdate) {
+TEST(UplinkDownlink, GarbageIsNoUpdate) {
   for (const char* codec : {"two_step(0.01)", "int8", "dgc"}) {
     TrainJob job = coded_job(codec, "none");
     job.set_step_timeout_s(20);
@@ -142,7 +142,7 @@ std::vector<float> values_of(const DownlinkDecoder& receiver, std::size_t count)
 
 TEST(DownlinkEncoder, WhoMissedAMessageGetsAllValues) {
   TrainJob job = small_job(8);
-  job.set_codec_pull("top_k(0.5)");
+  job.set_downlink_codec("top_k(0.5)");
   const Graph graph = small_graph();
   DownlinkEncoder sender(job, graph);
   DownlinkDecoder first(job, graph), second(job, graph);
@@ -176,7 +176,7 @@ TEST(DownlinkEncoder, WhoMissedAMessageGetsAllValues) {
 
 TEST(DownlinkEncoder, NewcomersGetTheNewestCopy) {
   TrainJob job = small_job(8);
-  job.set_codec_pull("top_k(0.01)");
+  job.set_downlink_codec("top_k(0.01)");
   const Graph graph = small_graph();
   DownlinkEncoder sender(job, graph);
   DownlinkDecoder newcomer(job, graph), second(job, graph);
@@ -198,7 +198,7 @@ TEST(DownlinkEncoder, NewcomersGetTheNewestCopy) {
 
 TEST(DownlinkEncoder, CopiesComeToTheValuesThatStandStill) {
   TrainJob job = small_job(8);
-  job.set_codec_pull("two_step(0.05)");
+  job.set_downlink_codec("two_step(0.05)");
   const Graph graph = small_graph();
   DownlinkEncoder sender(job, graph);
   DownlinkDecoder receiver(job, graph);
@@ -216,7 +216,7 @@ TEST(DownlinkEncoder, CopiesComeToTheValuesThatStandStill) {
 // Where training diverges, workers are to see it.
 TEST(DownlinkEncoder, ValuesThatAreNoNumbersGoAsTheyAre) {
   TrainJob job = small_job(8);
-  job.set_codec_pull("int8");
+  job.set_downlink_codec("int8");
   DownlinkEncoder sender(job, small_graph());
   DownlinkDecoder receiver(job, small_graph());
   std::vector<float> values = learn::flat_parameters(small_graph());
@@ -228,7 +228,7 @@ TEST(DownlinkEncoder, ValuesThatAreNoNumbersGoAsTheyAre) {
 }
 
 struct BadCodec {
-  std::string strategy, codec, pull;
+  std::string strategy, codec, downlink;
   std::int64_t warmup;
   std::string message;
 };
@@ -237,8 +237,8 @@ TEST(CheckCodecs, NamesTheKeyAndTheReason) {
   for (const BadCodec& bad : std::vector<BadCodec>{
            {"parameter_server", "top_q", "", 0, "codec: unknown codec 'top_q'"},
            {"parameter_server", "top_k(2)", "", 0, "codec: codec 'top_k': fraction must be"},
-           {"parameter_server", "", "qsgd", 0, "codec_pull: values are sent as differences"},
-           {"all_reduce", "", "fp16", 0, "codec_pull: strategy 'all_reduce' has no server"},
+           {"parameter_server", "", "qsgd", 0, "downlink_codec: values are sent as differences"},
+           {"all_reduce", "", "fp16", 0, "downlink_codec: strategy 'all_reduce' has no server"},
            {"federated", "dgc", "", 0, "codec: 'dgc' brings momentum along"},
            {"gossip", "terngrad", "", 0, "codec: gossip sends differences"},
            {"parameter_server", "int8", "", 5, "codec_warmup: codec 'int8' has no fraction"},
@@ -247,7 +247,7 @@ TEST(CheckCodecs, NamesTheKeyAndTheReason) {
     TrainJob job = small_job(8);
     job.set_strategy(bad.strategy);
     job.set_codec(bad.codec);
-    job.set_codec_pull(bad.pull);
+    job.set_downlink_codec(bad.downlink);
     job.set_codec_warmup(bad.warmup);
     const Status status = check_job(job);
     ASSERT_FALSE(status.ok()) << bad.message;
