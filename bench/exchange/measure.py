@@ -59,7 +59,7 @@ def measure_local(args):
 FOR_DOWNLINK = ("fp16", "bf16", "int8", "one_bit", "top_k", "two_step", "power")
 
 
-def pull_of(codec):
+def downlink_of(codec):
     """A codec that may go from the server to workers goes in both directions; of others the values come as int8."""
     return [] if codec in ("none", "auto") else ["--downlink-codec", codec if codec in FOR_DOWNLINK else "int8"]
 
@@ -69,7 +69,7 @@ def over_links(args, rate, codec, model, data, *more):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(f"rate: {rate}mbit\nboard:\n  count: {BOARDS}\n  cpu: 0.45\n  memory: 1GB\n")
         file.flush()
-        return fig.train(args.program, model, data, "--testbed", file.name, "--codec", codec, *pull_of(codec), *more)
+        return fig.train(args.program, model, data, "--testbed", file.name, "--codec", codec, *downlink_of(codec), *more)
 
 
 def step_seconds(args, rate, codec, model, data, batch, steps):
@@ -116,7 +116,7 @@ def measure_lenet_links(args):
 
     def estimate(rate, codec):
         if codec not in steps:
-            run = fig.train(args.program, "lenet", "mnist", "--local", BOARDS, "--codec", codec, *pull_of(codec), *recipe)
+            run = fig.train(args.program, "lenet", "mnist", "--local", BOARDS, "--codec", codec, *downlink_of(codec), *recipe)
             steps[codec] = to_target(run, target)[0]
         return steps[codec] * step_seconds(args, rate, codec, "lenet", "mnist", 64, 16) if steps[codec] < math.inf else math.inf
 

@@ -86,10 +86,10 @@ class StrategyHelp : public HelpFormatter {
   std::string page_of(const StrategyText& strategy, const CLI::App& app, const std::string& name) const {
     std::string text = wrapped(strategy.name + ": " + strategy.summary, 0, 0);
     text += wrapped("When a device is lost: " + strategy.on_loss, 0, 0);
-    std::string usage = "\nUsage: " + name;
+    text += "\nUsage: " + name;
     for (const CLI::Option* option : app.get_options())
-      if (option->get_positional()) usage += " " + option->get_name(true, false);
-    text += usage + " --strategy " + strategy.name + " [OPTIONS]\n";
+      if (option->get_positional()) text += " " + option->get_name(true, false);
+    text += " --strategy " + strategy.name + " [OPTIONS]\n";
     const auto options = own_options(app, strategy.name);
     if (!options.empty()) text += "\nFlags of this strategy:\n";
     for (const CLI::Option* option : options) text += make_option(option, false);
@@ -99,6 +99,23 @@ class StrategyHelp : public HelpFormatter {
   std::vector<StrategyText> strategies_;
   std::map<std::string, std::vector<std::string>> readers_;  // strategies, by flag
 };
+
+/// Lets `--help` take the name of a strategy. CLI11 keeps words for positionals that are required, so these are
+/// required only after the whole command line is read.
+void require_positionals_last(CLI::App& command) {
+  auto required = std::make_shared<std::vector<CLI::Option*>>();
+  command.preparse_callback([&command, required](std::size_t) {
+    for (CLI::Option* option : command.get_options()) {
+      if (!option->get_positional() || !option->get_required()) continue;
+      option->required(false);
+      required->push_back(option);
+    }
+  });
+  command.parse_complete_callback([required] {
+    for (const CLI::Option* option : *required)
+      if (option->count() == 0) throw CLI::RequiredError(option->get_name());
+  });
+}
 
 }  // namespace
 
@@ -132,14 +149,14 @@ std::string HelpFormatter::make_description(const CLI::App* app) const {
 
 std::string HelpFormatter::flags_of(const CLI::App& app) const {
   std::vector<std::string> groups = app.get_groups();
-  std::ranges::stable_partition(groups, [](const std::string& group) { return group != kLastGroup; });
+  std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group != kLastGroup; });
   std::string text;
   for (const std::string& group : groups) {
     std::string rows;
     for (const CLI::Option* option : app.get_options())
       if (option->get_group() == group && option->nonpositional() && is_shown(option))
         rows += make_option(option, false);
-    if (!group.empty() && !rows.empty()) text += "\n" + group + ":\n" + rows;
+    if (!group.empty() && !rows.empty()) text.append("\n").append(group).append(":\n").append(rows);
   }
   if (!brief_groups_.empty()) text += "\nFlags that the pages named below explain:\n";
   for (const std::string& group : brief_groups_)
@@ -160,29 +177,9 @@ bool HelpFormatter::is_shown(const CLI::Option* option) const {
   return std::ranges::find(brief_groups_, option->get_group()) == brief_groups_.end();
 }
 
-namespace {
-
-/// Lets `--help STRATEGY` have its word. CLI11 keeps words for positionals that are required, so they are required only
-/// once all is read.
-void require_positionals_last(CLI::App& command) {
-  auto required = std::make_shared<std::vector<CLI::Option*>>();
-  command.preparse_callback([&command, required](std::size_t) {
-    for (CLI::Option* option : command.get_options()) {
-      if (!option->get_positional() || !option->get_required()) continue;
-      option->required(false);
-      required->push_back(option);
-    }
-  });
-  command.parse_complete_callback([required] {
-    for (const CLI::Option* option : *required)
-      if (option->count() == 0) throw CLI::RequiredError(option->get_name());
-  });
-}
-
-}  // namespace
-
 void add_strategy_help(CLI::App& command, const std::vector<Keys>& jobs, std::vector<StrategyText> strategies) {
   std::vector<std::string> names;
+  names.reserve(strategies.size());
   for (const StrategyText& strategy : strategies) names.push_back(strategy.name);
   command.set_help_flag("-h,--help", "show this page, or that of a strategy")
       ->type_size(1)

@@ -39,7 +39,7 @@ class NodeRoster final : private job::Roster::Owner {
   bool is_usable(net::Rank rank) const { return roster_.is_present(rank); }
   /// Why a node was left out. Nothing: it was not left out, or is gone.
   const std::optional<Error>& failure(net::Rank rank) const { return roster_.failure(rank); }
-  /// As usable(), but waits until there is at least one. errors: as gather().
+  /// Waits until at least one node can work, and returns those that can. errors: those of gather().
   Result<net::RankSet> wait_usable();
   const Hello& hello(net::Rank rank) const { return hellos_.at(rank); }
   /// Whether the node has the data that gather() returned. REQUIRES is_usable(rank).

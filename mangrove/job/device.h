@@ -24,8 +24,8 @@ class Device {
 
   /// The machine whose cores the device uses. A process with a CPU quota counts as a machine of its own.
   virtual std::string host() const = 0;
-  /// As far as its speed depends on it: name, processor, and the share of cores that it may use. Times that were
-  /// measured hold for a device with the same description.
+  /// What the device's speed depends on: its name, its processor, and the share of cores that it may use. Measured
+  /// times are valid for every device with the same description.
   virtual std::string description() const = 0;
   virtual int cores() const = 0;         // of that machine
   virtual double cpu_share() const = 0;  // cores' worth of time that the device may use; 0.18: 18 ms in 100 of one core

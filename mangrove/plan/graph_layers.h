@@ -34,7 +34,7 @@ std::vector<std::size_t> fused_layers(const Graph& graph);
 /// number. training: activations are the values that are kept for the backward pass, and parameters are the trained
 /// ones; each counts once in a layer.
 GraphLayers layers_of(const Graph& graph, std::span<const std::size_t> layer, std::int64_t batch, bool training);
-/// The same for fused_layers(graph).
+/// Does the same with fused_layers(graph).
 GraphLayers layers_of(const Graph& graph, std::int64_t batch, bool training);
 
 }  // namespace mangrove::plan

@@ -22,9 +22,9 @@ namespace mangrove::infer {
 /// source   Rifkin & Klautau, In defense of one-vs-all classification, JMLR 2004.
 Status run_ensemble(const InferJob& job, job::RoleContext& context);
 
-/// As run_ensemble(), but every network is for all classes. The decision is the class with the highest mean probability
-/// over the networks. source: Hansen & Salamon, Neural network ensembles, IEEE Transactions on Pattern Analysis and
-/// Machine Intelligence, 1990.
+/// Works as run_ensemble() does, but every network knows all classes. The decision is the class with the highest mean
+/// probability over the networks. source: Hansen & Salamon, Neural network ensembles, IEEE Transactions on Pattern
+/// Analysis and Machine Intelligence, 1990.
 Status run_averaging(const InferJob& job, job::RoleContext& context);
 
 }  // namespace mangrove::infer

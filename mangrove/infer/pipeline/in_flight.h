@@ -10,26 +10,28 @@
 
 namespace mangrove::infer {
 
-/// Which numbered micro-batches are on their way through the stages since when, and which of them are to be sent again.
+/// Knows which numbered micro-batches are on their way through the stages, since when, and which must be sent again.
 ///
-/// They are no job::Requests. Those are put to one rank, which is silent while its oldest question has no answer. A
-/// micro-batch is put to all ranks of its route: if it does not come back, none of them can be blamed for it, and
-/// others that are older may be well. So each has a time limit of its own. And its number stays the same when it is
-/// sent again, as the first answer counts, whichever sending it belongs to. No input or output; threads: one at a time.
+/// Micro-batches are no job::Requests. A request goes to one rank, which is silent while its oldest request has no
+/// answer. A micro-batch goes to all ranks of its route. If it does not come back, none of them can be blamed, and
+/// older micro-batches may still come back. So each micro-batch has a time limit of its own. It keeps its number when
+/// it is sent again, and the first answer counts, whichever sending it belongs to.
+///
+/// No input or output: the caller tells the time and sends the messages. threads: one at a time.
 class InFlight {
  public:
   void sent(std::uint64_t id, Instant now) { sent_at_[id] = now; }
-  /// It has its answer, wherever it was.
+  /// Forgets a micro-batch that has its answer, on its way or not.
   void remove(std::uint64_t id);
-  /// One that is to be sent again, and not any more. Nothing: there is none.
+  /// Takes out the next micro-batch that must be sent again. Nothing: there is none.
   std::optional<std::uint64_t> next_again();
 
-  /// All are to be sent again, the oldest first.
+  /// Marks all of them to be sent again, the oldest first.
   void resend_all();
-  /// Those that were sent longer than `timeout` ago are to be sent again. Returns them.
+  /// Marks those that were sent longer than `timeout` ago to be sent again. Returns them.
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout);
 
-  std::size_t size() const { return sent_at_.size(); }  // without those that are to be sent again
+  std::size_t size() const { return sent_at_.size(); }  // on their way, without those that must be sent again
 
  private:
   std::map<std::uint64_t, Instant> sent_at_;

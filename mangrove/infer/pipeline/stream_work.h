@@ -27,7 +27,7 @@ class StreamWork {
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;
-  /// See InFlight. Those that are to be sent again are on no way until then.
+  /// See InFlight. A micro-batch that must be sent again is not in flight until it is sent.
   virtual void resend_all() = 0;
   virtual std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) = 0;
 

@@ -25,14 +25,15 @@ constexpr double kPatience = 10;  // timeouts without an answer before the job f
 /// From the first task to the last answer.
 class TierRun {
  public:
-  TierRun(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, BottomModels& heads,
-          const TierExits& exits, const Hello& data, const std::map<net::Rank, std::size_t>& tiers,
-          const std::vector<TierDispatch::Device>& devices, const TierDispatch::Options& options)
+  TierRun(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
+          BottomModels& bottom_models, const TierExits& exits, const Hello& data,
+          const std::map<net::Rank, std::size_t>& tiers, const std::vector<TierDispatch::Device>& devices,
+          const TierDispatch::Options& options)
       : job_(job),
         context_(context),
         nodes_(nodes),
         reports_(reports),
-        bottom_models_(heads),
+        bottom_models_(bottom_models),
         exits_(exits),
         data_(data),
         tiers_(tiers),
@@ -121,11 +122,11 @@ class TierRun {
   }
 
   /// A device that has not seen the samples does not know what they are.
-  void add_truths(TierAnswer& said, bool has_head) const {
+  void add_truths(TierAnswer& said, bool has_bottom) const {
     said.clear_truths();
     if (!answers_.knows(said)) return;
     for (const std::int64_t image : answers_.images_of({static_cast<Answer>(said.answer()), said.micro_batch()}))
-      said.add_truths(has_head ? bottom_models_.label(image) : answers_.truth(image));
+      said.add_truths(has_bottom ? bottom_models_.label(image) : answers_.truth(image));
   }
 
   /// What a device passes on goes up a level; what it was given is needed no more.
@@ -292,24 +293,24 @@ Status lead(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, R
   const Seconds timeout = job.answer_timeout_s();
   MG_TRY(const Scheduler* const scheduler, find_scheduler(job.scheduler()));
   MG_TRY(const FaultPolicy* const policy, find_fault_policy(job.policy()));
-  MG_TRY(BottomModels heads, BottomModels::create(job, context));
+  MG_TRY(BottomModels bottom_models, BottomModels::create(job, context));
   MG_TRY(const TierExits exits, tier_exits(job));
-  if (heads.data()) nodes.set_data(*heads.data());
+  if (bottom_models.data()) nodes.set_data(*bottom_models.data());
   if (exits.any()) nodes.take_without_data();
   MG_TRY(const Hello data, nodes.gather());
   MG_RETURN_IF_ERROR(check_networks(job, data));
   const std::map<net::Rank, std::size_t> tiers = place(job, nodes, reports);
   MG_TRY(const std::vector<TierDispatch::Device> devices,
-         measure_tiers(job, context, nodes, heads, exits, data, tiers, timeout));
+         measure_tiers(job, context, nodes, bottom_models, exits, data, tiers, timeout));
   TierDispatch::Options options{
       .scheduler = scheduler, .policy = policy, .timeout = timeout, .goal = {}, .later_on_demand = exits.any()};
   if (exits.any()) options.most_later = exits.most_kept(job.micro_batch());
   for (const TierPart& part : job.tiers()) options.accuracy[static_cast<std::size_t>(tier_of(part))] = part.accuracy();
   if (job.accuracy_floor() > 0) options.goal.accuracy_floor = job.accuracy_floor();
   if (job.finish_by_s() > 0) options.goal.deadline = context.clock.after(job.finish_by_s());
-  TierRun run(job, context, nodes, reports, heads, exits, data, tiers, devices, options);
+  TierRun run(job, context, nodes, reports, bottom_models, exits, data, tiers, devices, options);
   const auto batches = static_cast<std::size_t>((data.samples() + job.micro_batch() - 1) / job.micro_batch());
-  const Seconds predicted = scheduler->predict(costs_of(job, heads, batches, devices));
+  const Seconds predicted = scheduler->predict(costs_of(job, bottom_models, batches, devices));
   MG_RETURN_IF_ERROR(run.run());
   reports.result(run.result(predicted));
   return {};
