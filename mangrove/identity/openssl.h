@@ -1,0 +1,49 @@
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+
+#include "mangrove/base/result.h"
+
+namespace mangrove::identity {
+
+// OpenSSL's objects, for the sources of this module: each is freed by its owner.
+
+struct FreeOpenssl {
+  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+  void operator()(BIO* bio) const { BIO_free_all(bio); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(STACK_OF(X509) * chain) const { sk_X509_free(chain); }  // not what is in it
+  void operator()(STACK_OF(X509_EXTENSION) * list) const { sk_X509_EXTENSION_pop_free(list, X509_EXTENSION_free); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
+  void operator()(X509_REQ* request) const { X509_REQ_free(request); }
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* context) const { X509_STORE_CTX_free(context); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, FreeOpenssl>;
+
+/// What went wrong in OpenSSL on this thread, and forgets it: "WHAT: REASON".
+Error openssl_error(Code code, const std::string& what);
+
+/// A BIO that reads from the text, which must outlive it.
+Owned<BIO> reader(const std::string& text);
+Owned<BIO> writer();
+/// What has been written to writer().
+std::string written(BIO* bio);
+
+/// The object of this kind (NID_...), as openssl.cnf would write its value; nullptr: the value is wrong.
+Owned<X509_EXTENSION> extension(X509* issuer, X509* subject, int kind, const std::string& value);
+
+}  // namespace mangrove::identity

@@ -1,0 +1,77 @@
+#include "mangrove/identity/store.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "mangrove/base/log.h"
+#include "mangrove/identity/secret_file.h"
+
+namespace mangrove::identity {
+namespace {
+
+constexpr std::size_t kHashDigitsInName = 8;
+constexpr char kInvitationMark = '@';  // in no name
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// A service may run without the variable.
+fs::path home() {
+  const std::string told = environment("HOME");
+  if (!told.empty()) return told;
+  const passwd* user = getpwuid(getuid());
+  return user == nullptr ? "/" : user->pw_dir;
+}
+
+}  // namespace
+
+IdentityStore IdentityStore::of_user() {
+  const std::string folder = environment("XDG_CONFIG_HOME");
+  const fs::path base = folder.empty() ? home() / ".config" : fs::path(folder);
+  return IdentityStore(base / "mangrove" / "identities");
+}
+
+Result<std::vector<IdentityStore::Entry>> IdentityStore::of_authority(const std::string& authority_hash) const {
+  std::vector<Entry> found;
+  std::error_code error;
+  const std::string prefix = authority_hash.substr(0, kHashDigitsInName) + ".";
+  for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
+    const std::string name = file.path().filename();
+    if (!name.starts_with(prefix) || file.path().extension() != ".pem") continue;
+    Result<Identity> identity = Identity::load(file.path());
+    if (!identity.ok() && identity.code() == Code::permission_denied) return identity.error();
+    if (!identity.ok()) {
+      log_warn("no identity", {{"file", file.path().string()}, {"message", identity.error().message}});
+    } else if (identity->believes(authority_hash)) {
+      const std::string stem = file.path().stem();
+      const std::size_t mark = stem.find(kInvitationMark);
+      found.push_back({file.path(), std::move(*identity), mark == std::string::npos ? "" : stem.substr(mark + 1)});
+    }
+  }
+  std::ranges::sort(found, [](const Entry& a, const Entry& b) {
+    return std::pair(a.identity.subject().role, a.path) < std::pair(b.identity.subject().role, b.path);
+  });
+  return found;
+}
+
+Result<fs::path> IdentityStore::save(const Identity& identity, const std::string& invitation) const {
+  MG_RETURN_IF_ERROR(make_secret_folder(folder_));
+  const std::string authority = identity.authorities().front().hash();
+  const Subject& subject = identity.subject();
+  std::string name = authority.substr(0, kHashDigitsInName) + "." + role_name(subject.role) + "." + subject.name;
+  if (!invitation.empty()) name += kInvitationMark + invitation;
+  fs::path path = folder_ / (name + ".pem");
+  MG_RETURN_IF_ERROR(write_secret_file(path, identity.pem()));
+  MG_TRY(const std::vector<Entry> known, of_authority(authority));
+  std::error_code error;
+  for (const Entry& entry : known)
+    if (entry.identity.subject() == subject && entry.path != path) fs::remove(entry.path, error);
+  return path;
+}
+
+}  // namespace mangrove::identity

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/result.h"
+#include "mangrove/identity/identity.h"
+
+namespace mangrove::identity {
+
+/// The identities that a person, or a board, has in clusters: a folder with a file for each.
+class IdentityStore {
+ public:
+  struct Entry {
+    fs::path path;
+    Identity identity;
+    std::string invitation;  // id of that which it came from; "": another way
+  };
+
+  explicit IdentityStore(fs::path folder) : folder_(std::move(folder)) {}
+  /// $XDG_CONFIG_HOME/mangrove/identities, else ~/.config/mangrove/identities
+  static IdentityStore of_user();
+
+  /// Those that believe this authority, the most powerful role first. Files that are no identity are skipped.
+  /// errors: permission_denied (the file of one may be read by others; says which chmod to run).
+  Result<std::vector<Entry>> of_authority(const std::string& authority_hash) const;
+  /// Returns its file. One of the same cluster, role and name is replaced.
+  /// errors: those of make_secret_folder(), write_secret_file() and of_authority().
+  Result<fs::path> save(const Identity& identity, const std::string& invitation = "") const;
+
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace mangrove::identity

@@ -1,0 +1,57 @@
+#include "mangrove/identity/store.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::identity {
+namespace {
+
+const WallTime kNow = WallTime(std::chrono::days(20'000));
+
+TEST(IdentityStore, FindsThoseOfACluster) {
+  const testing::TemporaryFolder folder;
+  const IdentityStore store(folder / "identities");
+  const Authority here = Authority::make(kNow), there = Authority::make(kNow);
+  EXPECT_TRUE(store.of_authority(here.certificate().hash())->empty());
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::viewer, "me"}, kNow)).ok());
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::admin, "me"}, kNow)).ok());
+  ASSERT_TRUE(store.save(Identity::make(there, {Role::client, "me"}, kNow)).ok());
+  const auto found = store.of_authority(here.certificate().hash());
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ(found->at(0).identity.subject().role, Role::admin);
+  EXPECT_EQ(found->at(1).identity.subject().role, Role::viewer);
+}
+
+TEST(IdentityStore, KeepsOneOfEachName) {
+  const testing::TemporaryFolder folder;
+  const IdentityStore store(folder / "identities");
+  const Authority here = Authority::make(kNow);
+  ASSERT_TRUE(store.save(Identity::make(here, {Role::node, "pi"}, kNow)).ok());
+  const Identity second = Identity::make(here, {Role::node, "pi"}, kNow);
+  const fs::path path = *store.save(second);
+  const auto found = *store.of_authority(here.certificate().hash());
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().path, path);
+  EXPECT_EQ(found.front().identity.certificate().serial(), second.certificate().serial());
+}
+
+TEST(IdentityStore, SkipsWhatIsNoneAndRefusesWhatOthersMayRead) {
+  const testing::TemporaryFolder folder;
+  const IdentityStore store(folder / "identities");
+  const Authority here = Authority::make(kNow);
+  const std::string hash = here.certificate().hash();
+  const fs::path path = *store.save(Identity::make(here, {Role::node, "pi"}, kNow));
+  const fs::path other = store.folder() / (hash.substr(0, 8) + ".node.broken.pem");
+  std::ofstream(other) << "broken";
+  fs::permissions(other, fs::perms::owner_read);
+  EXPECT_EQ(store.of_authority(hash)->size(), 1U);
+  fs::permissions(path, fs::perms::others_read, fs::perm_options::add);
+  EXPECT_EQ(store.of_authority(hash).code(), Code::permission_denied);
+}
+
+}  // namespace
+}  // namespace mangrove::identity
