@@ -44,12 +44,14 @@ Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& 
 }  // namespace
 
 struct GrpcTransport::Impl {
-  explicit Impl(std::shared_ptr<const Clock> clock)
-      : jobs(std::make_shared<LocalEndpoints>(ParkingLimits(), std::move(clock))) {}
+  Impl(std::shared_ptr<const Clock> clock, std::shared_ptr<const Credentials> credentials)
+      : jobs(std::make_shared<LocalEndpoints>(ParkingLimits(), std::move(clock))),
+        service(jobs, credentials != nullptr),
+        links([table = jobs] { table->expire(); }, std::move(credentials)) {}
 
   const std::shared_ptr<LocalEndpoints> jobs;
-  PeerService service{jobs};
-  PeerLinks links{[table = jobs] { table->expire(); }};
+  PeerService service;
+  PeerLinks links;
 
   Mutex mutex;  // before those of jobs and links
   bool closed MG_GUARDED_BY(mutex) = false;
@@ -157,7 +159,8 @@ void GrpcTransport::Impl::leave(const std::string& job, Rank rank) {
   joined.erase(entry);
 }
 
-GrpcTransport::GrpcTransport(std::shared_ptr<const Clock> clock) : impl_(std::make_unique<Impl>(std::move(clock))) {}
+GrpcTransport::GrpcTransport(std::shared_ptr<const Clock> clock, std::shared_ptr<const Credentials> credentials)
+    : impl_(std::make_unique<Impl>(std::move(clock), std::move(credentials))) {}
 
 GrpcTransport::~GrpcTransport() {
   MG_CHECK_MSG(impl_->joined.empty(), "an endpoint outlives its transport");

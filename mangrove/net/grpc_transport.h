@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mangrove/base/units.h"
+#include "mangrove/net/credentials.h"
 #include "mangrove/net/endpoint.h"
 
 namespace grpc {
@@ -21,8 +22,10 @@ constexpr Bytes kLongestPayload = GiB(1) - KiB(64);
 /// per peer process, opened when first needed and again after a break. threads: any thread may call any method.
 class GrpcTransport {
  public:
-  /// clock: of the Deadlines of its endpoints.
-  explicit GrpcTransport(std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
+  /// clock: of the Deadlines of its endpoints. credentials: null for links in plain text; else the process's server has
+  /// them too, and messages come from nodes and coordinators of the same cluster alone.
+  explicit GrpcTransport(std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>(),
+                         std::shared_ptr<const Credentials> credentials = nullptr);
   ~GrpcTransport();  // every endpoint must be gone
 
   /// To be registered with the process's gRPC server before it starts (see cluster).

@@ -33,7 +33,7 @@ std::string new_link_id() {
   return text;
 }
 
-std::shared_ptr<grpc::Channel> new_channel(const std::string& address) {
+std::shared_ptr<grpc::Channel> new_channel(const std::string& address, const Credentials* own) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);
   // a connection of its own: bulk data must not delay the heartbeats that another channel carries to the same address
@@ -49,7 +49,9 @@ std::shared_ptr<grpc::Channel> new_channel(const std::string& address) {
   // Links repeat by themselves what was not receipted. gRPC's own repetition of a call that the server did not take may
   // leave out a message (1.51).
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetSslTargetNameOverride(identity::kServerName);
+  const std::vector<identity::Role> servers = {identity::Role::node, identity::Role::coordinator};
+  return grpc::CreateCustomChannel(address, channel_credentials(own, servers), arguments);
 }
 
 bool given_up(const Link& link, Instant now) {
@@ -58,8 +60,9 @@ bool given_up(const Link& link, Instant now) {
 
 }  // namespace
 
-PeerLinks::PeerLinks(std::function<void()> each_second)
+PeerLinks::PeerLinks(std::function<void()> each_second, std::shared_ptr<const Credentials> credentials)
     : each_second_(std::move(each_second)),
+      credentials_(std::move(credentials)),
       table_(std::make_shared<LinkTable>()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -90,7 +93,7 @@ void PeerLinks::add_user(const std::string& address) {
   if (!link.stub) {
     link.address = address;
     link.id = new_link_id();
-    link.stub = Peer::NewStub(new_channel(address));
+    link.stub = Peer::NewStub(new_channel(address, credentials_.get()));
   }
   ++link.users;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "mangrove/net/credentials.h"
 #include "mangrove/net/link.h"
 
 namespace mangrove::net {
@@ -15,8 +16,8 @@ namespace mangrove::net {
 /// is slow or frozen delays nobody else. threads: any thread may call any method.
 class PeerLinks {
  public:
-  /// `each_second` is called by the thread about once a second.
-  explicit PeerLinks(std::function<void()> each_second);
+  /// `each_second` is called by the thread about once a second. credentials: null for plain text.
+  PeerLinks(std::function<void()> each_second, std::shared_ptr<const Credentials> credentials);
   ~PeerLinks();
 
   /// An endpoint that may send to this address comes, or goes. A link that nobody uses is closed when nothing has got
@@ -51,6 +52,7 @@ class PeerLinks {
   bool wait_closed(Seconds limit) MG_REQUIRES(table_->mutex);
 
   const std::function<void()> each_second_;
+  const std::shared_ptr<const Credentials> credentials_;
   const std::shared_ptr<LinkTable> table_;
   Phase phase_ MG_GUARDED_BY(table_->mutex) = Phase::running;
   std::jthread thread_;

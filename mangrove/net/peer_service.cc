@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mangrove/base/log.h"
+#include "mangrove/net/credentials.h"
 #include "mangrove/net/grpc_status.h"
 
 namespace mangrove::net {
@@ -169,6 +170,11 @@ class RefusedStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
   void OnDone() override { delete this; }
 };
 
+bool is_peer(const grpc::CallbackServerContext& context) {
+  const std::optional<Caller> who = caller(context);
+  return who && (who->subject.role == identity::Role::node || who->subject.role == identity::Role::coordinator);
+}
+
 /// The link that a stream belongs to, if it says so as peer.proto asks.
 std::optional<std::string> link_id(const grpc::CallbackServerContext& context) {
   const auto found = context.client_metadata().find("mangrove-link");
@@ -180,12 +186,16 @@ std::optional<std::string> link_id(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
-PeerService::PeerService(std::shared_ptr<LocalEndpoints> jobs)
-    : jobs_(std::move(jobs)), inbound_(std::make_shared<InboundTable>()) {}
+PeerService::PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who)
+    : jobs_(std::move(jobs)), asks_who_(asks_who), inbound_(std::make_shared<InboundTable>()) {}
 
 PeerService::~PeerService() = default;
 
 grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::CallbackServerContext* context) {
+  if (asks_who_ && !is_peer(*context)) {
+    log_warn("messages from a stranger refused", {{"peer", context->peer()}});
+    return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "messages of jobs come from nodes alone"});
+  }
   const std::optional<std::string> id = link_id(*context);
   if (!id) {
     log_warn("stream from a stranger", {{"peer", context->peer()}});

@@ -13,7 +13,8 @@ struct InboundTable;
 /// threads: any thread may call any method.
 class PeerService final : public Peer::CallbackService {
  public:
-  explicit PeerService(std::shared_ptr<LocalEndpoints> jobs);
+  /// asks_who: takes streams from callers alone whose certificate says that they are a node or a coordinator.
+  PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who);
   ~PeerService() override;
 
   grpc::ServerBidiReactor<Envelope, Receipt>* Exchange(grpc::CallbackServerContext* context) override;
@@ -22,6 +23,7 @@ class PeerService final : public Peer::CallbackService {
 
  private:
   const std::shared_ptr<LocalEndpoints> jobs_;
+  const bool asks_who_;
   const std::shared_ptr<InboundTable> inbound_;  // streams may end later
 };
 

@@ -5,7 +5,8 @@
 
 namespace mangrove::net {
 
-GrpcProcess::GrpcProcess() {
+GrpcProcess::GrpcProcess(std::shared_ptr<const Credentials> credentials)
+    : credentials_(std::move(credentials)), transport_(std::make_shared<SteadyClock>(), credentials_) {
   start_server();
 }
 
@@ -26,11 +27,16 @@ void GrpcProcess::start_server() {
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(1 << 30);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(address(), grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(address(), server_credentials(credentials_.get(), false), &port_);
     builder.RegisterService(&transport_.service());
     server_ = builder.BuildAndStart();
   }
   EXPECT_TRUE(server_) << "cannot listen on " << address();
+}
+
+std::shared_ptr<const Credentials> test_credentials(identity::Role role) {
+  static const identity::Authority authority = identity::Authority::make(identity::wall_now());
+  return Credentials::of(identity::Identity::make(authority, {role, "test"}, identity::wall_now()));
 }
 
 std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,

@@ -17,7 +17,8 @@ namespace mangrove::net {
 /// What one process has of net: a transport and a gRPC server on a port of 127.0.0.1 that the system chose.
 class GrpcProcess {
  public:
-  GrpcProcess();
+  /// credentials: null for plain text.
+  explicit GrpcProcess(std::shared_ptr<const Credentials> credentials = nullptr);
   ~GrpcProcess();
 
   GrpcTransport& transport() { return transport_; }
@@ -31,10 +32,14 @@ class GrpcProcess {
   static std::string local_address(int port) { return "127.0.0.1:" + std::to_string(port); }
 
  private:
+  const std::shared_ptr<const Credentials> credentials_;
   GrpcTransport transport_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 };
+
+/// Of an authority that all processes of this test program believe.
+std::shared_ptr<const Credentials> test_credentials(identity::Role role);
 
 /// Joins a job of P ranks that are all alive; addresses[r] leads to rank r.
 std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,

@@ -1,5 +1,7 @@
 #include "tests/net/world.h"
 
+#include <deque>
+
 #include "tests/net/grpc_process.h"
 
 #include "mangrove/net/in_process.h"
@@ -20,7 +22,9 @@ class ThreadWorld final : public World {
 /// Every rank is a process of its own as far as net can see.
 class GrpcWorld final : public World {
  public:
-  explicit GrpcWorld(int size) : members_(all_alive(size)), processes_(static_cast<std::size_t>(size)) {
+  GrpcWorld(int size, bool is_encrypted) : members_(all_alive(size)) {
+    for (Rank rank = 0; rank < size; ++rank)
+      processes_.emplace_back(is_encrypted ? test_credentials(identity::Role::node) : nullptr);
     std::map<Rank, std::string> addresses;
     for (Rank rank = 0; rank < size; ++rank) addresses[rank] = processes_[static_cast<std::size_t>(rank)].address();
     for (Rank rank = 0; rank < size; ++rank) {
@@ -42,7 +46,7 @@ class GrpcWorld final : public World {
 
  private:
   Members members_;
-  std::vector<GrpcProcess> processes_;
+  std::deque<GrpcProcess> processes_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 
@@ -51,7 +55,8 @@ class GrpcWorld final : public World {
 const std::vector<WorldKind>& world_kinds() {
   static const std::vector<WorldKind> kinds = {
       {"in_process", [](int size) -> std::unique_ptr<World> { return std::make_unique<ThreadWorld>(size); }},
-      {"grpc", [](int size) -> std::unique_ptr<World> { return std::make_unique<GrpcWorld>(size); }},
+      {"grpc", [](int size) -> std::unique_ptr<World> { return std::make_unique<GrpcWorld>(size, false); }},
+      {"grpc_tls", [](int size) -> std::unique_ptr<World> { return std::make_unique<GrpcWorld>(size, true); }},
   };
   return kinds;
 }

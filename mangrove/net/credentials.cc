@@ -1,0 +1,123 @@
+#include "mangrove/net/credentials.h"
+
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_certificate_verifier.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <grpcpp/server_context.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace mangrove::net {
+namespace {
+
+namespace tls = grpc::experimental;
+
+constexpr unsigned kLookForRenewalEvery = 10;  // s
+
+/// gRPC (1.51) takes TLS 1.2 besides and cannot be told otherwise. What it can be told is the cipher suites of that
+/// version: this one needs a key that both sides share beforehand, and nobody has one, so that 1.3 is what is left.
+void want_tls_1_3() {
+  static const bool told = setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", 1) == 0;
+  MG_CHECK(told);
+}
+
+/// Looks at the role of who answers: any member of the cluster has a certificate, and only some are servers.
+class RoleVerifier final : public tls::ExternalCertificateVerifier {
+ public:
+  explicit RoleVerifier(std::vector<identity::Role> roles) : roles_(std::move(roles)) {}
+
+  bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)> /*callback*/,
+              grpc::Status* status) override {
+    *status = {grpc::StatusCode::UNAUTHENTICATED, "its certificate is none of a server of this cluster"};
+    for (const grpc::string_ref& uri : request->uri_names()) {
+      const Result<identity::Subject> subject = identity::parse_subject({uri.data(), uri.size()});
+      if (subject.ok() && std::ranges::find(roles_, subject->role) != roles_.end()) *status = grpc::Status::OK;
+    }
+    return true;  // done
+  }
+  void Cancel(tls::TlsCustomVerificationCheckRequest* /*request*/) override {}
+
+ private:
+  const std::vector<identity::Role> roles_;
+};
+
+std::shared_ptr<grpc::ChannelCredentials> make_channel_credentials(
+    std::shared_ptr<tls::CertificateProviderInterface> provider, bool has_own, std::vector<identity::Role> servers) {
+  want_tls_1_3();
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(std::move(provider));
+  options.watch_root_certs();
+  if (has_own) options.watch_identity_key_cert_pairs();
+  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<RoleVerifier>(std::move(servers)));
+  options.set_check_call_host(false);
+  return tls::TlsCredentials(options);
+}
+
+}  // namespace
+
+struct Credentials::Provider {
+  std::shared_ptr<tls::CertificateProviderInterface> provider;
+};
+
+Credentials::Credentials(identity::Identity identity, fs::path file, std::unique_ptr<Provider> provider)
+    : identity_(std::move(identity)), file_(std::move(file)), provider_(std::move(provider)) {}
+
+Credentials::~Credentials() = default;
+
+std::shared_ptr<const Credentials> Credentials::of(identity::Identity identity) {
+  auto provider = std::make_unique<Provider>();
+  provider->provider = std::make_shared<tls::StaticDataCertificateProvider>(
+      identity.authorities_pem(), std::vector<tls::IdentityKeyCertPair>{{identity.key().pem(), identity.chain_pem()}});
+  return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), "", std::move(provider)));
+}
+
+Result<std::shared_ptr<const Credentials>> Credentials::load(const fs::path& file) {
+  MG_TRY(identity::Identity identity, identity::Identity::load(file));
+  MG_RETURN_IF_ERROR(identity.check(identity::wall_now()).context(file.string()));
+  auto provider = std::make_unique<Provider>();
+  // one file holds the key, the certificates and the authorities: each reader takes what it looks for
+  provider->provider = std::make_shared<tls::FileWatcherCertificateProvider>(file, file, file, kLookForRenewalEvery);
+  return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), file, std::move(provider)));
+}
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, bool takes_strangers) {
+  if (own == nullptr) return grpc::InsecureServerCredentials();
+  want_tls_1_3();
+  tls::TlsServerCredentialsOptions options(own->provider_->provider);
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(takes_strangers ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  return tls::TlsServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
+                                                              std::vector<identity::Role> servers) {
+  if (own == nullptr) return grpc::InsecureChannelCredentials();
+  return make_channel_credentials(own->provider_->provider, true, std::move(servers));
+}
+
+std::shared_ptr<grpc::ChannelCredentials> stranger_credentials(const identity::Certificate& authority,
+                                                               std::vector<identity::Role> servers) {
+  return make_channel_credentials(std::make_shared<tls::StaticDataCertificateProvider>(authority.pem()), false,
+                                  std::move(servers));
+}
+
+std::optional<Caller> caller(const grpc::ServerContextBase& context) {
+  const std::shared_ptr<const grpc::AuthContext> proved = context.auth_context();
+  if (proved == nullptr || !proved->IsPeerAuthenticated()) return std::nullopt;
+  const std::vector<grpc::string_ref> shown = proved->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  if (shown.size() != 1) return std::nullopt;
+  const auto certificates = identity::parse_certificates({shown.front().data(), shown.front().size()});
+  if (!certificates.ok()) return std::nullopt;
+  Result<identity::Subject> subject = certificates->front().subject();
+  if (!subject.ok()) return std::nullopt;
+  return Caller{std::move(*subject), certificates->front().serial()};
+}
+
+}  // namespace mangrove::net

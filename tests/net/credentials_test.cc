@@ -1,0 +1,167 @@
+#include "mangrove/net/credentials.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/net/grpc_process.h"
+
+#include "mangrove/identity/peek.h"
+#include "mangrove/identity/secret_file.h"
+#include "mangrove/net/peer.grpc.pb.h"
+
+namespace mangrove::net {
+namespace {
+
+using identity::Authority;
+using identity::Identity;
+using identity::Role;
+using identity::wall_now;
+
+/// Opens a stream for messages and closes it again: how the process at the other end takes it.
+grpc::Status exchange_messages(const GrpcProcess& process,
+                               const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  const auto stub = Peer::NewStub(grpc::CreateChannel(process.address(), credentials));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  context.AddMetadata("mangrove-link", "0123456789abcdef");
+  const auto stream = stub->Exchange(&context);
+  stream->WritesDone();
+  for (Receipt receipt; stream->Read(&receipt);) {
+  }
+  return stream->Finish();
+}
+
+std::shared_ptr<const Credentials> of_other_authority(Role role) {
+  return Credentials::of(Identity::make(Authority::make(wall_now()), {role, "mallory"}, wall_now()));
+}
+
+TEST(Credentials, NodesOfOneClusterTalk) {
+  const GrpcProcess process(test_credentials(Role::node));
+  const auto own = test_credentials(Role::node);
+  const grpc::Status talked = exchange_messages(process, channel_credentials(own.get(), {Role::node}));
+  EXPECT_TRUE(talked.ok()) << talked.error_message();
+}
+
+TEST(Credentials, APersonIsNoPeer) {
+  const GrpcProcess process(test_credentials(Role::node));
+  for (const Role role : {Role::admin, Role::client, Role::viewer}) {
+    const auto own = test_credentials(role);
+    const grpc::Status talked = exchange_messages(process, channel_credentials(own.get(), {Role::node}));
+    EXPECT_EQ(talked.error_code(), grpc::StatusCode::PERMISSION_DENIED) << talked.error_message();
+  }
+}
+
+TEST(Credentials, StrangersAreRefused) {
+  const auto own = test_credentials(Role::node);
+  const GrpcProcess process(own);
+  const auto mallory = of_other_authority(Role::node);
+  // shows the certificate of another authority, to a server that it would take
+  const auto false_member = Identity::parse(mallory->identity().key().pem() + mallory->identity().certificate().pem() +
+                                            own->identity().authorities_pem());
+  ASSERT_TRUE(false_member.ok()) << false_member.error().message;
+  const auto shows_false = Credentials::of(*false_member);
+  for (const auto& credentials :
+       {grpc::InsecureChannelCredentials(), stranger_credentials(own->identity().authorities().front(), {Role::node}),
+        channel_credentials(shows_false.get(), {Role::node})})
+    EXPECT_EQ(exchange_messages(process, credentials).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(Credentials, AServerOfAnotherClusterOrRoleIsRefused) {
+  const auto own = test_credentials(Role::node);
+  const GrpcProcess other(of_other_authority(Role::node)), viewer(test_credentials(Role::viewer)),
+      node(test_credentials(Role::node)), plain;
+  for (const GrpcProcess* process : {&other, &viewer, &plain})
+    EXPECT_EQ(exchange_messages(*process, channel_credentials(own.get(), {Role::node})).error_code(),
+              grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(exchange_messages(node, channel_credentials(own.get(), {Role::coordinator})).error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(Credentials, OneThatHasExpiredIsRefusedByBothSides) {
+  const Authority authority = Authority::make(wall_now() - std::chrono::days(100));
+  const auto good = Credentials::of(Identity::make(authority, {Role::node, "good"}, wall_now()));
+  const auto old = Credentials::of(Identity::make(authority, {Role::node, "old"}, wall_now() - std::chrono::days(31)));
+  const GrpcProcess fresh_server(good), old_server(old);
+  EXPECT_TRUE(exchange_messages(fresh_server, channel_credentials(good.get(), {Role::node})).ok());
+  EXPECT_FALSE(exchange_messages(fresh_server, channel_credentials(old.get(), {Role::node})).ok());
+  EXPECT_FALSE(exchange_messages(old_server, channel_credentials(good.get(), {Role::node})).ok());
+}
+
+TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
+  const testing::TemporaryFolder folder;
+  const fs::path file = folder / "node.pem";
+  const Authority authority = Authority::make(wall_now());
+  const Identity first = Identity::make(authority, {Role::node, "a"}, wall_now());
+  ASSERT_TRUE(identity::write_secret_file(file, first.pem()).ok());
+  const auto own = Credentials::load(file);
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  const GrpcProcess process(*own);
+  const auto shown = [&] {
+    const auto certificates = identity::peek_certificates(process.address(), soon(), {});
+    return certificates.ok() && *certificates ? (*certificates)->front().serial() : std::string("nothing");
+  };
+  EXPECT_EQ(shown(), first.certificate().serial());
+  const Identity second = Identity::make(authority, {Role::node, "a"}, wall_now());
+  ASSERT_TRUE(identity::write_secret_file(file, second.pem()).ok());
+  SteadyClock clock;
+  for (const Deadline deadline = soon(); shown() != second.certificate().serial() && clock.now() < deadline;)
+    clock.sleep_until(clock.after(0.2));
+  EXPECT_EQ(shown(), second.certificate().serial());
+}
+
+TEST(Credentials, AFileOfAnExpiredIdentityIsAnError) {
+  const testing::TemporaryFolder folder;
+  const Authority authority = Authority::make(wall_now() - std::chrono::days(100));
+  const Identity old = Identity::make(authority, {Role::node, "old"}, wall_now() - std::chrono::days(31));
+  ASSERT_TRUE(identity::write_secret_file(folder / "old.pem", old.pem()).ok());
+  const auto loaded = Credentials::load(folder / "old.pem");
+  EXPECT_EQ(loaded.code(), Code::permission_denied);
+  EXPECT_NE(loaded.error().message.find("expired"), std::string::npos) << loaded.error().message;
+}
+
+/// Whether the server shakes hands with a client that knows versions of TLS up to this one.
+bool shakes_hands(const GrpcProcess& process, int version) {
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  SSL_CTX_set_max_proto_version(context.get(), version);
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> line(BIO_new_ssl_connect(context.get()), BIO_free_all);
+  SSL* ssl = nullptr;
+  BIO_get_ssl(line.get(), &ssl);
+  SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>("\x02h2"), 3);
+  BIO_set_conn_hostname(line.get(), process.address().c_str());
+  return BIO_do_connect(line.get()) == 1;
+}
+
+TEST(Credentials, OlderVersionsOfTlsAreRefused) {
+  const GrpcProcess process(test_credentials(Role::node));
+  EXPECT_TRUE(shakes_hands(process, TLS1_3_VERSION));
+  EXPECT_FALSE(shakes_hands(process, TLS1_2_VERSION));
+}
+
+TEST(Peek, ShowsWhoAnswersAndTellsPlainText) {
+  const auto own = test_credentials(Role::node);
+  const GrpcProcess secure(own), plain;
+  const auto shown = identity::peek_certificates(secure.address(), soon(), {});
+  ASSERT_TRUE(shown.ok() && *shown);
+  EXPECT_EQ((*shown)->front().serial(), own->identity().certificate().serial());
+  EXPECT_EQ((*shown)->back().hash(), own->identity().authorities().front().hash());
+  const auto nothing = identity::peek_certificates(plain.address(), soon(), {});
+  ASSERT_TRUE(nothing.ok()) << nothing.error().message;
+  EXPECT_FALSE(nothing->has_value());
+}
+
+TEST(Peek, GivesUpAtTheDeadline) {
+  std::string gone;
+  {
+    const GrpcProcess process;
+    gone = process.address();
+  }
+  EXPECT_EQ(identity::peek_certificates(gone, SteadyClock().after(0.3), {}).code(), Code::unavailable);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(identity::peek_certificates(gone, soon(), stop.get_token()).ok());
+}
+
+}  // namespace
+}  // namespace mangrove::net
