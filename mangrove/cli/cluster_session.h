@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "mangrove/base/file.h"
+#include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/settings.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/local_cluster.h"
@@ -23,14 +25,15 @@ class ClusterSession {
   /// Connects, starting the embedded cluster or the testbed if there is none that fits. The client belongs to the
   /// session.
   Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
-                                   const fs::path& log_folder);
+                                   const fs::path& log_folder, const std::stop_token& stop);
 
   /// What has died of the embedded cluster that it has started, in a sentence each.
   std::vector<std::string> deaths() const { return local_ ? local_->deaths() : std::vector<std::string>(); }
 
  private:
-  /// The address of the coordinator that the settings name or ask to be started.
-  Result<std::string> start(const ClusterSettings& settings, const fs::path& data_folder, const fs::path& log_folder);
+  /// Connects to the coordinator that the settings name or ask to be started.
+  Result<std::unique_ptr<cluster::Client>> start(const ClusterSettings& settings, const fs::path& data_folder,
+                                                 const fs::path& log_folder, const std::stop_token& stop);
 
   const bool quiet_;
   std::string key_;  // what the cluster was started or connected with

@@ -66,11 +66,14 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs) {
   return {};
 }
 
-void add_coordinator_flag(CLI::App& app, std::string& address) {
-  app.add_option("--coordinator", address, "address of the cluster's coordinator (default " + address + ")")
+void add_access_flags(CLI::App& app, ClusterAccess& access) {
+  app.add_option("--coordinator", access.coordinator,
+                 "address of the cluster's coordinator (default " + access.coordinator + ")")
       ->capture_default_str()
       ->type_name("HOST:PORT")
       ->group("Cluster");
+  app.add_option("--identity", access.identity, kIdentityHelp)->type_name("FILE")->group("Cluster");
+  app.add_flag("--insecure", access.insecure, kInsecureHelp)->group("Cluster");
 }
 
 void add_output_flags(CLI::App& app, OutputOptions& output) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
+#include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/settings.h"
 
 namespace mangrove::cli {
@@ -37,8 +38,8 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs);
 /// --json and --quiet.
 void add_output_flags(CLI::App& app, OutputOptions& output);
 
-/// --coordinator of a command about a running cluster. address: its default, and what is typed.
-void add_coordinator_flag(CLI::App& app, std::string& address);
+/// --coordinator, --identity and --insecure of a command about a running cluster. access: defaults, and what is typed.
+void add_access_flags(CLI::App& app, ClusterAccess& access);
 
 /// Prints on standard output. That nobody reads it any more is no error. errors: resource_exhausted (it takes no more).
 Status print_text(const std::string& text);

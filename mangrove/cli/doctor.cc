@@ -20,8 +20,8 @@
 #include "mangrove/base/format.h"
 #include "mangrove/base/process_cpu.h"
 #include "mangrove/base/process_memory.h"
+#include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/user_config.h"
-#include "mangrove/cluster/client.h"
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/reference_conv.h"
 #include "mangrove/data/dataset.h"
@@ -228,8 +228,9 @@ void examine_testbed(Findings& findings) {
                       made.ok() ? "" : "boards run without limits of their links: testbed up --no-limits"});
 }
 
-void examine_coordinator(const std::string& address, Findings& findings) {
-  const auto client = cluster::Client::connect(address);
+void examine_coordinator(const ClusterAccess& access, Findings& findings) {
+  const std::string& address = access.coordinator;
+  const auto client = connect_client(access, {});
   const auto nodes = client.ok() ? (*client)->nodes() : Result<std::vector<cluster::NodeStatus>>(client.error());
   findings.push_back({"configuration", "coordinator", nodes.ok() ? State::good : State::broken,
                       nodes.ok() ? fmt::format("{} answers, with {}", address,
@@ -249,7 +250,7 @@ void examine_configuration(Findings& findings) {
                       config.ok() ? "" : "correct it, or remove it"});
   if (!config.ok()) return;
   if (!config->data_dir.empty()) ::setenv("MANGROVE_DATA", config->data_dir.c_str(), 0);
-  if (!config->coordinator.empty()) examine_coordinator(config->coordinator, findings);
+  if (!config->coordinator.empty()) examine_coordinator({config->coordinator, config->identity}, findings);
 }
 
 void examine_clock(Findings& findings) {

@@ -162,7 +162,7 @@ Status check_before_download(const Settings& settings, JobContext& context, cons
   MG_RETURN_IF_ERROR(check_without_data(settings));
   if (player || settings.cluster.coordinator.empty()) return {};
   const fs::path folder = data::data_folder(settings.data.data_dir);
-  MG_RETURN_IF_ERROR(context.session.connect(settings.cluster, folder, context.folder.logs()));
+  MG_RETURN_IF_ERROR(context.session.connect(settings.cluster, folder, context.folder.logs(), context.stop));
   return {};
 }
 
@@ -193,7 +193,8 @@ cluster::FrameSource frames_of(Pushed& pushed) {
 Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settings, const DataSettings& data,
                      JobContext& context, const RunPhase& phase = {}, Pushed* pushed = nullptr) {
   const fs::path folder = data::data_folder(data.data_dir);
-  MG_TRY(cluster::Client * client, context.session.connect(cluster_settings, folder, context.folder.logs()));
+  MG_TRY(cluster::Client * client,
+         context.session.connect(cluster_settings, folder, context.folder.logs(), context.stop));
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
   job.set_nodes_timeout_s(cluster_settings.is_local() ? kEmbeddedNodesWithin : kNodesWithin);

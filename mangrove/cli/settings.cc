@@ -18,6 +18,9 @@ void ClusterSettings::declare(Keys& keys) {
   keys.begin_group("Cluster");
   keys.add("local", local, "run on an embedded cluster: a coordinator and N nodes on this machine", 1, 1000);
   keys.add("coordinator", coordinator, "run on the cluster of this coordinator (HOST:PORT), not an embedded one");
+  keys.add("identity", identity, kIdentityHelp);
+  keys.at("identity").page = "security.md";
+  keys.add("insecure", insecure, kInsecureHelp);
   keys.add("testbed", testbed, "run on emulated boards of this machine, which this file describes");
   keys.at("testbed").page = "testbed.md";
   keys.add("no_limits", no_limits, "testbed: continue even if the limits of the boards cannot be set");

@@ -13,6 +13,8 @@ namespace mangrove::cli {
 struct ClusterSettings {
   std::int64_t local = 1;    // nodes of an embedded cluster on this machine
   std::string coordinator;   // HOST:PORT of a running cluster; then `local` is not used
+  std::string identity;      // a file in place of the identities that this user has
+  bool insecure = false;     // plain text will do on any address
   std::string testbed;       // a board file: the embedded cluster's nodes are emulated boards, `local` is not used
   bool no_limits = false;    // go on where the limits of boards cannot be set
   std::int64_t nodes = 0;    // of a running cluster or a testbed, for this job; 0: all
@@ -81,6 +83,10 @@ constexpr const char* kExitThresholdsHelp =
     "each "
     "exit but the last, e.g. 0.3,0.5; none: all samples go to the last exit; default: the thresholds in the model's "
     "file";
+
+constexpr const char* kIdentityHelp =
+    "PEM file with the key, certificate and authority to show; default: what `mangrove join` has left for this cluster";
+constexpr const char* kInsecureHelp = "talk to a coordinator without certificates, in plain text, wherever it is";
 
 /// What a person, not a job, chooses.
 struct OutputOptions {

@@ -28,6 +28,7 @@ std::string environment(const char* name) {
 Keys UserConfig::keys() {
   Keys keys;
   keys.add("coordinator", coordinator, "HOST:PORT of a running cluster");
+  keys.add("identity", identity, "PEM file with the key, certificate and authority to show to it");
   keys.add("data_dir", data_dir, "folder of the data sets");
   keys.add("backend", backend, "kernels: onednn or portable");
   keys.add("threads", threads, "threads for the kernels", or_zero(kThreads));
@@ -64,7 +65,11 @@ std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& a
     if (value.empty() || has(words, option) || command.get_option_no_throw(option) == nullptr) return;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(taken), option + "=" + value);
   };
-  if (!has(words, "--local") && !has(words, "--testbed")) add("--coordinator", config.coordinator);
+  if (!has(words, "--local") && !has(words, "--testbed")) {
+    add("--coordinator", config.coordinator);
+    // of a person; a node and a coordinator have their own
+    if (command.get_name() != "node" && command.get_name() != "coordinator") add("--identity", config.identity);
+  }
   add("--backend", config.backend);
   add("--threads", config.threads > 0 ? std::to_string(config.threads) : "");
   return words;

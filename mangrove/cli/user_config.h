@@ -13,6 +13,7 @@ namespace mangrove::cli {
 /// Defaults that a person keeps for all commands: a YAML file of keys.
 struct UserConfig {
   std::string coordinator;  // of a cluster: HOST:PORT
+  std::string identity;     // PEM file to show to it
   std::string data_dir;     // in place of ~/.cache/mangrove/data; $MANGROVE_DATA is stronger
   std::string backend;
   std::int64_t threads = 0;  // 0: as the command has it

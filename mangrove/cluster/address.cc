@@ -69,6 +69,12 @@ bool HostPort::is_wildcard() const {
   return host == "0.0.0.0" || host == "::";
 }
 
+bool HostPort::is_loopback() const {
+  in_addr address{};
+  const bool is_v4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return (is_v4 && host.starts_with("127.")) || host == "::1" || host == "localhost";
+}
+
 Result<HostPort> parse_host_port(std::string_view text) {
   const std::string where = "address '" + std::string(text) + "'";
   const std::size_t colon = text.rfind(':');

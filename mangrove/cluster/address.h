@@ -15,6 +15,8 @@ struct HostPort {
   std::string to_string() const;
   /// Listens on every address of the machine: 0.0.0.0 or ::
   bool is_wildcard() const;
+  /// Reached from this machine alone: 127.*, ::1, localhost
+  bool is_loopback() const;
 };
 
 /// errors: invalid_argument (quotes the text).

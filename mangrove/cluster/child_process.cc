@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,17 @@ struct Pipe {
     return true;
   }
 };
+
+/// A file without a name, to be read from its beginning; -1: there is no memory.
+int memory_file(std::string_view content) {
+  Descriptor file(memfd_create("input", MFD_CLOEXEC));
+  while (file.get() >= 0 && !content.empty()) {
+    const ssize_t done = write(file.get(), content.data(), content.size());
+    if (done < 0 && errno != EINTR) return -1;
+    if (done > 0) content.remove_prefix(static_cast<std::size_t>(done));
+  }
+  return file.get() < 0 || lseek(file.get(), 0, SEEK_SET) != 0 ? -1 : file.release();
+}
 
 /// All that the new process needs, ready before the fork: between fork and exec only system calls are safe, since
 /// another thread may have held any lock of this process.
@@ -91,8 +103,9 @@ Error start_error(const fs::path& program, int error) {
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const fs::path& program,
                                                           const std::vector<std::string>& arguments,
-                                                          const fs::path& log) {
-  const Descriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+                                                          const fs::path& log, std::string_view given) {
+  Descriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!given.empty()) input.reset(memory_file(given));
   const fs::path log_path = log.empty() ? "/dev/null" : log;
   const Descriptor log_file(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log_file.get() < 0)

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mangrove/base/clock.h"
@@ -17,10 +18,10 @@ namespace mangrove::cluster {
 /// threads: one at a time.
 class ChildProcess {
  public:
-  /// `log` gets its standard error (appended; empty: discarded); its standard input is empty.
+  /// `log` gets its standard error (appended; empty: discarded); its standard input is `input`.
   /// errors: not_found, permission_denied, resource_exhausted (cannot be started; names it), those of opening the log.
   static Result<std::unique_ptr<ChildProcess>> start(const fs::path& program, const std::vector<std::string>& arguments,
-                                                     const fs::path& log);
+                                                     const fs::path& log, std::string_view input = {});
   ~ChildProcess();  // kills it if it still runs, and reaps it
 
   pid_t pid() const { return pid_; }

@@ -12,6 +12,7 @@
 #include "mangrove/base/stop.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
@@ -57,6 +58,7 @@ struct Client::Impl {
   Error detached(const std::string& job_id) const;
 
   std::string coordinator;
+  std::shared_ptr<const net::Credentials> credentials;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Cluster::Stub> stub;
   SteadyClock clock;
@@ -70,11 +72,17 @@ struct Client::Impl {
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
 
-Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator, Seconds timeout) {
+const std::string& Client::coordinator() const {
+  return impl_->coordinator;
+}
+
+Result<std::unique_ptr<Client>> Client::connect(const std::string& coordinator,
+                                                std::shared_ptr<const net::Credentials> credentials, Seconds timeout) {
   MG_RETURN_IF_ERROR(parse_host_port(coordinator).context("coordinator"));
   auto impl = std::make_unique<Impl>();
   impl->coordinator = coordinator;
-  impl->channel = open_channel(coordinator);
+  impl->credentials = std::move(credentials);
+  impl->channel = open_channel(coordinator, impl->credentials.get());
   if (!wait_connected(*impl->channel, SteadyClock().after(timeout), {}).ok())
     return make_error(Code::unavailable, coordinator + ": no coordinator answers (tried for " +
                                              format_seconds(timeout) +
@@ -101,6 +109,34 @@ Result<std::string> Client::switch_scheduler(const std::string& scheduler) {
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->SwitchScheduler(&context, request, &response))
                          .context("coordinator at " + impl_->coordinator));
   return response.job_id();
+}
+
+Result<InviteResponse> Client::invite(const InviteRequest& invitation) {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  InviteResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->Invite(&context, invitation, &response))
+                         .context("coordinator at " + impl_->coordinator));
+  return response;
+}
+
+Result<std::vector<MemberStatus>> Client::members() {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  ListMembersResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->ListMembers(&context, {}, &response))
+                         .context("coordinator at " + impl_->coordinator));
+  return std::vector<MemberStatus>(response.members().begin(), response.members().end());
+}
+
+Status Client::revoke(const std::string& name) {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  RevokeRequest request;
+  request.set_name(name);
+  RevokeResponse response;
+  return net::from_grpc(Enrolment::NewStub(impl_->channel)->Revoke(&context, request, &response))
+      .context("coordinator at " + impl_->coordinator);
 }
 
 Result<std::vector<NodeStatus>> Client::nodes() {
@@ -177,9 +213,11 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
     pushing.TryCancel();
   }
   outbox.close(kLastWordsWithin);
-  context.TryCancel();
+  if (talk.ended) context.TryCancel();  // else it has ended, and cancelling would hide why
   const Status broken = net::from_grpc(stream->Finish());
   talk.has_detached = !talk.ended && stops.stream.stop_requested();
+  if (!talk.ended && !broken.ok() && broken.code() == Code::permission_denied)
+    talk.ended = broken.error().context("coordinator at " + coordinator);
   talk.broken =
       make_error(Code::unavailable, "lost the connection to the coordinator at " + coordinator + ": was it stopped? (" +
                                         (broken.ok() ? "it ended the job's stream" : broken.error().message) + ")");
@@ -192,7 +230,7 @@ void Client::Impl::tell(const Reporter& report, const NodeEventKind& kind, const
 
 /// Until the coordinator answers again. errors: it does not; cancelled.
 Status Client::Impl::reconnect(Deadline deadline, const std::stop_token& stop) {
-  channel = open_channel(coordinator);
+  channel = open_channel(coordinator, credentials.get());
   MG_RETURN_IF_ERROR(wait_connected(*channel, deadline, stop));
   stub = Cluster::NewStub(channel);
   return {};

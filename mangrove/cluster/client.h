@@ -11,7 +11,9 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/enrolment.pb.h"
 #include "mangrove/job/frame_queue.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
 
@@ -23,10 +25,14 @@ using FrameSource = std::function<std::optional<job::Frame>(const std::stop_toke
 /// threads: one call at a time.
 class Client {
  public:
+  /// credentials: null for plain text.
   /// errors: unavailable (nobody answers at the address within the timeout; names it and what to start).
-  static Result<std::unique_ptr<Client>> connect(const std::string& coordinator, Seconds timeout = 5);
+  static Result<std::unique_ptr<Client>> connect(const std::string& coordinator,
+                                                 std::shared_ptr<const net::Credentials> credentials = nullptr,
+                                                 Seconds timeout = 5);
   ~Client();
 
+  const std::string& coordinator() const;  // its address
   Result<std::vector<NodeStatus>> nodes();
   /// The nodes, and the job that runs. errors: unavailable; cancelled (stop was requested).
   Result<ListNodesResponse> status(const std::stop_token& stop);
@@ -37,6 +43,15 @@ class Client {
   /// (no job runs, or one without tiers), invalid_argument (unknown, or it needs a tier that is not there),
   /// unavailable.
   Result<std::string> switch_scheduler(const std::string& scheduler);
+
+  /// For an admin: a join string. ttl: how long it is good for; uses: how many may join with it; name: "" for what the
+  /// member calls itself. errors: permission_denied, failed_precondition (this coordinator signs nobody),
+  /// invalid_argument, unavailable.
+  Result<InviteResponse> invite(const InviteRequest& invitation);
+  /// For an admin: who is a member, was revoked, or is invited. errors: as invite().
+  Result<std::vector<MemberStatus>> members();
+  /// For an admin: a member's name, or the id of an invitation. errors: as invite(); not_found.
+  Status revoke(const std::string& name);
 
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
   /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten

@@ -12,6 +12,7 @@
 namespace mangrove::cluster {
 namespace {
 
+using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
@@ -50,8 +51,9 @@ class StreamLink final : public NodeLink {
 
 class ClusterService::Service final : public Cluster::Service {
  public:
-  Service(Membership& membership, JobQueue& jobs, const Clock& clock, const ClusterServiceOptions& options)
-      : membership_(membership), jobs_(jobs), clock_(clock), options_(options) {}
+  Service(Membership& membership, JobQueue& jobs, const Gate& gate, const Clock& clock,
+          const ClusterServiceOptions& options)
+      : membership_(membership), jobs_(jobs), gate_(gate), clock_(clock), options_(options) {}
 
   grpc::Status Join(grpc::ServerContext* context, NodeStream* stream) override;
   grpc::Status RunJob(grpc::ServerContext* context, ClientStream* stream) override;
@@ -66,16 +68,21 @@ class ClusterService::Service final : public Cluster::Service {
   grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, JobSpec* response) override;
 
   OpenCalls& calls() { return calls_; }
+  void cut_revoked() {
+    calls_.cut_where([this](const grpc::ServerContext& context) { return gate_.is_revoked(context); });
+  }
   void wait_for_clients(Deadline deadline);
 
  private:
-  Member welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link);
+  Member welcome(const NodeDescription& description, const std::string& certified,
+                 const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
   void gone(const Member& member, MemberState state);
   void count_client(int change);
 
   Membership& membership_;
   JobQueue& jobs_;
+  const Gate& gate_;
   const Clock& clock_;
   const ClusterServiceOptions options_;
   OpenCalls calls_;
@@ -87,13 +94,15 @@ class ClusterService::Service final : public Cluster::Service {
 // ---- nodes
 
 grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStream* stream) {
+  const auto caller = gate_.admit(*context, {Role::node});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
   call.greeted();
   const auto link = std::make_shared<StreamLink>(context, stream);
-  const Member member = welcome(first.hello(), link);
+  const Member member = welcome(first.hello(), *caller ? (*caller)->subject.name : "", link);
   gone(member, follow(member, stream, *link));
   link->close();
   return grpc::Status::OK;
@@ -105,11 +114,13 @@ void ClusterService::Service::gone(const Member& member, MemberState state) {
   if (const auto job = jobs_.current()) job->member_gone(member.id, state);
 }
 
-Member ClusterService::Service::welcome(const NodeDescription& description, const std::shared_ptr<StreamLink>& link) {
+/// certified: its name, where a certificate has said it.
+Member ClusterService::Service::welcome(const NodeDescription& description, const std::string& certified,
+                                        const std::shared_ptr<StreamLink>& link) {
   // it joins again before we have noticed that its line is broken
   for (const Member& old : membership_.alive())
-    if (are_one_process(old.description, description)) gone(old, MemberState::lost);
-  Member member = membership_.join(description, link, clock_.now());
+    if (old.certified == certified && are_one_process(old.description, description)) gone(old, MemberState::lost);
+  Member member = membership_.join(description, certified, link, clock_.now());
   ToNode message;
   message.mutable_welcome()->set_name(member.description.name());
   message.mutable_welcome()->set_heartbeat_interval_s(options_.heartbeat_interval);
@@ -146,6 +157,8 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
 // ---- clients
 
 grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, ClientStream* stream) {
+  const auto caller = gate_.admit(*context, {Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   FromClient first;
   if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
@@ -170,6 +183,8 @@ void ClusterService::Service::wait_for_clients(Deadline deadline) {
 
 grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, grpc::ServerReader<PushedFrame>* stream,
                                                  PushFramesResponse*) {
+  const auto caller = gate_.admit(*context, {Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
@@ -193,15 +208,19 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
 
 // ---- questions
 
-grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext*, const ListNodesRequest*,
+grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext* context, const ListNodesRequest*,
                                                 ListNodesResponse* response) {
+  const auto caller = gate_.admit(*context, {Role::viewer, Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   for (NodeStatus& status : membership_.list(clock_.now())) *response->add_nodes() = std::move(status);
   if (const auto job = jobs_.current()) job->describe(*response);
   return grpc::Status::OK;
 }
 
-grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext*, const ListJobsRequest*,
+grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext* context, const ListJobsRequest*,
                                                ListJobsResponse* response) {
+  const auto caller = gate_.admit(*context, {Role::viewer, Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   if (jobs_.store() == nullptr)
     return {grpc::StatusCode::FAILED_PRECONDITION,
             "it keeps no jobs; start it with: mangrove coordinator --state FOLDER"};
@@ -211,8 +230,11 @@ grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext*, const ListJ
   return grpc::Status::OK;
 }
 
-grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext*, const SwitchSchedulerRequest* request,
+grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* context,
+                                                      const SwitchSchedulerRequest* request,
                                                       SwitchSchedulerResponse* response) {
+  const auto caller = gate_.admit(*context, {Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
   const Status switched = job->switch_scheduler(request->scheduler());
@@ -221,7 +243,10 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext*, cons
   return grpc::Status::OK;
 }
 
-grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobRequest* request, JobSpec* response) {
+grpc::Status ClusterService::Service::GetJob(grpc::ServerContext* context, const GetJobRequest* request,
+                                             JobSpec* response) {
+  const auto caller = gate_.admit(*context, {Role::node});
+  if (!caller.ok()) return net::to_grpc(caller.error());
   const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr || job->id() != request->job_id())
     return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
@@ -229,9 +254,9 @@ grpc::Status ClusterService::Service::GetJob(grpc::ServerContext*, const GetJobR
   return grpc::Status::OK;
 }
 
-ClusterService::ClusterService(Membership& membership, JobQueue& jobs, const Clock& clock,
+ClusterService::ClusterService(Membership& membership, JobQueue& jobs, const Gate& gate, const Clock& clock,
                                const ClusterServiceOptions& options)
-    : service_(std::make_unique<Service>(membership, jobs, clock, options)) {}
+    : service_(std::make_unique<Service>(membership, jobs, gate, clock, options)) {}
 
 ClusterService::~ClusterService() = default;
 
@@ -241,6 +266,10 @@ grpc::Service& ClusterService::service() {
 
 void ClusterService::cut_mute_streams(Instant now) {
   service_->calls().cut_mute(now);
+}
+
+void ClusterService::cut_revoked() {
+  service_->cut_revoked();
 }
 
 void ClusterService::shutdown(Deadline deadline) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "mangrove/base/clock.h"
+#include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
 
@@ -18,17 +19,20 @@ struct ClusterServiceOptions {
   Seconds greeting_limit = 10;  // for the first message of a stream
 };
 
-/// The coordinator's side of cluster.proto: turns streams into calls of Membership and JobQueue.
-/// threads: any thread may call any method.
+/// The coordinator's side of cluster.proto: lets in whom the gate admits, turns streams into calls of Membership and
+/// JobQueue. threads: any thread may call any method.
 class ClusterService {
  public:
-  ClusterService(Membership& membership, JobQueue& jobs, const Clock& clock, const ClusterServiceOptions& options);
+  ClusterService(Membership& membership, JobQueue& jobs, const Gate& gate, const Clock& clock,
+                 const ClusterServiceOptions& options);
   ~ClusterService();  // the server must have shut down
 
   grpc::Service& service();
 
   /// Ends streams that were opened and have said nothing since. To be called now and then.
   void cut_mute_streams(Instant now);
+  /// Ends the streams of those that were revoked.
+  void cut_revoked();
   /// Waits for the clients' streams to end, until the deadline, then cuts every stream, old and new.
   void shutdown(Deadline deadline);
 

@@ -1,14 +1,18 @@
 #include "mangrove/cluster/coordinator.h"
 
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/cluster_service.h"
+#include "mangrove/cluster/enrolment_service.h"
+#include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_transport.h"
 
@@ -39,11 +43,14 @@ struct Coordinator::Impl {
   const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
   Clock& clock = *awake;
   Membership membership;
-  net::GrpcTransport transport{awake};
+  net::GrpcTransport transport{awake, options.credentials};
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobQueue jobs;
+  const Gate gate{options.credentials != nullptr, options.registrar};
   ClusterService service;
+  EnrolmentService enrolment{options.registrar, gate, [this] { service.cut_revoked(); }};
   std::unique_ptr<RpcServer> server;
+  std::optional<Renewal> renewal;  // of its own certificate, where it signs
   Mutex mutex;
   Condition woken;
   bool down MG_GUARDED_BY(mutex) = false;
@@ -61,16 +68,24 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
             .check = given.check,
             .play = given.play},
            unique_prefix(), store.get()),
-      service(membership, jobs, clock,
+      service(membership, jobs, gate, clock,
               {.heartbeat_interval = given.heartbeat_interval,
                .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}
 
 Status Coordinator::Impl::open() {
   MG_TRY(HostPort listen, parse_host_port(options.listen));
-  MG_TRY(server, RpcServer::start(listen, {&service.service(), &transport.service()}));
+  MG_TRY(server,
+         RpcServer::start(
+             listen, {&service.service(), &enrolment.service(), &transport.service()},
+             {.credentials = options.credentials.get(), .takes_strangers = true, .insecure = options.insecure}));
   if (listen.is_wildcard()) listen.host = public_host();
   listen.port = server->port();
   address = listen.to_string();
+  enrolment.set_address(address);
+  if (options.registrar != nullptr && options.credentials != nullptr)
+    renewal.emplace(options.credentials->file(), [registrar = options.registrar, who = options.credentials->subject()] {
+      return registrar->issue(who, identity::wall_now());
+    });
   jobs.open(address);
   watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   return {};

@@ -7,12 +7,17 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/job_checks.h"
+#include "mangrove/cluster/registrar.h"
 #include "mangrove/cluster/run_role.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
 
 struct CoordinatorOptions {
-  std::string listen = "0.0.0.0:7070";  // port 0 takes a free one
+  std::string listen = "127.0.0.1:7070";                  // port 0 takes a free one
+  std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
+  Registrar* registrar = nullptr;  // signs certificates; null: nobody does. It must outlive the coordinator
+  bool insecure = false;           // plain text on any address
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;    // a node silent for so many intervals is lost
   fs::path data_folder;        // where rank 0 finds the data that it gives to workers
@@ -26,8 +31,8 @@ struct CoordinatorOptions {
 /// threads: any thread may call any method.
 class Coordinator {
  public:
-  /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed), those of
-  /// JobStore::open.
+  /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed),
+  /// failed_precondition (plain text on an address that others reach), those of JobStore::open.
   static Result<std::unique_ptr<Coordinator>> start(const CoordinatorOptions& options);
   ~Coordinator();
 

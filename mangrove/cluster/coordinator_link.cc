@@ -20,6 +20,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kWelcomeWithin = 5;
+constexpr Seconds kLastWordsWithin = 1;  // on a stream that has ended
 constexpr Seconds kRetryAfter = 0.2;
 constexpr double kTimesAsPatient = 10;  // with its coordinator as that is with a node
 constexpr Seconds kFetchWithin = 600;   // a large model over a slow link
@@ -77,23 +78,24 @@ Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline
   *hello.mutable_hello() = description;
   outbox.send(std::move(hello));
   ToNode first;
+  bool read = false;
   {
-    bool answered = false;
+    bool is_read = false;
     // a coordinator that is frozen accepts the call and never answers
     std::jthread guard([&](const std::stop_token& done) {
       MutexLock lock(mutex);
-      while (!answered && !done.stop_requested() && !stop.stop_requested() && clock.now() < deadline)
+      while (!is_read && !done.stop_requested() && !stop.stop_requested() && clock.now() < deadline)
         changed.wait_for(mutex, std::min(deadline - clock.now(), 0.1));
-      if (!answered) context.TryCancel();
+      if (!is_read) context.TryCancel();
     });
-    const bool read = stream->Read(&first);
+    read = stream->Read(&first);
     MutexLock lock(mutex);
-    answered = read && first.has_welcome();
+    is_read = true;
     changed.notify_all();
   }
   if (!first.has_welcome()) {
-    context.TryCancel();
-    outbox.close(0);
+    if (read) context.TryCancel();  // else it has ended, and cancelling would hide why
+    outbox.close(kLastWordsWithin);
     const Status status = net::from_grpc(stream->Finish());
     return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
   }
@@ -147,7 +149,7 @@ void CoordinatorLink::Impl::end() {
 
 CoordinatorLink::CoordinatorLink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string& coordinator,
+Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const CoordinatorPlace& coordinator,
                                                                const NodeDescription& description, Measure measure,
                                                                Deadline deadline, const std::stop_token& stop) {
   SteadyClock clock;
@@ -155,7 +157,7 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string
   Status last;
   while (true) {
     // a new connection each time: one that broke without a word looks well for long
-    const std::shared_ptr<grpc::Channel> channel = open_channel(coordinator);
+    const std::shared_ptr<grpc::Channel> channel = open_channel(coordinator.address, coordinator.credentials.get());
     last = wait_connected(*channel, deadline, stop);
     if (last.ok()) {
       auto impl = std::make_unique<Impl>(channel, measure);
@@ -163,6 +165,7 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string
       if (last.ok()) return std::unique_ptr<CoordinatorLink>(new CoordinatorLink(std::move(impl)));
     }
     if (stop.stop_requested()) return make_error(Code::cancelled, "stopped while joining");
+    if (!last.ok() && last.code() == Code::permission_denied) return last.error().context(coordinator.address);
     if (clock.now() + kRetryAfter >= deadline || last.code() == Code::unimplemented) break;
     clock.sleep_until(clock.after(kRetryAfter));
   }
@@ -170,8 +173,8 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const std::string
       last.code() == Code::unimplemented
           ? "what answers is no mangrove coordinator"
           : "no coordinator answers (tried for " + format_seconds(patience) + ": " + last.error().message + ")";
-  return make_error(Code::unavailable,
-                    coordinator + ": " + what + "; start one with: mangrove coordinator --listen " + coordinator);
+  return make_error(Code::unavailable, coordinator.address + ": " + what +
+                                           "; start one with: mangrove coordinator --listen " + coordinator.address);
 }
 
 CoordinatorLink::~CoordinatorLink() {

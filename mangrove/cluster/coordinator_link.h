@@ -8,8 +8,15 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
+
+/// Where a node's coordinator is, and what is shown to it.
+struct CoordinatorPlace {
+  std::string address;                                    // HOST:PORT
+  std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
+};
 
 /// A node's line to its coordinator, from joining to the end: sends heartbeats, and notices when the coordinator is
 /// silent.
@@ -19,8 +26,8 @@ class CoordinatorLink {
   using Measure = std::function<ResourceUse()>;  // for a heartbeat; threads: any, one at a time
 
   /// Joins, trying again until the deadline. errors: unavailable (nobody answers; names the address and what to start),
-  /// cancelled (stop was requested).
-  static Result<std::unique_ptr<CoordinatorLink>> join(const std::string& coordinator,
+  /// permission_denied (it does not want this node), cancelled (stop was requested).
+  static Result<std::unique_ptr<CoordinatorLink>> join(const CoordinatorPlace& coordinator,
                                                        const NodeDescription& description, Measure measure,
                                                        Deadline deadline, const std::stop_token& stop);
   ~CoordinatorLink();

@@ -1,17 +1,25 @@
 #include "mangrove/cluster/local_cluster.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <string_view>
 #include <thread>
 
+#include "mangrove/base/log.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/child_process.h"
+#include "mangrove/identity/store.h"
 
 namespace mangrove::cluster {
 namespace {
 
+using identity::Role;
+
+constexpr std::chrono::seconds kLifetime = std::chrono::days(365);
+constexpr const char* kAdminName = "embedded-";  // and the number of the process
 constexpr Seconds kUpWithin = 30;
 constexpr Seconds kDownWithin = 5;
 constexpr Seconds kEndSeenWithin = 1;  // of a process that has closed its output
@@ -32,6 +40,17 @@ std::string end_of_log(const fs::path& log) {
   return end;
 }
 
+/// Of clusters whose process was killed.
+void forget_dead_admins(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {
+    const std::string name = file.path().stem().string();
+    if (name.find(std::string(".admin.") + kAdminName) == std::string::npos) continue;
+    const std::string process = name.substr(name.rfind('-') + 1);
+    if (!fs::exists("/proc/" + process, error)) fs::remove(file.path(), error);
+  }
+}
+
 }  // namespace
 
 std::vector<LocalNode> local_nodes(int count) {
@@ -48,12 +67,18 @@ struct LocalCluster::Impl {
   void take_down();
   fs::path log_of(const std::string& name) const;
   Result<std::string> await_ready(const std::string& name, ChildProcess& child, Deadline deadline);
-  Status launch(const std::string& name, const fs::path& program, const std::vector<std::string>& arguments);
+  Status launch(const std::string& name, const fs::path& program, const std::vector<std::string>& arguments,
+                identity::Role role);
   Status launch_node(const LocalNode& node);
+  identity::Identity make_identity(identity::Role role, const std::string& name) const;
+  void keep_admin();
   void look_for_deaths();
   Status check_all_live();
 
   LocalClusterOptions options;
+  const identity::Authority authority = identity::Authority::make(identity::wall_now());
+  std::shared_ptr<const net::Credentials> admin;  // set by bring_up()
+  fs::path admin_file;                            // of this user, for other programs; "": there is none
   std::string coordinator;
   std::vector<pid_t> node_pids;
   struct Child {
@@ -85,21 +110,43 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
-  std::vector<std::string> arguments{"coordinator", "--listen", options.host + ":0"};
+  admin = net::Credentials::of(make_identity(Role::admin, kAdminName + std::to_string(getpid())));
+  std::vector<std::string> arguments{"coordinator", "--identity", "-", "--listen", options.host + ":0"};
   if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
-  MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments));
+  MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments, Role::coordinator));
   MG_TRY(coordinator, await_ready("coordinator", *children.front().process, clock.after(kUpWithin)));
   // one after the other: the first is rank 1, and none measures its speed while its neighbours do
   for (const LocalNode& node : options.nodes) {
     MG_RETURN_IF_ERROR(launch_node(node));
     MG_RETURN_IF_ERROR(check_all_live());
   }
+  keep_admin();
   return {};
 }
 
+identity::Identity LocalCluster::Impl::make_identity(Role role, const std::string& name) const {
+  // it lives no longer than the processes of this cluster, and none of them renews it
+  return identity::Identity::make(authority, {role, name}, identity::wall_now(), kLifetime);
+}
+
+/// For `mangrove top` in another terminal. Where it cannot be kept, that is all that does not work.
+void LocalCluster::Impl::keep_admin() {
+  const auto store = identity::IdentityStore::of_user();
+  forget_dead_admins(store.folder());
+  const Result<fs::path> kept = store.save(admin->identity());
+  if (kept.ok()) {
+    admin_file = *kept;
+  } else {
+    log_debug("no identity kept", {{"message", kept.error().message}});
+  }
+}
+
 Status LocalCluster::Impl::launch(const std::string& name, const fs::path& program,
-                                  const std::vector<std::string>& arguments) {
-  MG_TRY(std::unique_ptr<ChildProcess> child, ChildProcess::start(program, arguments, log_of(name)).context(name));
+                                  const std::vector<std::string>& arguments, Role role) {
+  MG_RETURN_IF_ERROR(identity::check_name(name).context("'" + name + "'"));
+  const std::string identity = make_identity(role, name).pem();
+  MG_TRY(std::unique_ptr<ChildProcess> child,
+         ChildProcess::start(program, arguments, log_of(name), identity).context(name));
   children.push_back({name, std::move(child)});
   return {};
 }
@@ -122,12 +169,13 @@ Status LocalCluster::Impl::check_all_live() {
 
 Status LocalCluster::Impl::launch_node(const LocalNode& node) {
   std::vector<std::string> command = node.within;
-  command.insert(command.end(), {options.program.string(), "node", "--coordinator", coordinator, "--listen",
-                                 node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads)});
+  command.insert(command.end(),
+                 {options.program.string(), "node", "--identity", "-", "--coordinator", coordinator, "--listen",
+                  node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads)});
   if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
   const fs::path program = command.front();
   command.erase(command.begin());
-  MG_RETURN_IF_ERROR(launch(node.name, program, command));
+  MG_RETURN_IF_ERROR(launch(node.name, program, command, Role::node));
   ChildProcess& process = *children.back().process;
   node_pids.push_back(process.pid());
   MG_RETURN_IF_ERROR(await_ready(node.name, process, SteadyClock().after(kUpWithin)));
@@ -162,6 +210,8 @@ void LocalCluster::Impl::take_down() {
   for (std::size_t i = children.size(); i-- > 0;) children[i].process->terminate();
   for (const Child& child : children) child.process->wait(deadline);
   children.clear();  // kills what is left
+  std::error_code error;
+  if (!admin_file.empty()) fs::remove(admin_file, error);
 }
 
 LocalCluster::LocalCluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -183,6 +233,10 @@ Result<std::unique_ptr<LocalCluster>> LocalCluster::start(const LocalClusterOpti
 }
 
 LocalCluster::~LocalCluster() = default;
+
+std::shared_ptr<const net::Credentials> LocalCluster::credentials() const {
+  return impl_->admin;
+}
 
 const std::string& LocalCluster::coordinator() const {
   return impl_->coordinator;

@@ -8,6 +8,7 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
 
@@ -30,7 +31,8 @@ struct LocalClusterOptions {
   fs::path log_folder;  // standard error of each process goes to coordinator.log, NODE.log; empty: discarded
 };
 
-/// A coordinator and N nodes as processes on this machine: what --local N starts. They end with the LocalCluster, and,
+/// A coordinator and N nodes as processes on this machine: what --local N starts. Their links are encrypted, with
+/// certificates of an authority that is made for them and forgotten. They end with the LocalCluster, and,
 /// if this process is killed, with it: none is ever left behind.
 class LocalCluster {
  public:
@@ -39,7 +41,8 @@ class LocalCluster {
   static Result<std::unique_ptr<LocalCluster>> start(const LocalClusterOptions& options);
   ~LocalCluster();
 
-  const std::string& coordinator() const;  // HOST:PORT
+  const std::string& coordinator() const;                       // HOST:PORT
+  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin
   const std::vector<pid_t>& node_pids() const;
   /// Of each process that has died since, a sentence that names it and says how.
   std::vector<std::string> deaths() const;

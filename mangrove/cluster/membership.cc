@@ -31,12 +31,13 @@ const char* member_state_name(MemberState state) {
   return "unknown";
 }
 
-Member Membership::join(NodeDescription description, std::shared_ptr<NodeLink> link, Instant now) {
+Member Membership::join(NodeDescription description, const std::string& certified, std::shared_ptr<NodeLink> link,
+                        Instant now) {
   MutexLock lock(mutex_);
-  description.set_name(free_name(clean_name(description.name())));
+  description.set_name(free_name(clean_name(certified.empty() ? description.name() : certified)));
   // whoever had this name is gone: the new stay takes its line in the list
   std::erase_if(members_, [&](const Member& old) { return old.description.name() == description.name(); });
-  Member member{next_++, MemberState::alive, std::move(description), {}, std::move(link), now};
+  Member member{next_++, MemberState::alive, std::move(description), certified, {}, std::move(link), now};
   detector_.heard_from(member.id, now);
   members_.push_back(member);
   return member;

@@ -28,6 +28,7 @@ struct Member {
   MemberId id = 0;
   MemberState state = MemberState::alive;
   NodeDescription description;  // with the name that the cluster knows it by
+  std::string certified{};      // the name in its certificate; "": it has none
   ResourceUse use;              // of the last heartbeat
   std::shared_ptr<NodeLink> link;
   Instant heard{};     // its last heartbeat, or its joining
@@ -41,8 +42,9 @@ class Membership {
   /// A node that is silent for longer than so many intervals is lost.
   Membership(Seconds heartbeat_interval, int misses) : detector_(heartbeat_interval, misses) {}
 
-  /// A name held by a node that is alive gets a number: "pi", "pi-2", "pi-3".
-  Member join(NodeDescription description, std::shared_ptr<NodeLink> link, Instant now);
+  /// Its name is that in its certificate, if it has one, else what it calls itself. A name held by a node that is alive
+  /// gets a number: "pi", "pi-2", "pi-3".
+  Member join(NodeDescription description, const std::string& certified, std::shared_ptr<NodeLink> link, Instant now);
   /// False: the member is not alive any more (it was declared lost), and must join anew.
   bool heartbeat(MemberId member, const ResourceUse& use, Instant now);
   /// It left, or its line broke. False: it was not alive any more.

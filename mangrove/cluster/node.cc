@@ -1,14 +1,17 @@
 #include "mangrove/cluster/node.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/coordinator_link.h"
+#include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/reference_conv.h"
+#include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/resource_monitor.h"
 #include "mangrove/cluster/role_runner.h"
 #include "mangrove/cluster/rpc.h"
@@ -41,10 +44,11 @@ struct Node::Impl final : RoleHost {
   const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
   Clock& clock = *awake;
   NodeDescription description;  // set by open()
-  net::GrpcTransport transport{awake};
+  net::GrpcTransport transport{awake, options.credentials};
   ResourceMonitor monitor{clock};
   RoleRunner roles;
   std::unique_ptr<RpcServer> server;
+  std::optional<Renewal> renewal;  // from the first joining on
 
   Mutex mutex;
   Condition changed;
@@ -67,7 +71,8 @@ Node::Impl::Impl(NodeOptions given)
 Status Node::Impl::open() {
   MG_TRY(HostPort listen, parse_host_port(options.listen));
   MG_TRY(const HostPort coordinator, parse_host_port(options.coordinator).context("coordinator"));
-  MG_TRY(server, RpcServer::start(listen, {&transport.service()}));
+  MG_TRY(server, RpcServer::start(listen, {&transport.service()},
+                                  {.credentials = options.credentials.get(), .insecure = options.insecure}));
   listen.port = server->port();
   if (listen.is_wildcard()) {
     MG_TRY(listen.host, local_host_towards(coordinator).context("coordinator " + options.coordinator));
@@ -87,7 +92,8 @@ Status Node::Impl::open() {
 Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   MG_TRY(std::shared_ptr<CoordinatorLink> joined,
          CoordinatorLink::join(
-             options.coordinator, description, [this] { return measure(); }, SteadyClock().after(patience), stop));
+             {options.coordinator, options.credentials}, description, [this] { return measure(); },
+             SteadyClock().after(patience), stop));
   MutexLock lock(mutex);
   // shutdown() takes leave of a link that is there before it; a later one would be read for ever
   if (down) return make_error(Code::cancelled, "shut down while joining");
@@ -195,6 +201,8 @@ Result<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   auto impl = std::make_unique<Impl>(std::move(resolved));
   MG_RETURN_IF_ERROR(impl->open());
   MG_RETURN_IF_ERROR(impl->join(impl->options.join_timeout, {}));
+  if (const auto& own = impl->options.credentials; own != nullptr)
+    impl->renewal.emplace(own->file(), [own, at = impl->options.coordinator] { return renew(at, *own); });
   impl->life = std::jthread([raw = impl.get()](const std::stop_token& stop) { raw->live(stop); });
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }

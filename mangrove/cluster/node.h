@@ -8,14 +8,17 @@
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/run_role.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
 
 struct NodeOptions {
   std::string coordinator = "127.0.0.1:7070";
-  std::string name;                  // "" takes the host's name
-  std::string listen = "0.0.0.0:0";  // where peers reach this node; port 0 takes a free one
-  int threads = 0;                   // for kernels; 0 takes all cores
+  std::string name;                                       // "" takes the host's name
+  std::string listen = "127.0.0.1:0";                     // where peers reach this node; port 0 takes a free one
+  std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
+  bool insecure = false;                                  // plain text on any address
+  int threads = 0;                                        // for kernels; 0 takes all cores
   fs::path data_folder;
   Seconds join_timeout = 10;     // how long an unreachable coordinator is tried
   Seconds rejoin_timeout = 600;  // how long one that was lost is
@@ -28,7 +31,8 @@ struct NodeOptions {
 class Node {
  public:
   /// Returns when it has joined. errors: unavailable (coordinator not reachable within join_timeout; names the
-  /// address), already_exists (port in use).
+  /// address), already_exists (port in use), failed_precondition (plain text on an address that others reach),
+  /// permission_denied (the coordinator does not want it).
   static Result<std::unique_ptr<Node>> start(const NodeOptions& options);
   ~Node();
 

@@ -31,6 +31,12 @@ void OpenCalls::cut_mute(Instant now) {
     if (now > first_message) context->TryCancel();
 }
 
+void OpenCalls::cut_where(const std::function<bool(const grpc::ServerContext&)>& is_to_end) {
+  MutexLock lock(mutex_);
+  for (const auto& [context, first_message] : open_)
+    if (is_to_end(*context)) context->TryCancel();
+}
+
 void OpenCalls::cut_all() {
   MutexLock lock(mutex_);
   closed_ = true;

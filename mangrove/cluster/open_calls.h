@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "mangrove/base/clock.h"
@@ -32,6 +33,7 @@ class OpenCalls {
   };
 
   void cut_mute(Instant now);
+  void cut_where(const std::function<bool(const grpc::ServerContext&)>& is_to_end);
   /// Cuts all that are open, and at once those that come.
   void cut_all();
 

@@ -37,14 +37,20 @@ RpcServer::~RpcServer() {
   shutdown(0);
 }
 
-Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen,
-                                                    const std::vector<grpc::Service*>& services) {
+Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen, const std::vector<grpc::Service*>& services,
+                                                    const RpcSecurity& security) {
+  if (security.credentials == nullptr && !security.insecure && !listen.is_loopback())
+    return make_error(Code::failed_precondition,
+                      "cannot listen on " + listen.to_string() +
+                          " without certificates: whoever reaches this address could run jobs, read data and change "
+                          "results; get certificates (docs/security.md), listen on 127.0.0.1, or take --insecure");
   // gRPC does not say why it cannot listen
   MG_RETURN_IF_ERROR(check_can_listen(listen));
   grpc::ServerBuilder builder;
   set_server_options(builder);
   int port = 0;
-  builder.AddListeningPort(listen.to_string(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(listen.to_string(), net::server_credentials(security.credentials, security.takes_strangers),
+                           &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0)
@@ -56,7 +62,12 @@ void RpcServer::shutdown(Seconds grace) {
   server_->Shutdown(from_now(grace));
 }
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const net::Credentials* credentials) {
+  return open_channel(address, net::channel_credentials(credentials, {identity::Role::coordinator}));
+}
+
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLongestMessageBytes);
   arguments.SetMaxSendMessageSize(kLongestMessageBytes);
@@ -70,7 +81,8 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // a proxy for web pages does not lead to the boards in this room
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetSslTargetNameOverride(identity::kServerName);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 Status wait_connected(grpc::Channel& channel, Deadline deadline, const std::stop_token& stop) {

@@ -10,6 +10,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/address.h"
+#include "mangrove/net/credentials.h"
 
 namespace grpc {
 class Channel;
@@ -19,12 +20,21 @@ class Service;
 
 namespace mangrove::cluster {
 
+struct RpcSecurity {
+  const net::Credentials* credentials = nullptr;  // null: plain text
+  bool takes_strangers = false;                   // lets clients without a certificate in
+  bool insecure = false;                          // plain text on any address
+};
+
 /// The one gRPC server of a process, on one port.
 /// threads: any thread may call any method.
 class RpcServer {
  public:
-  /// The services must outlive it. errors: those of check_can_listen().
-  static Result<std::unique_ptr<RpcServer>> start(const HostPort& listen, const std::vector<grpc::Service*>& services);
+  /// The services must outlive it. credentials: see server_credentials() in net; null for plain text, which does for
+  /// addresses of this machine alone, unless `insecure`.
+  /// errors: failed_precondition (plain text on another address), those of check_can_listen().
+  static Result<std::unique_ptr<RpcServer>> start(const HostPort& listen, const std::vector<grpc::Service*>& services,
+                                                  const RpcSecurity& security);
   ~RpcServer();
 
   int port() const { return port_; }
@@ -37,9 +47,12 @@ class RpcServer {
   int port_;
 };
 
-/// A line to a server, made when first used. A peer that is gone without a word (power cut, broken link) is noticed
-/// within half a minute.
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address);
+/// A line to a coordinator, made when first used; credentials: null for plain text. A peer that is gone without a word
+/// (power cut, broken link) is noticed within half a minute.
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const net::Credentials* credentials);
+/// The same with any others.
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 
 /// As gRPC wants a deadline.
 gpr_timespec from_now(Seconds seconds);

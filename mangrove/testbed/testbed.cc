@@ -176,6 +176,10 @@ Result<std::unique_ptr<Testbed>> Testbed::start(const TestbedOptions& options) {
 
 Testbed::~Testbed() = default;
 
+std::shared_ptr<const net::Credentials> Testbed::credentials() const {
+  return impl_->nodes->credentials();
+}
+
 const Record& Testbed::record() const {
   return impl_->record;
 }

@@ -8,6 +8,7 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
+#include "mangrove/net/credentials.h"
 #include "mangrove/testbed/board_file.h"
 #include "mangrove/testbed/slot.h"
 
@@ -36,6 +37,7 @@ class Testbed {
   ~Testbed();
 
   const Record& record() const;
+  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin
 
  private:
   struct Impl;

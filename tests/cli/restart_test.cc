@@ -28,7 +28,7 @@ constexpr int kSamples = 20'000;  // a job still runs when a node has been lost 
 struct Restart : SeparateProcesses {
   void SetUp() override {
     MG_SKIP_IF_SANITIZED("whole jobs in real time take minutes; kept_job_test has the same under a sanitizer");
-    start_coordinator("127.0.0.1:0", {"--state", folder / "state"});
+    start_secure_coordinator("127.0.0.1:0", folder / "state");
   }
 
   /// Small batches, so that it takes some thousand steps.
@@ -114,7 +114,7 @@ TEST_F(Restart, AKilledCoordinatorGoesOnWithTheJobWhenItIsStartedAgain) {
   ASSERT_EQ(coordinator->wait(20), 128 + SIGKILL);
   ASSERT_TRUE(is_reported(*client, "coordinator_lost")) << client->err();
   const std::string before = address;
-  start_coordinator(before, {"--state", folder / "state"});
+  start_secure_coordinator(before, folder / "state");
   ASSERT_EQ(address, before);
   ASSERT_EQ(client->wait(kLong), 0) << client->err();
   EXPECT_TRUE(is_reported(*client, "coordinator_back"));
@@ -146,7 +146,7 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
     for (Process* process : {client.get(), a.get(), coordinator.get()}) process->signal(SIGKILL);
     EXPECT_EQ(coordinator->wait(20), 128 + SIGKILL);
   }
-  start_coordinator(address, {"--state", folder / "state"});
+  start_secure_coordinator(address, folder / "state");
   const auto again = start_node("a");
   ASSERT_NE(ready_line(*again), "") << again->err();
   const Finished followed = run_program(

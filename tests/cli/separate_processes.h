@@ -1,12 +1,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/cli/process.h"
 
 #include "mangrove/base/clock.h"
@@ -37,9 +40,24 @@ struct SeparateProcesses : ::testing::Test {
     address = after(ready_line(*coordinator), "coordinator ready on ");
     ASSERT_FALSE(address.empty()) << coordinator->err();
   }
-  std::unique_ptr<Process> start_node(const std::string& name) const {
-    return std::make_unique<Process>(std::vector<std::string>{program(), "node", "--coordinator", address, "--listen",
-                                                              "127.0.0.1:0", "--name", name, "--threads", "1"});
+  /// One that keeps its state has certificates.
+  void start_secure_coordinator(const std::string& listen, const fs::path& state) {
+    is_secure = true;
+    start_coordinator(listen, {"--state", state});
+  }
+  /// Invited when it is started for the first time, where certificates are asked for.
+  std::unique_ptr<Process> start_node(const std::string& name) {
+    std::vector<std::string> words{program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0",
+                                   "--name",  name,   "--threads",     "1"};
+    if (is_secure && invited.insert(name).second) words.insert(words.end(), {"--join", invite("node")});
+    return std::make_unique<Process>(words);
+  }
+  /// A join string.
+  std::string invite(const std::string& role) const {
+    const Finished invited_one = run_program({program(), "invite", "--role", role, "--coordinator", address, "--json"});
+    const auto parsed = nlohmann::json::parse(invited_one.out, nullptr, false);
+    EXPECT_TRUE(parsed.contains("join_string")) << invited_one.err;
+    return parsed.value("join_string", "");
   }
   /// "a alive, b lost"
   std::string states() const {
@@ -56,7 +74,12 @@ struct SeparateProcesses : ::testing::Test {
     while (states() != expected && clock.now() < deadline) clock.sleep_until(clock.after(0.05));
     return states() == expected;
   }
+  SeparateProcesses() { ::setenv("XDG_CONFIG_HOME", config.path().c_str(), 1); }
   void SetUp() override { start_coordinator("127.0.0.1:0"); }
+
+  const TemporaryFolder config;  // where programs find identities
+  bool is_secure = false;
+  std::set<std::string> invited;
 
   std::unique_ptr<Process> coordinator;
   std::string address;

@@ -18,6 +18,7 @@ Result<std::unique_ptr<Node>> start_node(const std::string& coordinator, Seconds
   options.coordinator = coordinator;
   options.name = "n";
   options.listen = "127.0.0.1:0";
+  options.credentials = test_credentials(identity::Role::node, "n");
   options.threads = 1;
   options.join_timeout = options.rejoin_timeout = join_timeout;
   options.play = scripted_role;
@@ -92,7 +93,7 @@ TEST(Coordinator, ShutsDownTwiceWithNobodyThere) {
   const TestCluster cluster;
   cluster.coordinator->shutdown();
   cluster.coordinator->shutdown();
-  EXPECT_EQ(Client::connect(cluster.coordinator->address(), 0.2).code(), Code::unavailable);
+  EXPECT_EQ(Client::connect(cluster.coordinator->address(), nullptr, 0.2).code(), Code::unavailable);
 }
 
 TEST(Cluster, ListsNodesThatJoinedWithTheirDescription) {
@@ -127,8 +128,8 @@ TEST(Cluster, ANameThatIsTakenGetsANumber) {
 
 TEST(Cluster, ASilentNodeIsLostAndMayJoinAgain) {
   TestCluster cluster(0, /*misses=*/5);
-  FakeNode frozen(cluster.coordinator->address());
-  frozen.hello("pi");
+  FakeNode frozen(cluster.coordinator->address(), "pi");
+  frozen.hello();
   const auto welcome = frozen.next();
   ASSERT_TRUE(welcome && welcome->has_welcome());
   EXPECT_EQ(welcome->welcome().name(), "pi");
@@ -140,16 +141,16 @@ TEST(Cluster, ASilentNodeIsLostAndMayJoinAgain) {
   ASSERT_TRUE(answer && answer->has_rejected());
   EXPECT_NE(answer->rejected().reason().find("lost"), std::string::npos);
   EXPECT_TRUE(frozen.is_cut());
-  FakeNode again(cluster.coordinator->address());
-  again.hello("pi");
+  FakeNode again(cluster.coordinator->address(), "pi");
+  again.hello();
   ASSERT_TRUE(again.next());
   EXPECT_EQ(cluster.listing(), "pi alive");
 }
 
 TEST(Cluster, ABrokenLineIsALossAtOnce) {
   TestCluster cluster;
-  auto node = std::make_unique<FakeNode>(cluster.coordinator->address());
-  node->hello("pi");
+  auto node = std::make_unique<FakeNode>(cluster.coordinator->address(), "pi");
+  node->hello();
   ASSERT_TRUE(node->next());
   node.reset();
   EXPECT_TRUE(eventually([&] { return cluster.listing() == "pi lost"; }));
@@ -161,6 +162,7 @@ TEST(Cluster, ANodeJoinsARestartedCoordinatorAgain) {
   cluster.coordinator.reset();
   CoordinatorOptions options;
   options.listen = address;
+  options.credentials = cluster.options.credentials;
   options.heartbeat_interval = TestCluster::kHeartbeat;
   auto started = Coordinator::start(options);
   ASSERT_TRUE(started.ok()) << started.error().message;
@@ -208,7 +210,7 @@ TEST(Client, NamesACoordinatorThatCannotBeReached) {
   const RawSocket mute = RawSocket::listening();
   const SteadyClock clock;
   const Instant start = clock.now();
-  const auto client = Client::connect(mute.address(), 0.3);
+  const auto client = Client::connect(mute.address(), nullptr, 0.3);
   ASSERT_FALSE(client.ok());
   EXPECT_EQ(client.code(), Code::unavailable);
   EXPECT_NE(client.error().message.find(mute.address()), std::string::npos) << client.error().message;
@@ -228,8 +230,8 @@ TEST(Cluster, PeersThatTalkNonsenseDoNotDisturbIt) {
   FakeNode impolite(address);
   impolite.heartbeat();  // before saying hello
   EXPECT_TRUE(impolite.is_cut());
-  FakeNode odd(address);
-  odd.hello("odd");
+  FakeNode odd(address, "odd");
+  odd.hello();
   ASSERT_TRUE(odd.next());
   FromNode ended;
   ended.mutable_role_ended()->set_job_id("no such job");

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "tests/cluster/test_identity.h"
+
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
@@ -13,8 +15,10 @@
 namespace mangrove::cluster {
 
 struct FakeNode::Impl {
-  explicit Impl(const std::string& coordinator)
-      : stub(Cluster::NewStub(grpc::CreateChannel(coordinator, grpc::InsecureChannelCredentials()))),
+  Impl(const std::string& coordinator, const std::string& called)
+      : name(called),
+        credentials(test_credentials(identity::Role::node, called)),
+        stub(Cluster::NewStub(open_channel(coordinator, credentials.get()))),
         stream(stub->Join(&context)),
         reader([this] { read(); }) {}
 
@@ -30,6 +34,8 @@ struct FakeNode::Impl {
     changed.notify_all();
   }
 
+  const std::string name;
+  const std::shared_ptr<const net::Credentials> credentials;
   SteadyClock clock;
   std::unique_ptr<Cluster::Stub> stub;
   grpc::ClientContext context;
@@ -41,7 +47,8 @@ struct FakeNode::Impl {
   std::jthread reader;
 };
 
-FakeNode::FakeNode(const std::string& coordinator) : impl_(std::make_unique<Impl>(coordinator)) {}
+FakeNode::FakeNode(const std::string& coordinator, const std::string& name)
+    : impl_(std::make_unique<Impl>(coordinator, name)) {}
 
 FakeNode::~FakeNode() {
   impl_->context.TryCancel();
@@ -53,9 +60,9 @@ void FakeNode::say(const FromNode& message) {
   impl_->stream->Write(message);
 }
 
-void FakeNode::hello(const std::string& name) {
+void FakeNode::hello() {
   FromNode message;
-  message.mutable_hello()->set_name(name);
+  message.mutable_hello()->set_name(impl_->name);
   message.mutable_hello()->set_address("127.0.0.1:1");
   say(message);
 }
@@ -86,7 +93,8 @@ bool FakeNode::is_cut(Seconds limit) {
 }
 
 Status open_run_job(const std::string& coordinator, const std::optional<FromClient>& first, Seconds limit) {
-  const auto stub = Cluster::NewStub(grpc::CreateChannel(coordinator, grpc::InsecureChannelCredentials()));
+  const auto credentials = test_credentials(identity::Role::client, "somebody");
+  const auto stub = Cluster::NewStub(open_channel(coordinator, credentials.get()));
   grpc::ClientContext context;
   context.set_deadline(from_now(limit));
   const auto stream = stub->RunJob(&context);

@@ -15,11 +15,12 @@ namespace mangrove::cluster {
 /// not, says nonsense, goes away without a word.
 class FakeNode {
  public:
-  explicit FakeNode(const std::string& coordinator);
+  /// name: in its certificate.
+  explicit FakeNode(const std::string& coordinator, const std::string& name = "fake");
   ~FakeNode();  // breaks the stream
 
   void say(const FromNode& message);
-  void hello(const std::string& name);
+  void hello();
   void heartbeat();
   /// The next message of the coordinator within `limit`; echoes are left out. nullopt: none came.
   std::optional<ToNode> next(Seconds limit = 20);

@@ -194,8 +194,8 @@ TEST(JobSpec, GoesOnWithoutALostNode) {
 
 TEST(JobSpec, GoesOnWithoutANodeThatFellSilent) {
   TestCluster cluster(1, /*misses=*/5);
-  FakeNode frozen(cluster.coordinator->address());
-  frozen.hello("frozen");
+  FakeNode frozen(cluster.coordinator->address(), "frozen");
+  frozen.hello();
   ASSERT_TRUE(frozen.next());
   RunningJob job(cluster, scripted_job("await_loss"));
   const auto start = frozen.next();
@@ -257,13 +257,13 @@ TEST(JobSpec, WithANumberOfNodesTakesASpareOneOnlyForOneThatIsLost) {
 // Else a message of the newcomer could come to a rank that has not heard of it.
 TEST(JobSpec, ANewcomerBeginsWhenAllOthersKnowIt) {
   TestCluster cluster(0, /*misses=*/1000);
-  FakeNode first(cluster.coordinator->address());
-  first.hello("first");
+  FakeNode first(cluster.coordinator->address(), "first");
+  first.hello();
   ASSERT_TRUE(first.next());
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(first.next()->has_start_role());
-  FakeNode newcomer(cluster.coordinator->address());
-  newcomer.hello("newcomer");
+  FakeNode newcomer(cluster.coordinator->address(), "newcomer");
+  newcomer.hello();
   ASSERT_TRUE(newcomer.next()->has_welcome());
   const auto news = first.next();
   ASSERT_TRUE(news && news->has_members_changed());

@@ -18,7 +18,7 @@ NodeDescription named(const std::string& name) {
 }
 
 MemberId join(Membership& membership, const std::string& name, Instant now = {0}) {
-  return membership.join(named(name), std::make_shared<SilentLink>(), now).id;
+  return membership.join(named(name), "", std::make_shared<SilentLink>(), now).id;
 }
 
 /// "a alive, b lost"

@@ -10,6 +10,7 @@
 
 #include "tests/cluster/eventually.h"
 #include "tests/cluster/scripted_role.h"
+#include "tests/cluster/test_identity.h"
 #include "tests/report_name.h"
 
 #include "mangrove/cluster/client.h"
@@ -18,7 +19,7 @@
 
 namespace mangrove::cluster {
 
-/// A coordinator and nodes in this process, on free ports of the loopback.
+/// A coordinator and nodes in this process, on free ports of the loopback, with certificates of test_authority().
 struct TestCluster {
   /// Quick enough for a test, and slow enough for a machine with much else to do.
   static constexpr Seconds kHeartbeat = 0.1;
@@ -30,6 +31,7 @@ struct TestCluster {
     options.heartbeat_interval = kHeartbeat;
     options.heartbeat_misses = misses;
     options.state_folder = state;
+    options.credentials = test_credentials(identity::Role::coordinator, "coordinator");
     options.play = play;
     options.check = [](const JobSpec&) { return Status(); };  // scripts are no strategies
     start_coordinator();
@@ -49,6 +51,7 @@ struct TestCluster {
     node.coordinator = coordinator->address();
     node.name = name;
     node.listen = "127.0.0.1:0";
+    node.credentials = test_credentials(identity::Role::node, name);
     node.threads = 1;
     node.play = play;
     auto started = Node::start(node);
@@ -57,8 +60,8 @@ struct TestCluster {
     return *nodes.back();
   }
 
-  std::unique_ptr<Client> client() const {
-    auto connected = Client::connect(coordinator->address());
+  std::unique_ptr<Client> client(identity::Role role = identity::Role::client) const {
+    auto connected = Client::connect(coordinator->address(), test_credentials(role, "somebody"));
     if (!connected.ok()) ADD_FAILURE() << connected.error().message;
     return std::move(*connected);
   }

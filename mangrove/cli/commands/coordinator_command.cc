@@ -4,7 +4,9 @@
 #include "mangrove/base/log.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cluster/access.h"
 #include "mangrove/cluster/coordinator.h"
+#include "mangrove/cluster/coordinator_identity.h"
 #include "mangrove/cluster/failure_detector.h"
 #include "mangrove/data/dataset.h"
 
@@ -14,25 +16,46 @@ namespace {
 struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
-  std::string state_folder, data_dir;
+  std::string listen, identity, state_folder, data_dir;
   Overrides overrides;
 
   Keys keys() {
     Keys keys;
-    keys.add("listen", options.listen, "HOST:PORT to listen on; port 0: any free one");
+    keys.add("listen", listen,
+             "HOST:PORT to listen on; port 0: any free one; default: port 7070, of every interface with certificates, "
+             "of 127.0.0.1 without");
     keys.add_seconds("heartbeat_interval", options.heartbeat_interval, "time between two heartbeats of a node");
     keys.add("heartbeat_misses", misses, "a node is lost after so many intervals of silence", 1, cluster::kMostMisses);
     keys.add(
         "data_dir", data_dir,
         "folder of the data sets that nodes get from here (train --data-from cluster); default: $MANGROVE_DATA, or "
         "else ~/.cache/mangrove/data");
-    keys.add(
-        "state", state_folder,
-        "folder where jobs and their last checkpoints are kept; a restarted coordinator goes on with the job that was "
-        "running");
+    keys.add("state", state_folder,
+             "folder where the cluster's certificate authority, jobs and their last checkpoints are kept; a restarted "
+             "coordinator goes on with the job that was running");
+    keys.add("identity", identity,
+             "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
+    keys.add("insecure", options.insecure, "no certificates: plain text, and anybody may do everything");
     return keys;
   }
 };
+
+/// What it shows to others: an identity from elsewhere, or, where it has a folder, one of its own authority.
+Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& registrar) {
+  if (state.options.insecure) return {};
+  if (!state.identity.empty()) {
+    MG_TRY(state.options.credentials, cluster::load_credentials(state.identity, identity::Role::coordinator));
+    return {};
+  }
+  if (state.state_folder.empty()) return {};
+  MG_RETURN_IF_ERROR(make_writable_folder(state.state_folder).context("state"));
+  const identity::WallTime now = identity::wall_now();
+  MG_TRY(registrar, cluster::Registrar::open(fs::path(state.state_folder) / "identity", now));
+  MG_TRY(state.options.credentials,
+         cluster::coordinator_credentials(*registrar, identity::IdentityStore::of_user(), now));
+  state.options.registrar = registrar.get();
+  return {};
+}
 
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
@@ -41,7 +64,13 @@ Status run(State& state, const std::stop_token& stop) {
   state.options.data_folder = data::data_folder(state.data_dir);
   set_log_name("coordinator");
   set_log_level(LogLevel::info);
+  std::unique_ptr<cluster::Registrar> registrar;
+  MG_RETURN_IF_ERROR(prepare_identity(state, registrar));
+  state.options.listen = !state.listen.empty()       ? state.listen
+                         : state.options.credentials ? "0.0.0.0:7070"
+                                                     : "127.0.0.1:7070";
   MG_TRY(const auto coordinator, cluster::Coordinator::start(state.options));
+  warn_if_insecure(state.options.insecure, coordinator->address());
   std::printf("coordinator ready on %s\n", coordinator->address().c_str());
   std::fflush(stdout);
   wait_for_stop(stop);
@@ -57,10 +86,12 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
   add_flags(*command, state->keys(), state->overrides);
   command->footer(
       "Examples:\n"
-      "  mangrove coordinator                    # on port 7070 of every interface\n"
-      "  mangrove coordinator --listen 192.168.1.10:7070 --heartbeat-misses 20\n"
-      "  mangrove coordinator --data-dir /mnt/usb/data\n"
       "  mangrove coordinator --state /var/lib/mangrove\n"
+      "  mangrove coordinator --state state --listen 192.168.1.10:7070 \\\n"
+      "                       --heartbeat-misses 20 --data-dir /mnt/usb/data\n"
+      "  mangrove coordinator                    # for this machine alone\n"
+      "With --state every link is encrypted, and who takes part has been invited:\n"
+      "`mangrove invite` prints a string for `mangrove node --join` or `mangrove join`.\n"
       "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after a running job has\n"
       "written its checkpoint.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });

@@ -9,7 +9,6 @@
 #include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cli/reports/summary.h"
 #include "mangrove/cli/run_result.h"
-#include "mangrove/cluster/client.h"
 
 namespace mangrove::cli {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct State {
-  std::string coordinator = "127.0.0.1:7070";
+  ClusterAccess access;
   std::string follow;
   std::string stop;
   std::string run_dir;
@@ -49,8 +48,9 @@ Status follow(const State& state, cluster::Client& client, const std::vector<clu
               CommandContext& context) {
   const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const auto& one) { return one.id() == state.follow; });
   if (job == jobs.end())
-    return make_error(Code::not_found, "follow: the coordinator at " + state.coordinator + " knows no job '" +
-                                           state.follow + "'; see: mangrove jobs --coordinator " + state.coordinator);
+    return make_error(Code::not_found, "follow: the coordinator at " + state.access.coordinator + " knows no job '" +
+                                           state.follow + "'; see: mangrove jobs --coordinator " +
+                                           state.access.coordinator);
   MG_TRY(RunFolder folder, RunFolder::create(state.run_dir, "job"));
   folder.append_metrics();
   ClusterSession session(context.output.quiet);
@@ -70,7 +70,7 @@ Status stop(const State& state, cluster::Client& client, CommandContext& context
 }
 
 Status run(const State& state, CommandContext& context) {
-  MG_TRY(const auto client, cluster::Client::connect(state.coordinator));
+  MG_TRY(const auto client, connect_client(state.access, context.stop));
   if (!state.stop.empty()) return stop(state, *client, context);
   MG_TRY(const auto jobs, client->jobs());
   return state.follow.empty() ? list(jobs, context.output) : follow(state, *client, jobs, context);
@@ -81,7 +81,7 @@ Status run(const State& state, CommandContext& context) {
 void add_jobs_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("jobs", "list the jobs that a coordinator keeps, follow or stop one");
   auto state = std::make_shared<State>();
-  add_coordinator_flag(*command, state->coordinator);
+  add_access_flags(*command, state->access);
   CLI::Option* const follow_flag =
       command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
           ->type_name("JOB")

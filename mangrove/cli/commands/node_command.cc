@@ -1,9 +1,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/flag_ranges.h"
+#include "mangrove/cluster/access.h"
 #include "mangrove/cluster/node.h"
 #include "mangrove/data/dataset.h"
 
@@ -13,23 +15,55 @@ namespace {
 struct State {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
-  std::string data_dir;
+  std::string coordinator, listen, join, identity, data_dir;
   Overrides overrides;
 
   Keys keys() {
     Keys keys;
-    keys.add("coordinator", options.coordinator, "HOST:PORT of the coordinator to join");
+    keys.add(
+        "join", join,
+        "join string of `mangrove invite --role node`, a file that holds it, or - for standard input; needed once, "
+        "and does no harm later");
+    keys.add("coordinator", coordinator,
+             "HOST:PORT of the coordinator to join; default: that of the join string, or 127.0.0.1:7070");
     keys.add("name", options.name, "name in the cluster; default: the host's name");
-    keys.add("listen", options.listen, "HOST:PORT where other nodes reach this one; port 0: any free one");
+    keys.add("listen", listen,
+             "HOST:PORT where other nodes reach this one; port 0: any free one; default: any port, of every interface "
+             "with a certificate, of 127.0.0.1 without");
     keys.add("threads", threads, "threads for the kernels; 0: one per core", or_zero(kThreads));
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
     keys.add_seconds("join_timeout", options.join_timeout,
                      "give up if the coordinator has not answered after this time");
     keys.add_seconds("rejoin_timeout", options.rejoin_timeout,
                      "give up if a lost coordinator has not come back after this time");
+    keys.add("identity", identity,
+             "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
+    keys.add("insecure", options.insecure,
+             "do without certificates if the coordinator has none: plain text, and anybody may be it");
     return keys;
   }
 };
+
+/// What it shows to others: an identity from elsewhere, or what it has joined with, now or earlier.
+Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, const std::stop_token& stop) {
+  using identity::Role;
+  if (!state.coordinator.empty()) state.options.coordinator = state.coordinator;
+  if (state.identity == "-") return cluster::load_credentials(state.identity, Role::node);
+  const auto store = identity::IdentityStore::of_user();
+  const Deadline deadline = SteadyClock().after(state.options.join_timeout);
+  cluster::Access access{.coordinator = state.options.coordinator,
+                         .roles = {Role::node},
+                         .name = state.options.name,
+                         .identity = state.identity,
+                         .insecure = state.options.insecure};
+  if (state.join.empty()) return cluster::find_credentials(access, store, deadline, stop);
+  MG_TRY(identity::JoinString string, read_join_string(state.join));
+  if (!state.coordinator.empty()) string.address = state.coordinator;
+  state.options.coordinator = access.coordinator = string.address;
+  const std::string name = state.options.name.empty() ? host_name() : state.options.name;
+  MG_RETURN_IF_ERROR(identity::check_name(name).context("--name"));
+  return cluster::join_or_find_credentials(access, string, {Role::node, name}, store, deadline, stop);
+}
 
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
@@ -37,7 +71,11 @@ Status run(State& state, const std::stop_token& stop) {
   state.options.data_folder = data::data_folder(state.data_dir);
   set_log_name(state.options.name.empty() ? "node" : state.options.name);
   set_log_level(LogLevel::info);
+  MG_TRY(state.options.credentials, find_credentials(state, stop));
+  if (!state.listen.empty()) state.options.listen = state.listen;
+  if (state.listen.empty() && state.options.credentials) state.options.listen = "0.0.0.0:0";
   MG_TRY(const auto node, cluster::Node::start(state.options));
+  if (!state.options.credentials) warn_if_insecure(state.options.insecure, node->address());
   std::printf("node %s ready on %s\n", node->name().c_str(), node->address().c_str());
   std::fflush(stdout);
   const Status ended = node->wait(stop);
@@ -53,7 +91,8 @@ void add_node_command(CLI::App& app, CommandContext& context) {
   add_flags(*command, state->keys(), state->overrides);
   command->footer(
       "Examples:\n"
-      "  mangrove node --coordinator 192.168.1.10:7070\n"
+      "  mangrove node --join node.join          # a file with a join string\n"
+      "  mangrove node --coordinator 192.168.1.10:7070   # it has joined before\n"
       "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 \\\n"
       "                --data-dir /mnt/usb/data\n"
       "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"

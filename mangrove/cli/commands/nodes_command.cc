@@ -6,7 +6,6 @@
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/terminal.h"
-#include "mangrove/cluster/client.h"
 
 namespace mangrove::cli {
 namespace {
@@ -15,8 +14,8 @@ using nlohmann::json;
 
 constexpr int kNameColumns = 16, kAddressColumns = 48;
 
-Status run(const std::string& coordinator, const OutputOptions& output) {
-  MG_TRY(const auto client, cluster::Client::connect(coordinator));
+Status run(const ClusterAccess& access, const CommandContext& context) {
+  MG_TRY(const auto client, connect_client(access, context.stop));
   MG_TRY(const auto nodes, client->nodes());
   json list = json::array();
   // as `mangrove top` calls them
@@ -43,24 +42,22 @@ Status run(const std::string& coordinator, const OutputOptions& output) {
                          format_bytes(use.rss_bytes()), d.cores(), format_bytes(d.memory_bytes()),
                          format_number(d.reference_conv_flops() / 1e9), fitted(d.address(), kAddressColumns));
   }
-  return print_result(json{{"nodes", list}}, table, output);
+  return print_result(json{{"nodes", list}}, table, context.output);
 }
 
 }  // namespace
 
 void add_nodes_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("nodes", "list the nodes of a running cluster");
-  auto coordinator = std::make_shared<std::string>("127.0.0.1:7070");
-  add_coordinator_flag(*command, *coordinator);
+  auto access = std::make_shared<ClusterAccess>();
+  add_access_flags(*command, *access);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n  mangrove nodes --coordinator 192.168.1.10:7070\n"
       "Columns: heartbeat is the time since the last one, memory what the node's\n"
       "process has, RAM what it may use, and GFLOP/s the speed of a reference\n"
       "convolution on one thread.");
-  command->callback([&context, coordinator] {
-    context.action = [&context, coordinator] { return run(*coordinator, context.output); };
-  });
+  command->callback([&context, access] { context.action = [&context, access] { return run(*access, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -5,23 +5,22 @@
 
 #include "mangrove/base/table.h"
 #include "mangrove/cli/command.h"
-#include "mangrove/cluster/client.h"
 #include "mangrove/infer/tiers/schedulers/scheduler.h"
 
 namespace mangrove::cli {
 namespace {
 
 struct State {
-  std::string coordinator = "127.0.0.1:7070";
+  ClusterAccess access;
   std::string scheduler;
 };
 
-Status run(const State& state, const OutputOptions& output) {
+Status run(const State& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(infer::find_scheduler(state.scheduler));
-  MG_TRY(const auto client, cluster::Client::connect(state.coordinator));
+  MG_TRY(const auto client, connect_client(state.access, context.stop));
   MG_TRY(const std::string job, client->switch_scheduler(state.scheduler));
   return print_result(nlohmann::json{{"job", job}, {"scheduler", state.scheduler}},
-                      fmt::format("{}: scheduler {} from now on\n", job, state.scheduler), output);
+                      fmt::format("{}: scheduler {} from now on\n", job, state.scheduler), context.output);
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ Status run(const State& state, const OutputOptions& output) {
 void add_switch_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("switch", "change the scheduler of a running job with tiers");
   auto state = std::make_shared<State>();
-  add_coordinator_flag(*command, state->coordinator);
+  add_access_flags(*command, state->access);
   command
       ->add_option("--scheduler", state->scheduler,
                    "the scheduler that takes over: " + join_words(row_names(infer::schedulers())))
@@ -43,7 +42,7 @@ void add_switch_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove switch --scheduler end-edge\n"
       "  mangrove switch --coordinator 192.168.1.10:7070 --scheduler auto");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -4,7 +4,6 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/reports/top_view.h"
-#include "mangrove/cluster/client.h"
 
 namespace mangrove::cli {
 namespace {
@@ -54,8 +53,9 @@ void watch(const std::string& coordinator, cluster::Client& client, cluster::Lis
   }
 }
 
-Status run(const std::string& coordinator, bool once, const CommandContext& context) {
-  MG_TRY(const auto client, cluster::Client::connect(coordinator));
+Status run(const ClusterAccess& access, bool once, const CommandContext& context) {
+  MG_TRY(const auto client, connect_client(access, context.stop));
+  const std::string& coordinator = access.coordinator;
   MG_TRY(cluster::ListNodesResponse status, client->status(context.stop));
   if (!once && !context.output.json && Screen::is_there()) {
     watch(coordinator, *client, std::move(status), context.stop);
@@ -70,9 +70,9 @@ Status run(const std::string& coordinator, bool once, const CommandContext& cont
 void add_top_command(CLI::App& app, CommandContext& context) {
   auto* command =
       app.add_subcommand("top", "watch the nodes of a running cluster, their load, and which is the slowest");
-  auto coordinator = std::make_shared<std::string>("127.0.0.1:7070");
+  auto access = std::make_shared<ClusterAccess>();
   auto once = std::make_shared<bool>(false);
-  add_coordinator_flag(*command, *coordinator);
+  add_access_flags(*command, *access);
   command->add_flag("--once", *once, "print once and exit (the default if output is not a terminal)")->group("Output");
   add_output_flags(*command, context.output);
   command->footer(
@@ -82,9 +82,8 @@ void add_top_command(CLI::App& app, CommandContext& context) {
       "  mangrove top --coordinator 192.168.1.10:7070\n"
       "  mangrove top --once\n"
       "  mangrove top --json");
-  command->callback([&context, coordinator, once] {
-    context.action = [&context, coordinator, once] { return run(*coordinator, *once, context); };
-  });
+  command->callback(
+      [&context, access, once] { context.action = [&context, access, once] { return run(*access, *once, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "mangrove/cli/command.h"
+#include "mangrove/identity/wall_time.h"
+
+namespace mangrove::cli {
+namespace {
+
+struct State {
+  ClusterAccess access;
+  std::string role, name;
+  Seconds ttl = 3600;
+  std::int64_t uses = 1;
+  Overrides overrides;
+
+  Keys keys() {
+    Keys keys;
+    keys.begin_group("Invitation");
+    keys.add("role", role, "what the one who joins may do: node, client, viewer or admin (required)");
+    keys.add("name", name, "its name in the cluster; default: what it calls itself");
+    keys.add_seconds("ttl", ttl, "time after which the string lets nobody in any more", 1, 30 * 24 * 3600);
+    keys.add("uses", uses, "how many may join with it", 1, 10'000);
+    return keys;
+  }
+};
+
+Status run(State& state, const CommandContext& context) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  if (state.role.empty()) return make_error(Code::invalid_argument, "--role: give node, client, viewer or admin");
+  MG_TRY(const identity::Role role, identity::parse_role(state.role).context("--role"));
+  MG_TRY(const auto client, connect_client(state.access, context.stop));
+  cluster::InviteRequest request;
+  request.set_role(role_name(role));
+  request.set_name(state.name);
+  request.set_ttl_s(static_cast<std::int64_t>(state.ttl));
+  request.set_uses(static_cast<std::int32_t>(state.uses));
+  MG_TRY(const cluster::InviteResponse made, client->invite(request));
+  const auto expires = identity::WallTime(std::chrono::seconds(made.expires()));
+  // the string alone on standard output: it can be piped to where it is needed
+  std::fprintf(stderr, "use it before %s with: mangrove %s STRING\n", identity::to_text(expires).c_str(),
+               role == identity::Role::node ? "node --join" : "join");
+  return print_result(nlohmann::json{{"join_string", made.join_string()}, {"expires", made.expires()}},
+                      made.join_string() + "\n", context.output);
+}
+
+}  // namespace
+
+void add_invite_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("invite", "print a join string, which lets somebody into the cluster");
+  auto state = std::make_shared<State>();
+  add_flags(*command, state->keys(), state->overrides);
+  add_access_flags(*command, state->access);
+  add_output_flags(*command, context.output);
+  command->footer(
+      "The string holds a secret: who has it gets in, once. It also says which cluster\n"
+      "is meant, so that nobody joins an impostor's.\n"
+      "Examples:\n"
+      "  mangrove invite --role node\n"
+      "  mangrove invite --role node --uses 3 --ttl 10min\n"
+      "  mangrove invite --role client --name anna > anna.join");
+  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+}
+
+}  // namespace mangrove::cli

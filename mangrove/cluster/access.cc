@@ -1,0 +1,135 @@
+#include "mangrove/cluster/access.h"
+
+#include <algorithm>
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/address.h"
+#include "mangrove/cluster/enrolment.h"
+#include "mangrove/identity/peek.h"
+#include "mangrove/identity/secret_file.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Certificate;
+using identity::Identity;
+using identity::IdentityStore;
+using identity::Role;
+
+/// "pi" is the name that was asked for, "pi-2" the one that was free.
+bool is_name_for(const std::string& wanted, const std::string& name) {
+  if (wanted.empty() || name == wanted) return true;
+  if (!name.starts_with(wanted + "-")) return false;
+  const std::string end = name.substr(wanted.size() + 1);
+  return !end.empty() && end.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool fits(const Identity& identity, const Access& access) {
+  const auto& roles = access.roles;
+  return std::ranges::find(roles, identity.subject().role) != roles.end() &&
+         is_name_for(access.name, identity.subject().name);
+}
+
+Error nothing_fits(const Access& access) {
+  const bool is_node = access.roles.front() == Role::node;
+  return make_error(
+      Code::failed_precondition,
+      "the coordinator at " + access.coordinator + " asks for a certificate, and there is none here; " +
+          (is_node ? "`mangrove invite --role node` on its machine prints a string for: mangrove node --join"
+                   : "`mangrove invite --role client` on its machine prints a string for: mangrove join"));
+}
+
+Result<fs::path> find_file(const Access& access, const IdentityStore& store, const std::vector<Certificate>& shown) {
+  if (!access.identity.empty()) return access.identity;
+  for (const Certificate& authority : shown) {
+    if (!authority.is_authority()) continue;
+    MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_authority(authority.hash()));
+    // one that has expired is better than none: it is named
+    for (const bool good : {true, false})
+      for (const IdentityStore::Entry& entry : known)
+        if (fits(entry.identity, access) && (!good || entry.identity.check(identity::wall_now()).ok()))
+          return entry.path;
+  }
+  return nothing_fits(access);
+}
+
+/// Whether who answers is the coordinator of this identity's cluster.
+Status check_coordinator(const std::vector<Certificate>& shown, const Identity& own) {
+  MG_RETURN_IF_ERROR(check_chain(shown, own.authorities(), identity::wall_now()));
+  MG_TRY(const identity::Subject subject, shown.front().subject());
+  if (subject.role == Role::coordinator) return {};
+  return make_error(Code::permission_denied,
+                    "its certificate is that of the " + std::string(role_name(subject.role)) + " " + subject.name);
+}
+
+Result<std::shared_ptr<const net::Credentials>> read_credentials() {
+  MG_TRY(const std::string text, read_file("/dev/stdin"));
+  MG_TRY(Identity identity, Identity::parse(text).context("standard input"));
+  MG_RETURN_IF_ERROR(identity.check(identity::wall_now()).context("standard input"));
+  return net::Credentials::of(std::move(identity));
+}
+
+/// The old one does for a while: a failure is no error.
+void renew_if_due(const Access& access, const fs::path& file, const net::Credentials& own) {
+  if (!own.identity().is_due_for_renewal(identity::wall_now())) return;
+  const Result<Identity> renewed = renew(access.coordinator, own);
+  const Status kept = renewed.ok() ? identity::write_secret_file(file, renewed->pem()) : Status(renewed.error());
+  if (!kept.ok()) log_warn("certificate not renewed", {{"message", kept.error().message}});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access, const IdentityStore& store,
+                                                                 Deadline deadline, const std::stop_token& stop) {
+  using Found = std::shared_ptr<const net::Credentials>;
+  MG_TRY(const HostPort address, parse_host_port(access.coordinator).context("coordinator"));
+  const Seconds patience = std::max(deadline - SteadyClock().now(), 0.0);
+  const auto peeked = identity::peek_certificates(access.coordinator, deadline, stop);
+  if (!peeked.ok() && peeked.code() == Code::unavailable)
+    return make_error(Code::unavailable, access.coordinator + ": no coordinator answers (tried for " +
+                                             format_seconds(patience) + ": " + peeked.error().message +
+                                             "); start one with: mangrove coordinator --listen " + access.coordinator);
+  MG_TRY(const auto shown, peeked);
+  if (!shown) {
+    if (access.identity.empty() && (access.insecure || address.is_loopback())) return Found();
+    return make_error(Code::permission_denied,
+                      "what answers at " + access.coordinator +
+                          " has no certificate: anybody could be it, or read and change what is said; a coordinator "
+                          "with --state has one; --insecure does without");
+  }
+  MG_TRY(const fs::path file, find_file(access, store, *shown));
+  MG_TRY(Found found, net::Credentials::load(file));
+  MG_RETURN_IF_ERROR(
+      check_coordinator(*shown, found->identity()).context("what answers at " + access.coordinator + " is refused"));
+  renew_if_due(access, file, *found);
+  return found;
+}
+
+Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(const Access& access,
+                                                                         const identity::JoinString& string,
+                                                                         const identity::Subject& wished,
+                                                                         const IdentityStore& store, Deadline deadline,
+                                                                         const std::stop_token& stop) {
+  MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_authority(string.authority_hash));
+  Access with_file = access;
+  for (const IdentityStore::Entry& entry : known)
+    if (entry.invitation == string.id && fits(entry.identity, access)) with_file.identity = entry.path;
+  if (with_file.identity.empty()) {
+    MG_TRY(const Identity joined, enrol(string, wished, deadline, stop));
+    MG_TRY(with_file.identity, store.save(joined, string.id));
+  }
+  return find_credentials(with_file, store, deadline, stop);
+}
+
+Result<std::shared_ptr<const net::Credentials>> load_credentials(const fs::path& file, Role role) {
+  const bool is_standard_input = file == "-";
+  MG_TRY(const std::shared_ptr<const net::Credentials> loaded,
+         is_standard_input ? read_credentials() : net::Credentials::load(file));
+  if (loaded->subject().role == role) return loaded;
+  return make_error(Code::permission_denied,
+                    "the identity is that of the " + std::string(role_name(loaded->subject().role)) + " " +
+                        loaded->subject().name + "; one of a " + role_name(role) + " is needed");
+}
+
+}  // namespace mangrove::cluster

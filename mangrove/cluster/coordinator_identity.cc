@@ -1,0 +1,53 @@
+#include "mangrove/cluster/coordinator_identity.h"
+
+#include <algorithm>
+
+#include "mangrove/base/host_name.h"
+#include "mangrove/base/log.h"
+#include "mangrove/identity/secret_file.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Identity;
+using identity::IdentityStore;
+using identity::Role;
+using identity::WallTime;
+
+constexpr const char* kCoordinatorName = "coordinator";
+constexpr const char* kAdminName = "admin";
+
+bool is_fresh(const Identity& identity, WallTime now) {
+  return identity.check(now).ok() && !identity.is_due_for_renewal(now);
+}
+
+Status make_admin(Registrar& registrar, const IdentityStore& store, WallTime now) {
+  MG_TRY(const auto known, store.of_authority(registrar.authority().certificate().hash()));
+  const bool has_one = std::ranges::any_of(known, [&](const IdentityStore::Entry& entry) {
+    return entry.identity.subject().role == Role::admin && is_fresh(entry.identity, now) &&
+           !registrar.is_revoked(entry.identity.certificate().serial());
+  });
+  if (has_one) return {};
+  MG_TRY(const Identity admin, registrar.issue({Role::admin, kAdminName}, now));
+  MG_TRY(const fs::path kept, store.save(admin));
+  log_info("the admin's certificate is kept", {{"file", kept.string()}});
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const net::Credentials>> coordinator_credentials(Registrar& registrar,
+                                                                        const IdentityStore& store, WallTime now) {
+  const fs::path file = registrar.folder() / "coordinator.pem";
+  const Result<Identity> kept = Identity::load(file);
+  if (!kept.ok() && kept.code() != Code::not_found) return kept.error();
+  if (!kept.ok() || !is_fresh(*kept, now)) {
+    MG_TRY(const Identity made, registrar.issue({Role::coordinator, kCoordinatorName}, now));
+    MG_RETURN_IF_ERROR(identity::write_secret_file(file, made.pem()));
+  }
+  if (const Status made = make_admin(registrar, store, now); !made.ok())
+    log_warn("no admin's certificate is kept", {{"message", made.error().message}});
+  return net::Credentials::load(file);
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,159 @@
+#include "mangrove/cluster/enrolment_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "mangrove/base/log.h"
+#include "mangrove/cluster/enrolment.grpc.pb.h"
+#include "mangrove/net/grpc_status.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Role;
+using identity::wall_now;
+
+std::int64_t seconds(identity::WallTime time) {
+  return time.time_since_epoch().count();
+}
+
+Status no_registrar() {
+  return make_error(Code::failed_precondition,
+                    "this coordinator signs no certificates: start it with --state FOLDER, or take them from the "
+                    "authority that its own is from");
+}
+
+}  // namespace
+
+class EnrolmentService::Service final : public Enrolment::Service {
+ public:
+  Service(Registrar* registrar, const Gate& gate, std::function<void()> revoked)
+      : registrar_(registrar), gate_(gate), revoked_(std::move(revoked)) {}
+
+  grpc::Status Enrol(grpc::ServerContext* context, const EnrolRequest* request, Signed* response) override {
+    return net::to_grpc(enrol(*context, *request, *response));
+  }
+  grpc::Status Renew(grpc::ServerContext* context, const RenewRequest* request, Signed* response) override {
+    return net::to_grpc(renew(*context, *request, *response));
+  }
+  grpc::Status Invite(grpc::ServerContext* context, const InviteRequest* request, InviteResponse* response) override {
+    return net::to_grpc(invite(*context, *request, *response));
+  }
+  grpc::Status ListMembers(grpc::ServerContext* context, const ListMembersRequest*,
+                           ListMembersResponse* response) override {
+    return net::to_grpc(list(*context, *response));
+  }
+  grpc::Status Revoke(grpc::ServerContext* context, const RevokeRequest* request, RevokeResponse*) override {
+    return net::to_grpc(revoke(*context, *request));
+  }
+
+  std::string address;
+
+ private:
+  /// errors: those of the gate; failed_precondition (nobody signs here).
+  Result<std::string> admin(const grpc::ServerContext& context) const {
+    MG_TRY(const std::optional<net::Caller> caller, gate_.admit(context, {Role::admin}));
+    if (registrar_ == nullptr || !caller) return no_registrar().error();
+    return caller->subject.name;
+  }
+  void fill(Signed& response, const identity::Certificate& certificate) const {
+    response.set_certificate(certificate.pem());
+    response.set_authorities(registrar_->authority().certificate().pem());
+  }
+
+  Status enrol(const grpc::ServerContext& context, const EnrolRequest& request, Signed& response);
+  Status renew(const grpc::ServerContext& context, const RenewRequest& request, Signed& response);
+  Status invite(const grpc::ServerContext& context, const InviteRequest& request, InviteResponse& response);
+  Status list(const grpc::ServerContext& context, ListMembersResponse& response);
+  Status revoke(const grpc::ServerContext& context, const RevokeRequest& request);
+
+  Registrar* const registrar_;
+  const Gate& gate_;
+  const std::function<void()> revoked_;
+};
+
+Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, const EnrolRequest& request,
+                                        Signed& response) {
+  if (registrar_ == nullptr) return no_registrar();
+  MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
+  const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
+  if (!signed_one.ok()) {
+    log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
+    return signed_one.error();
+  }
+  fill(response, *signed_one);
+  MG_TRY(const identity::Subject subject, signed_one->subject());
+  log_info("member joined", {{"name", subject.name}, {"role", role_name(subject.role)}, {"peer", context.peer()}});
+  return {};
+}
+
+Status EnrolmentService::Service::renew(const grpc::ServerContext& context, const RenewRequest& request,
+                                        Signed& response) {
+  MG_TRY(const std::optional<net::Caller> caller,
+         gate_.admit(context, {Role::node, Role::admin, Role::client, Role::viewer}));
+  if (registrar_ == nullptr || !caller) return no_registrar();
+  MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
+  MG_TRY(const auto certificate, registrar_->renew(caller->subject, parsed, wall_now()));
+  fill(response, certificate);
+  log_info("certificate renewed", {{"name", caller->subject.name}});
+  return {};
+}
+
+Status EnrolmentService::Service::invite(const grpc::ServerContext& context, const InviteRequest& request,
+                                         InviteResponse& response) {
+  MG_TRY(const std::string by, admin(context));
+  MG_TRY(const Role role, identity::parse_role(request.role()));
+  const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
+  const identity::WallTime now = wall_now();
+  MG_TRY(const identity::JoinString made, registrar_->invite(invitation, address, now));
+  response.set_join_string(made.to_string());
+  response.set_expires(seconds(now + invitation.ttl));
+  log_info("invited", {{"role", role_name(role)}, {"invitation", made.id}, {"by", by}});
+  return {};
+}
+
+Status EnrolmentService::Service::list(const grpc::ServerContext& context, ListMembersResponse& response) {
+  MG_RETURN_IF_ERROR(admin(context));
+  MG_TRY(const std::vector<MemberRecord> members, registrar_->members(wall_now()));
+  for (const MemberRecord& member : members) {
+    MemberStatus& status = *response.add_members();
+    status.set_name(member.subject.name);
+    status.set_role(role_name(member.subject.role));
+    status.set_state(member.is_revoked ? "revoked" : "member");
+    status.set_since(seconds(member.since));
+    status.set_expires(seconds(member.expires));
+  }
+  MG_TRY(const std::vector<OpenInvitation> invitations, registrar_->invitations(wall_now()));
+  for (const OpenInvitation& open : invitations) {
+    MemberStatus& status = *response.add_members();
+    status.set_name(open.invitation.name);
+    status.set_role(role_name(open.invitation.role));
+    status.set_state("invited");
+    status.set_expires(seconds(open.expires));
+    status.set_invitation(open.id);
+    status.set_uses_left(open.invitation.uses - open.used);
+  }
+  return {};
+}
+
+Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, const RevokeRequest& request) {
+  MG_TRY(const std::string by, admin(context));
+  MG_RETURN_IF_ERROR(registrar_->revoke(request.name(), wall_now()));
+  log_info("revoked", {{"name", request.name()}, {"by", by}});
+  revoked_();
+  return {};
+}
+
+EnrolmentService::EnrolmentService(Registrar* registrar, const Gate& gate, std::function<void()> revoked)
+    : service_(std::make_unique<Service>(registrar, gate, std::move(revoked))) {}
+
+EnrolmentService::~EnrolmentService() = default;
+
+grpc::Service& EnrolmentService::service() {
+  return *service_;
+}
+
+void EnrolmentService::set_address(std::string address) {
+  service_->address = std::move(address);
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "mangrove/cluster/gate.h"
+#include "mangrove/cluster/registrar.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace mangrove::cluster {
+
+/// The coordinator's side of enrolment.proto.
+/// threads: any thread may call any method.
+class EnrolmentService {
+ public:
+  /// registrar: null where this coordinator signs nobody; then every call says so. revoked: called after somebody was
+  /// revoked. What is given must outlive it.
+  EnrolmentService(Registrar* registrar, const Gate& gate, std::function<void()> revoked);
+  ~EnrolmentService();  // the server must have shut down
+
+  grpc::Service& service();
+  /// Where members reach the coordinator: for join strings. Before the server starts.
+  void set_address(std::string address);
+
+ private:
+  class Service;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace mangrove::cluster

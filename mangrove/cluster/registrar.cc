@@ -1,0 +1,237 @@
+#include "mangrove/cluster/registrar.h"
+
+#include <algorithm>
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/suggestion.h"
+#include "mangrove/identity/digest.h"
+#include "mangrove/identity/secret_file.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Certificate;
+using identity::CertificateRequest;
+using identity::Role;
+using identity::Subject;
+using identity::WallTime;
+
+constexpr std::chrono::seconds kLongestTtl = std::chrono::days(30);  // as long as certificates are remembered
+constexpr int kMostUses = 10'000;
+
+std::int64_t number(WallTime time) {
+  return time.time_since_epoch().count();
+}
+
+WallTime to_wall(std::int64_t number) {
+  return WallTime(std::chrono::seconds(number));
+}
+
+Status check(const Invitation& invitation) {
+  if (invitation.role == Role::coordinator)
+    return make_error(Code::invalid_argument, "a cluster has one coordinator: invite a node, admin, client or viewer");
+  if (!invitation.name.empty()) MG_RETURN_IF_ERROR(identity::check_name(invitation.name).context("name"));
+  if (invitation.ttl <= std::chrono::seconds(0) || invitation.ttl > kLongestTtl)
+    return make_error(Code::invalid_argument, "ttl: must be above 0 and at most 30 days");
+  if (invitation.uses < 1 || invitation.uses > kMostUses)
+    return make_error(Code::invalid_argument, "uses: must be from 1 to " + std::to_string(kMostUses));
+  if (!invitation.name.empty() && invitation.uses > 1)
+    return make_error(Code::invalid_argument, "uses: a name is for one member; leave out the name to invite several");
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Registrar>> Registrar::open(const fs::path& folder, WallTime now) {
+  MG_RETURN_IF_ERROR(identity::make_secret_folder(folder));
+  MG_TRY(identity::Authority authority, identity::Authority::load_or_make(folder / "authority.pem", now));
+  MG_TRY(Database books, Database::open(folder / "members.db"));
+  std::unique_ptr<Registrar> registrar(new Registrar(folder, std::move(authority), std::move(books)));
+  MutexLock lock(registrar->mutex_);
+  MG_RETURN_IF_ERROR(registrar->prepare(now));
+  return registrar;
+}
+
+Status Registrar::prepare(WallTime now) {
+  MG_RETURN_IF_ERROR(books_.run(
+      "CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, secret TEXT NOT NULL, role TEXT NOT NULL, "
+      "name TEXT NOT NULL, uses INTEGER NOT NULL, expires INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0)"));
+  MG_RETURN_IF_ERROR(books_.run(
+      "CREATE TABLE IF NOT EXISTS certificates (serial TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
+      "key TEXT NOT NULL, invitation TEXT NOT NULL, issued INTEGER NOT NULL, expires INTEGER NOT NULL, "
+      "revoked INTEGER NOT NULL DEFAULT 0)"));
+  MG_RETURN_IF_ERROR(books_.run("CREATE INDEX IF NOT EXISTS by_name ON certificates (name)"));
+  MG_RETURN_IF_ERROR(books_.run("CREATE INDEX IF NOT EXISTS by_invitation ON certificates (invitation)"));
+  // what has expired is refused by its date, and no invitation lives longer than what it has led to
+  MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE expires < ?", {number(now)}));
+  MG_RETURN_IF_ERROR(books_.run("DELETE FROM invitations WHERE expires < ?", {number(now - kLongestTtl)}));
+  MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE revoked = 1"));
+  for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
+  return {};
+}
+
+Result<identity::JoinString> Registrar::invite(const Invitation& invitation, const std::string& address, WallTime now) {
+  MG_RETURN_IF_ERROR(check(invitation));
+  identity::JoinString made = identity::JoinString::make(authority_.certificate().hash(), address);
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(
+      books_.run("INSERT INTO invitations (id, secret, role, name, uses, expires) VALUES (?, ?, ?, ?, ?, ?)",
+                 {made.id, identity::sha256(made.secret), std::string(role_name(invitation.role)), invitation.name,
+                  std::int64_t{invitation.uses}, number(now + invitation.ttl)}));
+  return made;
+}
+
+/// Role, name, uses, expires, withdrawn. Only who knows the secret hears what has become of the invitation.
+Result<Database::Row> Registrar::invitation_of(const std::string& id, const std::string& secret, WallTime now) {
+  MG_TRY(const auto rows,
+         books_.run("SELECT secret, role, name, uses, expires, withdrawn FROM invitations WHERE id = ?", {id}));
+  if (rows.empty() || !identity::is_same_secret(text(rows.front(), 0), identity::sha256(secret)))
+    return make_error(Code::permission_denied,
+                      "this coordinator has not made this join string, or has forgotten it; ask for a new one");
+  const Database::Row& row = rows.front();
+  if (integer(row, 5) != 0)
+    return make_error(Code::permission_denied, "the join string was withdrawn; ask for a new one");
+  const WallTime expires = to_wall(integer(row, 4));
+  if (now >= expires)
+    return make_error(Code::permission_denied,
+                      "the join string has expired on " + identity::to_text(expires) + "; ask for a new one");
+  return row;
+}
+
+Result<Certificate> Registrar::enrol(const std::string& id, const std::string& secret,
+                                     const CertificateRequest& request, WallTime now) {
+  MutexLock lock(mutex_);
+  MG_TRY(const Database::Row invitation, invitation_of(id, secret, now));
+  MG_TRY(const Role role, identity::parse_role(text(invitation, 1)));
+  const Role wanted = request.subject().role;
+  if ((wanted == Role::node) != (role == Role::node))  // before it is used up
+    return make_error(Code::permission_denied,
+                      std::string("the join string invites a ") + role_name(role) + ", not a " + role_name(wanted));
+  const std::string key = request.public_hash();
+  MG_TRY(const auto joined, books_.run("SELECT name, key, revoked FROM certificates WHERE invitation = ?", {id}));
+  for (const Database::Row& row : joined)
+    if (text(row, 1) == key && integer(row, 2) == 0) return sign(request, {role, text(row, 0)}, id, now);
+  std::set<std::string> keys;
+  for (const Database::Row& row : joined) keys.insert(text(row, 1));
+  if (static_cast<std::int64_t>(keys.size()) >= integer(invitation, 3))
+    return make_error(Code::permission_denied, "the join string was used already, by " + text(joined.front(), 0) +
+                                                   (keys.size() > 1 ? " and others" : "") + "; ask for a new one");
+  std::string name = text(invitation, 2);
+  if (name.empty()) {
+    MG_TRY(name, free_name(request.subject().name, key, now));
+  } else {
+    MG_RETURN_IF_ERROR(take_name(name, key));
+  }
+  return sign(request, {role, name}, id, now);
+}
+
+/// Whoever had the name has it no more.
+Status Registrar::take_name(const std::string& name, const std::string& key) {
+  return revoke_where("name = ? AND key <> ?", {name, key});
+}
+
+Result<std::string> Registrar::free_name(const std::string& wanted, const std::string& key, WallTime now) {
+  std::string name = wanted;
+  for (int count = 2;; ++count) {
+    MG_TRY(const auto owners,
+           books_.run("SELECT 1 FROM certificates WHERE name = ? AND key <> ? AND revoked = 0 AND expires > ? LIMIT 1",
+                      {name, key, number(now)}));
+    if (owners.empty()) return name;
+    const std::string end = "-" + std::to_string(count);
+    name = wanted.substr(0, 63 - end.size()) + end;
+  }
+}
+
+Result<Certificate> Registrar::sign(const CertificateRequest& request, const Subject& subject,
+                                    const std::string& invitation, WallTime now) {
+  Certificate made = authority_.sign(request, subject, now);
+  MG_RETURN_IF_ERROR(books_.run(
+      "INSERT INTO certificates (serial, name, role, key, invitation, issued, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      {made.serial(), subject.name, std::string(role_name(subject.role)), request.public_hash(), invitation,
+       number(now), number(made.valid_to())}));
+  return made;
+}
+
+Result<Certificate> Registrar::renew(const Subject& member, const CertificateRequest& request, WallTime now) {
+  if (request.subject() != member)
+    return make_error(Code::permission_denied, member.name + " asks for a certificate of " + request.subject().name);
+  MutexLock lock(mutex_);
+  return sign(request, member, "", now);
+}
+
+Result<identity::Identity> Registrar::issue(const Subject& subject, WallTime now) {
+  const identity::PrivateKey key = identity::PrivateKey::make();
+  MutexLock lock(mutex_);
+  MG_TRY(const Certificate made, sign(CertificateRequest::make(key, subject), subject, "", now));
+  return identity::Identity::parse(key.pem() + made.pem() + authority_.certificate().pem());
+}
+
+Result<std::vector<MemberRecord>> Registrar::members(WallTime now) {
+  MutexLock lock(mutex_);
+  return list(now);
+}
+
+Result<std::vector<MemberRecord>> Registrar::list(WallTime now) {
+  MG_TRY(const auto rows, books_.run("SELECT name, role, MIN(issued), MAX(expires), revoked FROM certificates "
+                                     "WHERE expires > ? GROUP BY name, role, revoked ORDER BY MIN(issued), MIN(rowid)",
+                                     {number(now)}));
+  std::vector<MemberRecord> members;
+  for (const Database::Row& row : rows) {
+    MG_TRY(const Role role, identity::parse_role(text(row, 1)));
+    members.push_back({.subject = {role, text(row, 0)},
+                       .since = to_wall(integer(row, 2)),
+                       .expires = to_wall(integer(row, 3)),
+                       .is_revoked = integer(row, 4) != 0});
+  }
+  return members;
+}
+
+Result<std::vector<OpenInvitation>> Registrar::invitations(WallTime now) {
+  MutexLock lock(mutex_);
+  MG_TRY(const auto rows,
+         books_.run("SELECT id, role, name, uses, expires, "
+                    "(SELECT COUNT(DISTINCT key) FROM certificates WHERE invitation = id) AS used "
+                    "FROM invitations WHERE withdrawn = 0 AND expires > ? AND used < uses ORDER BY invitations.rowid",
+                    {number(now)}));
+  std::vector<OpenInvitation> open;
+  for (const Database::Row& row : rows) {
+    MG_TRY(const Role role, identity::parse_role(text(row, 1)));
+    const WallTime expires = to_wall(integer(row, 4));
+    open.push_back({.id = text(row, 0),
+                    .invitation = {role, text(row, 2), expires - now, static_cast<int>(integer(row, 3))},
+                    .used = static_cast<int>(integer(row, 5)),
+                    .expires = expires});
+  }
+  return open;
+}
+
+Status Registrar::revoke_where(const std::string& condition, const Database::Row& values) {
+  MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE " + condition, values));
+  MG_RETURN_IF_ERROR(books_.run("UPDATE certificates SET revoked = 1 WHERE " + condition, values));
+  for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
+  return {};
+}
+
+Status Registrar::revoke(const std::string& name, WallTime now) {
+  MutexLock lock(mutex_);
+  MG_TRY(const std::vector<MemberRecord> known, list(now));
+  std::vector<std::string> names;
+  for (const MemberRecord& member : known) {
+    if (!member.is_revoked) names.push_back(member.subject.name);
+    if (member.subject == Subject{Role::coordinator, name})
+      return make_error(Code::failed_precondition, "'" + name + "' is the coordinator itself");
+  }
+  if (std::ranges::find(names, name) != names.end()) return revoke_where("name = ?", {name});
+  MG_TRY(const auto invitations, books_.run("SELECT 1 FROM invitations WHERE id = ?", {name}));
+  if (invitations.empty())
+    return make_error(Code::not_found, "no member or invitation '" + name + "'" + suggestion(name, names));
+  MG_RETURN_IF_ERROR(books_.run("UPDATE invitations SET withdrawn = 1 WHERE id = ?", {name}));
+  return {};
+}
+
+bool Registrar::is_revoked(const std::string& serial) const {
+  MutexLock lock(mutex_);
+  return revoked_.contains(serial);
+}
+
+}  // namespace mangrove::cluster

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/result.h"
+#include "mangrove/cluster/sqlite.h"
+#include "mangrove/identity/authority.h"
+#include "mangrove/identity/identity.h"
+#include "mangrove/identity/join_string.h"
+
+namespace mangrove::cluster {
+
+/// Who may join, and as what.
+struct Invitation {
+  identity::Role role = identity::Role::node;
+  std::string name{};                                // of the one who joins; empty: what it calls itself
+  std::chrono::seconds ttl = std::chrono::hours(1);  // at most 30 days
+  int uses = 1;                                      // how many may join with it; 1 where a name is given
+};
+
+/// Who has a certificate of the cluster.
+struct MemberRecord {
+  identity::Subject subject;
+  identity::WallTime since{}, expires{};
+  bool is_revoked = false;
+};
+
+/// Who has been invited and has not joined yet.
+struct OpenInvitation {
+  std::string id;
+  Invitation invitation;
+  int used = 0;
+  identity::WallTime expires{};
+};
+
+/// The coordinator's books of its cluster: its certificate authority, who was invited, who has joined, who was revoked.
+/// All of it is in one folder that its owner alone may enter; of the secrets of invitations only hashes are kept.
+/// threads: any thread may call any method.
+class Registrar {
+ public:
+  /// Makes the authority and the books where there are none. errors: those of Authority::load_or_make() and
+  /// Database::open().
+  static Result<std::unique_ptr<Registrar>> open(const fs::path& folder, identity::WallTime now);
+
+  const identity::Authority& authority() const { return authority_; }
+  fs::path folder() const { return folder_; }
+
+  /// address: of this coordinator, for the join string; may be empty.
+  /// errors: invalid_argument (a name, a time or a number that makes no sense), those of the books.
+  Result<identity::JoinString> invite(const Invitation& invitation, const std::string& address, identity::WallTime now);
+  /// Lets somebody in who knows the secret of an invitation. A name that another member has gets a number, "pi",
+  /// "pi-2", unless the invitation says it: then who had it before is revoked. Who asks again with the same key,
+  /// because the answer was lost, gets a certificate again. errors: permission_denied (the invitation is not known,
+  /// used, expired or withdrawn, or is for a node where none asks, or the other way round: says which), those of the
+  /// books.
+  Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
+                                      const identity::CertificateRequest& request, identity::WallTime now);
+  /// A further certificate for a member that shows a good one. errors: permission_denied (the request is for somebody
+  /// else), those of the books.
+  Result<identity::Certificate> renew(const identity::Subject& member, const identity::CertificateRequest& request,
+                                      identity::WallTime now);
+  /// An identity for this machine itself. errors: those of the books.
+  Result<identity::Identity> issue(const identity::Subject& subject, identity::WallTime now);
+
+  /// Whose certificates have not expired, in order of joining. errors: those of the books.
+  Result<std::vector<MemberRecord>> members(identity::WallTime now);
+  Result<std::vector<OpenInvitation>> invitations(identity::WallTime now);
+  /// Takes all certificates of the member with this name back, or the invitation with this id.
+  /// errors: not_found (neither is known; names the nearest member), failed_precondition (it is the coordinator
+  /// itself).
+  Status revoke(const std::string& name, identity::WallTime now);
+  bool is_revoked(const std::string& serial) const;
+
+ private:
+  Registrar(fs::path folder, identity::Authority authority, Database books)
+      : folder_(std::move(folder)), authority_(std::move(authority)), books_(std::move(books)) {}
+  Status prepare(identity::WallTime now) MG_REQUIRES(mutex_);
+  Result<std::vector<MemberRecord>> list(identity::WallTime now) MG_REQUIRES(mutex_);
+  Result<Database::Row> invitation_of(const std::string& id, const std::string& secret, identity::WallTime now)
+      MG_REQUIRES(mutex_);
+  Result<std::string> free_name(const std::string& wanted, const std::string& key, identity::WallTime now)
+      MG_REQUIRES(mutex_);
+  Status take_name(const std::string& name, const std::string& key) MG_REQUIRES(mutex_);
+  Status revoke_where(const std::string& condition, const Database::Row& values) MG_REQUIRES(mutex_);
+  Result<identity::Certificate> sign(const identity::CertificateRequest& request, const identity::Subject& subject,
+                                     const std::string& invitation, identity::WallTime now) MG_REQUIRES(mutex_);
+
+  const fs::path folder_;
+  const identity::Authority authority_;
+  mutable Mutex mutex_;
+  Database books_ MG_GUARDED_BY(mutex_);
+  std::set<std::string> revoked_ MG_GUARDED_BY(mutex_);  // serials
+};
+
+}  // namespace mangrove::cluster

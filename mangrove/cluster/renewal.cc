@@ -1,0 +1,36 @@
+#include "mangrove/cluster/renewal.h"
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/stop.h"
+#include "mangrove/identity/secret_file.h"
+
+namespace mangrove::cluster {
+namespace {
+
+constexpr Seconds kLookEvery = 600;  // a coordinator that is away is asked so often, for the last third of a life
+
+}  // namespace
+
+Renewal::Renewal(fs::path file, Renew renew) : file_(std::move(file)), renew_(std::move(renew)) {
+  if (!file_.empty()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+Renewal::~Renewal() = default;
+
+void Renewal::run(const std::stop_token& stop) {
+  do {
+    if (const Status looked = look(); !looked.ok())
+      log_warn("certificate not renewed", {{"message", looked.error().message}});
+  } while (!wait_for_stop(stop, kLookEvery));
+}
+
+Status Renewal::look() const {
+  MG_TRY(const identity::Identity now_used, identity::Identity::load(file_));
+  if (!now_used.is_due_for_renewal(identity::wall_now())) return {};
+  MG_TRY(const identity::Identity renewed, renew_());
+  MG_RETURN_IF_ERROR(identity::write_secret_file(file_, renewed.pem()));
+  log_info("certificate renewed", {{"until", identity::to_text(renewed.certificate().valid_to())}});
+  return {};
+}
+
+}  // namespace mangrove::cluster

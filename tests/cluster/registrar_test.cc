@@ -1,0 +1,196 @@
+#include "mangrove/cluster/registrar.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/base/temporary_folder.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Certificate;
+using identity::CertificateRequest;
+using identity::JoinString;
+using identity::PrivateKey;
+using identity::Role;
+using identity::Subject;
+using std::chrono::days;
+using std::chrono::minutes;
+
+const identity::WallTime kNow = identity::WallTime(days(20'000));
+
+struct RegistrarTest : ::testing::Test {
+  RegistrarTest() : registrar(std::move(*Registrar::open(folder / "identity", kNow))) {}
+
+  JoinString invite(const Invitation& invitation) { return *registrar->invite(invitation, "10.0.0.1:7070", kNow); }
+  Result<Certificate> enrol(const JoinString& with, const std::string& name, identity::WallTime now = kNow,
+                            const PrivateKey& key = PrivateKey::make()) {
+    return registrar->enrol(with.id, with.secret, CertificateRequest::make(key, {Role::node, name}), now);
+  }
+  /// "pi node member, anna client revoked"
+  std::string listing(identity::WallTime now = kNow) {
+    std::string text;
+    const std::vector<MemberRecord> members = *registrar->members(now);
+    for (const MemberRecord& member : members)
+      text += (text.empty() ? "" : ", ") + member.subject.name + " " + role_name(member.subject.role) +
+              (member.is_revoked ? " revoked" : " member");
+    return text;
+  }
+  static std::string name_of(const Result<Certificate>& certificate) {
+    return certificate.ok() ? certificate->subject()->name : certificate.error().message;
+  }
+
+  testing::TemporaryFolder folder;
+  std::unique_ptr<Registrar> registrar;
+};
+
+TEST_F(RegistrarTest, LetsInWhoIsInvited) {
+  const JoinString string = invite({.role = Role::node});
+  EXPECT_EQ(string.authority_hash, registrar->authority().certificate().hash());
+  EXPECT_EQ(string.address, "10.0.0.1:7070");
+  const auto joined = enrol(string, "pi");
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  EXPECT_EQ(*joined->subject(), (Subject{Role::node, "pi"}));
+  EXPECT_TRUE(identity::check_chain({*joined}, {registrar->authority().certificate()}, kNow).ok());
+  EXPECT_EQ(listing(), "pi node member");
+}
+
+TEST_F(RegistrarTest, AStringWorksAsOftenAsItSays) {
+  const JoinString twice = invite({.role = Role::node, .uses = 2});
+  EXPECT_TRUE(enrol(twice, "a").ok());
+  EXPECT_EQ(registrar->invitations(kNow)->at(0).used, 1);
+  EXPECT_TRUE(enrol(twice, "b").ok());
+  const auto third = enrol(twice, "c");
+  EXPECT_EQ(third.code(), Code::permission_denied);
+  EXPECT_NE(third.error().message.find("used already, by a and others"), std::string::npos) << third.error().message;
+  EXPECT_TRUE(registrar->invitations(kNow)->empty());
+}
+
+TEST_F(RegistrarTest, AnAnswerThatWasLostIsGivenAgain) {
+  const JoinString once = invite({.role = Role::node});
+  const PrivateKey key = PrivateKey::make();
+  EXPECT_EQ(name_of(enrol(once, "pi", kNow, key)), "pi");
+  EXPECT_EQ(name_of(enrol(once, "pi", kNow, key)), "pi");
+  EXPECT_EQ(listing(), "pi node member");
+}
+
+TEST_F(RegistrarTest, SaysWhyAStringDoesNotWork) {
+  const JoinString string = invite({.role = Role::node, .ttl = minutes(5)});
+  const auto late = enrol(string, "pi", kNow + minutes(5));
+  EXPECT_EQ(late.code(), Code::permission_denied);
+  EXPECT_NE(late.error().message.find("expired on " + identity::to_text(kNow + minutes(5))), std::string::npos)
+      << late.error().message;
+
+  JoinString guessed = string;
+  guessed.secret = JoinString::make("", "").secret;
+  const auto wrong = enrol(guessed, "pi");
+  EXPECT_EQ(wrong.code(), Code::permission_denied);
+  EXPECT_NE(wrong.error().message.find("has not made this join string"), std::string::npos) << wrong.error().message;
+  guessed = JoinString::make("", "");
+  EXPECT_EQ(enrol(guessed, "pi").error().message, wrong.error().message) << "tells which invitations there are";
+
+  ASSERT_TRUE(registrar->revoke(string.id, kNow).ok());
+  const auto withdrawn = enrol(string, "pi");
+  EXPECT_EQ(withdrawn.code(), Code::permission_denied);
+  EXPECT_NE(withdrawn.error().message.find("withdrawn"), std::string::npos) << withdrawn.error().message;
+  EXPECT_TRUE(registrar->members(kNow)->empty());
+}
+
+TEST_F(RegistrarTest, AStringForSomebodyElseIsNotUsedUp) {
+  const JoinString for_people = invite({.role = Role::viewer});
+  const auto node = enrol(for_people, "pi");
+  EXPECT_EQ(node.code(), Code::permission_denied);
+  EXPECT_NE(node.error().message.find("invites a viewer, not a node"), std::string::npos) << node.error().message;
+  const auto person = registrar->enrol(for_people.id, for_people.secret,
+                                       CertificateRequest::make(PrivateKey::make(), {Role::client, "anna"}), kNow);
+  ASSERT_TRUE(person.ok()) << person.error().message;
+  EXPECT_EQ(*person->subject(), (Subject{Role::viewer, "anna"})) << "the invitation decides";
+}
+
+TEST_F(RegistrarTest, ANameThatIsTakenGetsANumber) {
+  const JoinString string = invite({.role = Role::node, .uses = 3});
+  EXPECT_EQ(name_of(enrol(string, "pi")), "pi");
+  EXPECT_EQ(name_of(enrol(string, "pi")), "pi-2");
+  EXPECT_EQ(name_of(enrol(string, std::string(63, 'x'))), std::string(63, 'x'));
+  const JoinString more = invite({.role = Role::node, .uses = 2});
+  EXPECT_EQ(name_of(enrol(more, std::string(63, 'x'))), std::string(61, 'x') + "-2");
+  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  EXPECT_EQ(name_of(enrol(more, "pi")), "pi") << "nobody has it any more";
+}
+
+TEST_F(RegistrarTest, ANameThatTheInvitationSaysIsTakenOver) {
+  const auto first = enrol(invite({.role = Role::node, .name = "pi"}), "whatever");
+  EXPECT_EQ(name_of(first), "pi");
+  const auto second = enrol(invite({.role = Role::node, .name = "pi"}), "whatever");
+  EXPECT_EQ(name_of(second), "pi");
+  EXPECT_TRUE(registrar->is_revoked(first->serial()));
+  EXPECT_FALSE(registrar->is_revoked(second->serial()));
+}
+
+TEST_F(RegistrarTest, RefusesInvitationsThatMakeNoSense) {
+  for (const Invitation& wrong :
+       {Invitation{.role = Role::coordinator}, Invitation{.name = "a b"}, Invitation{.ttl = minutes(0)},
+        Invitation{.ttl = days(31)}, Invitation{.uses = 0}, Invitation{.name = "pi", .uses = 2}})
+    EXPECT_EQ(registrar->invite(wrong, "", kNow).code(), Code::invalid_argument);
+}
+
+TEST_F(RegistrarTest, RevokesAMemberAndSaysWhoIsNone) {
+  const auto pi = enrol(invite({.role = Role::node}), "pi");
+  EXPECT_FALSE(registrar->is_revoked(pi->serial()));
+  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  EXPECT_TRUE(registrar->is_revoked(pi->serial()));
+  EXPECT_EQ(listing(), "pi node revoked");
+  ASSERT_TRUE(enrol(invite({.role = Role::node}), "pj").ok());
+  const Status unknown = registrar->revoke("pk", kNow);
+  EXPECT_EQ(unknown.code(), Code::not_found);
+  EXPECT_NE(unknown.error().message.find("'pj'"), std::string::npos) << unknown.error().message;
+  ASSERT_TRUE(registrar->issue({Role::coordinator, "coordinator"}, kNow).ok());
+  EXPECT_EQ(registrar->revoke("coordinator", kNow).code(), Code::failed_precondition);
+}
+
+TEST_F(RegistrarTest, KnowsEverythingAgainAfterARestart) {
+  const std::string authority = registrar->authority().certificate().hash();
+  const auto gone = enrol(invite({.role = Role::node}), "gone");
+  const JoinString open = invite({.role = Role::node});
+  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
+  registrar.reset();
+  registrar = std::move(*Registrar::open(folder / "identity", kNow));
+  EXPECT_EQ(registrar->authority().certificate().hash(), authority);
+  EXPECT_TRUE(registrar->is_revoked(gone->serial()));
+  EXPECT_EQ(name_of(enrol(open, "pi")), "pi");
+}
+
+TEST_F(RegistrarTest, ForgetsWhatHasExpired) {
+  const auto pi = enrol(invite({.role = Role::node}), "pi");
+  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  EXPECT_EQ(listing(kNow + days(31)), "");
+  registrar.reset();
+  registrar = std::move(*Registrar::open(folder / "identity", kNow + days(31)));
+  EXPECT_FALSE(registrar->is_revoked(pi->serial()));
+}
+
+TEST_F(RegistrarTest, RenewsAMemberAsItIs) {
+  const auto pi = enrol(invite({.role = Role::node}), "pi");
+  const PrivateKey key = PrivateKey::make();
+  const auto later = kNow + days(20);
+  const auto renewed = registrar->renew(*pi->subject(), CertificateRequest::make(key, {Role::node, "pi"}), later);
+  ASSERT_TRUE(renewed.ok()) << renewed.error().message;
+  EXPECT_EQ(renewed->public_hash(), key.public_hash());
+  EXPECT_EQ(renewed->valid_to(), later + days(30));
+  EXPECT_EQ(listing(later), "pi node member");
+  const auto higher = registrar->renew(*pi->subject(), CertificateRequest::make(key, {Role::admin, "pi"}), later);
+  EXPECT_EQ(higher.code(), Code::permission_denied);
+  ASSERT_TRUE(registrar->revoke("pi", later).ok());
+  EXPECT_TRUE(registrar->is_revoked(pi->serial()));
+  EXPECT_TRUE(registrar->is_revoked(renewed->serial())) << "all of its certificates";
+}
+
+TEST_F(RegistrarTest, KeepsNoSecretOfAnInvitation) {
+  const JoinString string = invite({.role = Role::node});
+  registrar.reset();
+  for (const fs::directory_entry& file : fs::directory_iterator(folder / "identity"))
+    EXPECT_EQ(read_file(file.path())->find(string.secret), std::string::npos) << file.path();
+  EXPECT_EQ(fs::status(folder / "identity").permissions(), fs::perms::owner_all);
+}
+
+}  // namespace
+}  // namespace mangrove::cluster

@@ -1,0 +1,328 @@
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cluster/fake_node.h"
+#include "tests/cluster/test_cluster.h"
+
+#include "mangrove/cluster/access.h"
+#include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/coordinator_identity.h"
+#include "mangrove/cluster/enrolment.h"
+#include "mangrove/cluster/rpc.h"
+#include "mangrove/identity/secret_file.h"
+#include "mangrove/net/grpc_status.h"
+
+namespace mangrove::cluster {
+namespace {
+
+using identity::Identity;
+using identity::IdentityStore;
+using identity::JoinString;
+using identity::Role;
+using identity::Subject;
+
+Deadline soon() {
+  return SteadyClock().after(20);
+}
+
+/// A coordinator with an authority and books of its own, and its admin.
+struct SecureCluster : ::testing::Test {
+  SecureCluster() : registrar(std::move(*Registrar::open(folder / "state", identity::wall_now()))) {
+    options.listen = "127.0.0.1:0";
+    options.heartbeat_interval = TestCluster::kHeartbeat;
+    options.registrar = registrar.get();
+    options.credentials = *coordinator_credentials(*registrar, admins, identity::wall_now());
+    start();
+  }
+  void start() {
+    auto started = Coordinator::start(options);
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    coordinator = std::move(*started);
+    options.listen = coordinator->address();
+  }
+  Result<std::unique_ptr<Client>> connect(const IdentityStore& store, const std::vector<Role>& roles) const {
+    MG_TRY(auto credentials,
+           find_credentials({.coordinator = coordinator->address(), .roles = roles}, store, soon(), {}));
+    return Client::connect(coordinator->address(), std::move(credentials));
+  }
+  Identity admin_identity() const {
+    return admins.of_authority(registrar->authority().certificate().hash())->at(0).identity;
+  }
+  std::unique_ptr<Client> admin() const { return std::move(*connect(admins, {Role::admin})); }
+  JoinString invite(const std::string& role, const std::string& name = "") const {
+    InviteRequest request;
+    request.set_role(role);
+    request.set_name(name);
+    request.set_ttl_s(600);
+    request.set_uses(1);
+    return *JoinString::parse(admin()->invite(request)->join_string());
+  }
+  /// Joins, and keeps the identity in a store of its own.
+  Result<std::shared_ptr<const net::Credentials>> join(const JoinString& string, const Subject& wished) const {
+    const std::vector<Role> roles =
+        wished.role == Role::node ? std::vector{Role::node} : std::vector{Role::admin, Role::client, Role::viewer};
+    return join_or_find_credentials({.coordinator = string.address, .roles = roles}, string, wished, members, soon(),
+                                    {});
+  }
+  Result<std::unique_ptr<Node>> start_node(std::shared_ptr<const net::Credentials> credentials) const {
+    NodeOptions node;
+    node.coordinator = coordinator->address();
+    node.name = "calls itself so";
+    node.listen = "127.0.0.1:0";
+    node.threads = 1;
+    node.credentials = std::move(credentials);
+    node.join_timeout = 10;
+    return Node::start(node);
+  }
+  std::string listing() const {
+    const auto nodes = admin()->nodes();
+    std::string text;
+    for (const NodeStatus& node : *nodes)
+      text += (text.empty() ? "" : ", ") + node.description().name() + " " + node.state();
+    return text;
+  }
+
+  testing::TemporaryFolder folder;
+  const IdentityStore admins{folder / "admins"}, members{folder / "members"};
+  std::unique_ptr<Registrar> registrar;
+  CoordinatorOptions options;
+  std::unique_ptr<Coordinator> coordinator;
+};
+
+TEST_F(SecureCluster, ANodeJoinsWithAStringAndLaterWithout) {
+  const JoinString string = invite("node");
+  const auto credentials = join(string, {Role::node, "pi"});
+  ASSERT_TRUE(credentials.ok()) << credentials.error().message;
+  {
+    const auto node = start_node(*credentials);
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    EXPECT_EQ((*node)->name(), "pi") << "the certificate says who it is";
+    EXPECT_EQ(listing(), "pi alive");
+  }
+  const auto again = join(string, {Role::node, "pi"});
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ((*again)->identity().certificate().serial(), (*credentials)->identity().certificate().serial());
+  const auto later =
+      find_credentials({.coordinator = string.address, .roles = {Role::node}, .name = "pi"}, members, soon(), {});
+  ASSERT_TRUE(later.ok()) << later.error().message;
+  EXPECT_EQ((*later)->subject(), (Subject{Role::node, "pi"}));
+}
+
+TEST_F(SecureCluster, AStringIsUsedOnce) {
+  const JoinString string = invite("node");
+  ASSERT_TRUE(enrol(string, {Role::node, "pi"}, soon(), {}).ok());
+  const auto second = enrol(string, {Role::node, "other"}, soon(), {});
+  EXPECT_EQ(second.code(), Code::permission_denied);
+  EXPECT_NE(second.error().message.find("used already, by pi"), std::string::npos) << second.error().message;
+}
+
+TEST_F(SecureCluster, AnotherClusterThanThatOfTheStringHearsNothing) {
+  const TestCluster impostor;
+  JoinString string = invite("node");
+  string.address = impostor.coordinator->address();
+  const auto joined = enrol(string, {Role::node, "pi"}, soon(), {});
+  EXPECT_EQ(joined.code(), Code::permission_denied);
+  EXPECT_NE(joined.error().message.find("another cluster"), std::string::npos) << joined.error().message;
+}
+
+TEST_F(SecureCluster, AnImpostorThatShowsTheRightAuthorityIsRefused) {
+  // it has a certificate of its own authority, and shows that of the cluster behind it
+  const Identity own =
+      Identity::make(identity::Authority::make(identity::wall_now()), {Role::coordinator, "c"}, identity::wall_now());
+  const auto mixed =
+      Identity::parse(own.key().pem() + own.certificate().pem() + registrar->authority().certificate().pem());
+  ASSERT_TRUE(mixed.ok()) << mixed.error().message;
+  CoordinatorOptions false_options;
+  false_options.listen = "127.0.0.1:0";
+  false_options.credentials = net::Credentials::of(*mixed);
+  const auto impostor = Coordinator::start(false_options);
+  ASSERT_TRUE(impostor.ok()) << impostor.error().message;
+  JoinString string = invite("node");
+  string.address = (*impostor)->address();
+  EXPECT_FALSE(enrol(string, {Role::node, "pi"}, soon(), {}).ok());
+  const auto found = find_credentials({.coordinator = string.address, .roles = {Role::admin}}, admins, soon(), {});
+  EXPECT_EQ(found.code(), Code::permission_denied);
+  EXPECT_NE(found.error().message.find("another certificate authority"), std::string::npos) << found.error().message;
+}
+
+TEST_F(SecureCluster, ANodeIsNoCoordinator) {
+  CoordinatorOptions false_options;
+  false_options.listen = "127.0.0.1:0";
+  false_options.credentials = *join(invite("node"), {Role::node, "pi"});
+  const auto impostor = Coordinator::start(false_options);
+  ASSERT_TRUE(impostor.ok()) << impostor.error().message;
+  const auto found =
+      find_credentials({.coordinator = (*impostor)->address(), .roles = {Role::admin}}, admins, soon(), {});
+  EXPECT_EQ(found.code(), Code::permission_denied);
+  EXPECT_NE(found.error().message.find("the node pi"), std::string::npos) << found.error().message;
+  // nor does the transport believe it
+  const auto client = Client::connect((*impostor)->address(), net::Credentials::of(admin_identity()), 1);
+  EXPECT_EQ(client.code(), Code::unavailable);
+}
+
+TEST_F(SecureCluster, ADeadOrPlainCoordinatorIsToldApart) {
+  const std::string address = coordinator->address();
+  coordinator.reset();
+  const auto dead =
+      find_credentials({.coordinator = address, .roles = {Role::admin}}, admins, SteadyClock().after(0.3), {});
+  EXPECT_EQ(dead.code(), Code::unavailable);
+  EXPECT_NE(dead.error().message.find("mangrove coordinator"), std::string::npos) << dead.error().message;
+  options.credentials = nullptr;
+  options.registrar = nullptr;
+  start();
+  const auto plain = find_credentials({.coordinator = address, .roles = {Role::admin}}, admins, soon(), {});
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  EXPECT_EQ(*plain, nullptr);
+}
+
+TEST_F(SecureCluster, SaysHowToGetAnIdentityWhereThereIsNone) {
+  const auto client = connect(members, {Role::client});
+  EXPECT_EQ(client.code(), Code::failed_precondition);
+  EXPECT_NE(client.error().message.find("mangrove join"), std::string::npos) << client.error().message;
+  const auto node = connect(members, {Role::node});
+  EXPECT_NE(node.error().message.find("mangrove node --join"), std::string::npos) << node.error().message;
+}
+
+TEST_F(SecureCluster, EachRoleMayDoItsOwnAlone) {
+  const auto as = [&](const std::string& role, const Subject& wished) {
+    return std::move(*Client::connect(coordinator->address(), *join(invite(role), wished)));
+  };
+  const auto node = as("node", {Role::node, "pi"});
+  const auto viewer = as("viewer", {Role::client, "vera"});
+  const auto client = as("client", {Role::client, "clara"});
+  JobSpec job;
+  job.mutable_train()->set_strategy("none");
+  const auto refused = [](const auto& outcome) { return !outcome.ok() && outcome.code() == Code::permission_denied; };
+  EXPECT_TRUE(refused(node->nodes()));
+  EXPECT_TRUE(refused(node->run(job, nullptr, {})));
+  EXPECT_TRUE(refused(node->members()));
+  EXPECT_TRUE(viewer->nodes().ok());
+  EXPECT_TRUE(refused(viewer->run(job, nullptr, {})));
+  EXPECT_TRUE(refused(viewer->switch_scheduler("end")));
+  EXPECT_TRUE(client->nodes().ok());
+  EXPECT_FALSE(refused(client->run(job, nullptr, {})));
+  EXPECT_TRUE(refused(client->members()));
+  EXPECT_TRUE(refused(client->revoke("pi")));
+  EXPECT_TRUE(refused(client->invite({})));
+  EXPECT_TRUE(admin()->members().ok());
+  // a person's certificate does not make a node
+  const auto false_node = start_node(*join(invite("client"), {Role::client, "carl"}));
+  EXPECT_EQ(false_node.code(), Code::permission_denied);
+  EXPECT_NE(false_node.error().message.find("that of a client"), std::string::npos) << false_node.error().message;
+}
+
+TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {
+  const auto stranger = net::stranger_credentials(registrar->authority().certificate(), {Role::coordinator});
+  const auto stub = Cluster::NewStub(open_channel(coordinator->address(), stranger));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  ListNodesResponse response;
+  const Status answer = net::from_grpc(stub->ListNodes(&context, {}, &response));
+  EXPECT_EQ(answer.code(), Code::permission_denied);
+  EXPECT_NE(answer.error().message.find("mangrove invite"), std::string::npos) << answer.error().message;
+  EXPECT_FALSE(Client::connect(coordinator->address(), nullptr, 0.5).ok() &&
+               (*Client::connect(coordinator->address(), nullptr, 0.5))->nodes().ok());
+}
+
+TEST_F(SecureCluster, ACertificateOfAnotherAuthorityIsNone) {
+  const auto client = Client::connect(coordinator->address(), test_credentials(Role::admin, "mallory"), 1);
+  EXPECT_FALSE(client.ok() && (*client)->nodes().ok());
+}
+
+TEST_F(SecureCluster, ACertificateThatHasExpiredIsRefused) {
+  const identity::WallTime then = identity::wall_now() - std::chrono::days(31);
+  const Identity old = Identity::make(registrar->authority(), {Role::admin, "old"}, then);
+  ASSERT_TRUE(members.save(old).ok());
+  const auto found =
+      find_credentials({.coordinator = coordinator->address(), .roles = {Role::admin}}, members, soon(), {});
+  EXPECT_EQ(found.code(), Code::permission_denied);
+  EXPECT_NE(found.error().message.find("expired"), std::string::npos) << found.error().message;
+  const auto client = Client::connect(coordinator->address(), net::Credentials::of(old), 1);
+  EXPECT_FALSE(client.ok() && (*client)->nodes().ok());
+}
+
+TEST_F(SecureCluster, ARevokedNodeIsCutAndStaysOut) {
+  const auto credentials = *join(invite("node"), {Role::node, "pi"});
+  const auto node = start_node(credentials);
+  ASSERT_TRUE(node.ok()) << node.error().message;
+  ASSERT_EQ(listing(), "pi alive");
+  ASSERT_TRUE(admin()->revoke("pi").ok());
+  EXPECT_TRUE(eventually([&] { return listing() == "pi lost"; })) << listing();
+  const auto again = start_node(credentials);
+  EXPECT_EQ(again.code(), Code::permission_denied);
+  EXPECT_NE(again.error().message.find("pi was revoked"), std::string::npos) << again.error().message;
+}
+
+TEST_F(SecureCluster, AnIdentityThatIsDueIsRenewedWhereItIsUsed) {
+  const identity::WallTime then = identity::wall_now() - std::chrono::days(23);
+  const fs::path file = *members.save(Identity::make(registrar->authority(), {Role::client, "anna"}, then));
+  ASSERT_TRUE(connect(members, {Role::client}).ok());
+  const Identity renewed = *Identity::load(file);
+  EXPECT_EQ(renewed.subject(), (Subject{Role::client, "anna"}));
+  EXPECT_FALSE(renewed.is_due_for_renewal(identity::wall_now()));
+  EXPECT_TRUE((*connect(members, {Role::client}))->nodes().ok());
+}
+
+TEST_F(SecureCluster, ANodeRenewsItsCertificateWhileItRuns) {
+  const identity::WallTime then = identity::wall_now() - std::chrono::days(23);
+  const fs::path file = *members.save(Identity::make(registrar->authority(), {Role::node, "pi"}, then));
+  const auto node = start_node(*net::Credentials::load(file));
+  ASSERT_TRUE(node.ok()) << node.error().message;
+  const auto is_renewed = [&] { return !Identity::load(file)->is_due_for_renewal(identity::wall_now()); };
+  EXPECT_TRUE(eventually(is_renewed));
+  EXPECT_EQ(listing(), "pi alive");
+}
+
+TEST_F(SecureCluster, TheCoordinatorRenewsItsOwn) {
+  const fs::path file = registrar->folder() / "coordinator.pem";
+  const identity::WallTime then = identity::wall_now() - std::chrono::days(23);
+  const Identity old = Identity::make(registrar->authority(), {Role::coordinator, "coordinator"}, then);
+  coordinator.reset();
+  ASSERT_TRUE(identity::write_secret_file(file, old.pem()).ok());
+  options.credentials = *net::Credentials::load(file);
+  start();
+  const auto is_renewed = [&] { return !Identity::load(file)->is_due_for_renewal(identity::wall_now()); };
+  EXPECT_TRUE(eventually(is_renewed));
+  EXPECT_TRUE(admin()->nodes().ok());
+}
+
+TEST_F(SecureCluster, TheAdminIsKeptOverARestart) {
+  const std::string serial = admin_identity().certificate().serial();
+  coordinator.reset();
+  options.credentials = *coordinator_credentials(*registrar, admins, identity::wall_now());
+  start();
+  const auto known = *admins.of_authority(registrar->authority().certificate().hash());
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known.at(0).identity.certificate().serial(), serial);
+  EXPECT_TRUE(admin()->members().ok());
+}
+
+TEST_F(SecureCluster, RefusesAKeyThatOthersMayRead) {
+  const auto known = *admins.of_authority(registrar->authority().certificate().hash());
+  fs::permissions(known.at(0).path, fs::perms::others_read, fs::perm_options::add);
+  const auto client = connect(admins, {Role::admin});
+  EXPECT_EQ(client.code(), Code::permission_denied);
+  EXPECT_NE(client.error().message.find("chmod 600"), std::string::npos) << client.error().message;
+}
+
+TEST(Plain, ListensOnThisMachineAlone) {
+  for (const char* address : {"0.0.0.0:0", "[::]:0"}) {
+    CoordinatorOptions options;
+    options.listen = address;
+    const auto refused = Coordinator::start(options);
+    EXPECT_EQ(refused.code(), Code::failed_precondition);
+    EXPECT_NE(refused.error().message.find("--insecure"), std::string::npos) << refused.error().message;
+    NodeOptions node;
+    node.listen = address;
+    node.threads = 1;
+    EXPECT_EQ(Node::start(node).code(), Code::failed_precondition);
+  }
+  CoordinatorOptions options;
+  options.listen = "0.0.0.0:0";
+  options.insecure = true;
+  EXPECT_TRUE(Coordinator::start(options).ok());
+}
+
+}  // namespace
+}  // namespace mangrove::cluster
