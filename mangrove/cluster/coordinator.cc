@@ -64,6 +64,7 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
       jobs({.membership = membership,
             .transport = transport,
             .clock = clock,
+            .own_subject = given.credentials ? given.credentials->subject().uri() : "",
             .data_folder = given.data_folder,
             .check = given.check,
             .play = given.play},

@@ -27,7 +27,7 @@ JobAttempt::JobAttempt(std::string id, JobSpec job, const JobEnvironment& surrou
       listener_(std::move(listener)),
       admission_(job_, nodes_before, surroundings.clock.now()),
       frames_(surroundings.clock),
-      members_(id_, surroundings.own_address),
+      members_(id_, surroundings.own_address, surroundings.own_subject),
       record_(id_, surroundings.clock.now()) {}
 
 Status JobAttempt::run() {
@@ -67,13 +67,15 @@ void JobAttempt::assign_ranks(const std::vector<Member>& nodes) {
 Status JobAttempt::lead() {
   net::Members start;
   std::map<net::Rank, std::string> where;
+  net::Subjects whose;
   {
     MutexLock lock(mutex_);
     start = members_.members();
     where = members_.addresses();
+    whose = members_.subjects();
   }
   MG_TRY(const std::unique_ptr<net::Endpoint> endpoint,
-         around_.transport.join(id_, 0, where, around_.own_address, start));
+         around_.transport.join(id_, 0, where, around_.own_address, start, whose));
   listener_.members(start);
   {
     MutexLock lock(mutex_);
@@ -176,13 +178,15 @@ void JobAttempt::admit_newcomers() {
 void JobAttempt::start_newcomers() {
   std::optional<net::Members> all;
   std::map<net::Rank, std::string> where;
+  net::Subjects whose;
   {
     MutexLock lock(mutex_);
     all = members_.introduce();
     if (!all) return;
     where = members_.addresses();
+    whose = members_.subjects();
   }
-  around_.transport.set_members(id_, *all, where);
+  around_.transport.set_members(id_, *all, where, whose);
   listener_.members(*all);
   MutexLock lock(mutex_);
   members_.start(*all);

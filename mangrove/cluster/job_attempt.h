@@ -27,6 +27,7 @@ struct JobEnvironment {
   net::GrpcTransport& transport;
   Clock& clock;
   std::string own_address{};  // of rank 0
+  std::string own_subject{};  // the same: in the coordinator's certificate; "": it has none
   fs::path data_folder{};     // the same
   JobCheck check;             // of a job before it is taken
   RoleMain play;

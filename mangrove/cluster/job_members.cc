@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/identity/subject.h"
+
 namespace mangrove::cluster {
+namespace {
+
+std::string subject_of(const Member& node) {
+  return node.certified.empty() ? "" : identity::Subject{identity::Role::node, node.certified}.uri();
+}
+
+}  // namespace
 
 void JobMembers::begin(std::vector<Member> nodes) {
   for (Member& node : nodes) entries_.push_back({std::move(node)});
@@ -60,6 +69,15 @@ std::map<net::Rank, std::string> JobMembers::addresses() const {
   return found;
 }
 
+net::Subjects JobMembers::subjects() const {
+  net::Subjects found;
+  if (!own_subject_.empty()) found[0] = own_subject_;
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    if (const std::string subject = subject_of(entries_[i].node); !subject.empty())
+      found[static_cast<net::Rank>(i) + 1] = subject;
+  return found;
+}
+
 std::optional<net::Members> JobMembers::publish() {
   if (!has_changed()) return std::nullopt;
   published_ = version_;
@@ -112,11 +130,13 @@ std::size_t JobMembers::place(MemberId node) const {
 
 void JobMembers::fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const {
   const std::map<net::Rank, std::string> where = addresses();
+  const net::Subjects whose = subjects();
   for (const net::Member& member : members().all) {
     RankAddress& rank = *ranks.Add();
     rank.set_rank(member.rank);
     rank.set_name(member.name);
     rank.set_alive(member.alive);
+    if (const auto subject = whose.find(member.rank); subject != whose.end()) rank.set_subject(subject->second);
     rank.set_address(where.at(member.rank));
   }
 }

@@ -8,6 +8,7 @@
 
 #include "mangrove/cluster/membership.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/net/subjects.h"
 
 namespace mangrove::cluster {
 
@@ -23,8 +24,9 @@ namespace mangrove::cluster {
 /// Messages to nodes go over their links, which never block. threads: one at a time.
 class JobMembers {
  public:
-  /// own_address: of rank 0.
-  JobMembers(std::string job, std::string own_address) : job_(std::move(job)), own_address_(std::move(own_address)) {}
+  /// own_address, own_subject: of rank 0, see RankAddress.
+  JobMembers(std::string job, std::string own_address, std::string own_subject = "")
+      : job_(std::move(job)), own_address_(std::move(own_address)), own_subject_(std::move(own_subject)) {}
 
   /// The nodes that the job begins with. Once, before all others.
   void begin(std::vector<Member> nodes);
@@ -48,6 +50,7 @@ class JobMembers {
   /// All, and where they are reached; with rank 0.
   net::Members members() const;
   std::map<net::Rank, std::string> addresses() const;
+  net::Subjects subjects() const;  // of those that have certificates
 
   /// Whether publish() would tell anything.
   bool has_changed() const { return published_ != version_; }
@@ -73,7 +76,7 @@ class JobMembers {
   std::size_t place(MemberId node) const;
   void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const;
 
-  const std::string job_, own_address_;
+  const std::string job_, own_address_, own_subject_;
   std::vector<Entry> entries_;  // by rank, from 1 on
   std::size_t started_ = 0;     // the first so many have their roles
   std::uint64_t version_ = 1, published_ = 1;

@@ -39,6 +39,13 @@ std::map<net::Rank, std::string> addresses_of(const Ranks& ranks, const std::str
   return addresses;
 }
 
+net::Subjects subjects_of(const Ranks& ranks) {
+  net::Subjects subjects;
+  for (const RankAddress& rank : ranks)
+    if (!rank.subject().empty()) subjects[rank.rank()] = rank.subject();
+  return subjects;
+}
+
 Result<std::unique_ptr<net::Endpoint>> join(net::GrpcTransport& transport, const StartRole& start,
                                             const std::string& own_address, const std::string& coordinator) {
   MG_TRY(net::Members members, read_members(start.ranks(), 1));
@@ -46,7 +53,7 @@ Result<std::unique_ptr<net::Endpoint>> join(net::GrpcTransport& transport, const
     return make_error(Code::invalid_argument,
                       "rank " + std::to_string(start.rank()) + " of " + std::to_string(start.ranks_size()) + " ranks");
   return transport.join(start.job_id(), start.rank(), addresses_of(start.ranks(), coordinator), own_address,
-                        std::move(members));
+                        std::move(members), subjects_of(start.ranks()));
 }
 
 }  // namespace
@@ -120,7 +127,8 @@ void RoleRunner::end_all() {
 void RoleRunner::members_changed(const MembersChanged& news, const std::string& coordinator) {
   Result<net::Members> members = read_members(news.ranks(), news.version());
   if (members.ok()) {
-    around_.transport.set_members(news.job_id(), *members, addresses_of(news.ranks(), coordinator));
+    around_.transport.set_members(news.job_id(), *members, addresses_of(news.ranks(), coordinator),
+                                  subjects_of(news.ranks()));
   } else {
     log_warn("members ignored", {{"job", news.job_id()}, {"message", members.error().message}});
   }

@@ -173,11 +173,12 @@ grpc::Service& GrpcTransport::service() {
 
 Result<std::unique_ptr<Endpoint>> GrpcTransport::join(const std::string& job, Rank rank,
                                                       std::map<Rank, std::string> addresses,
-                                                      const std::string& own_address, Members members) {
+                                                      const std::string& own_address, Members members,
+                                                      Subjects subjects) {
   MG_TRY(Addresses checked, check_addresses(rank, addresses, own_address, members).context("job " + job));
   MutexLock lock(impl_->mutex);
   if (impl_->closed) return make_error(Code::cancelled, "job " + job + ": this process is shutting down");
-  MG_TRY(std::shared_ptr<LocalRank> local, impl_->jobs->join(job, rank, members));
+  MG_TRY(std::shared_ptr<LocalRank> local, impl_->jobs->join(job, rank, members, std::move(subjects)));
   for (const std::string& address : checked) {
     if (!address.empty()) impl_->links.add_user(address);
   }
@@ -187,14 +188,14 @@ Result<std::unique_ptr<Endpoint>> GrpcTransport::join(const std::string& job, Ra
 }
 
 void GrpcTransport::set_members(const std::string& job, const Members& members,
-                                const std::map<Rank, std::string>& addresses) {
+                                const std::map<Rank, std::string>& addresses, const Subjects& subjects) {
   MutexLock lock(impl_->mutex);
   const auto first = impl_->joined.lower_bound({job, 0});
   // addresses first: who finds a rank among the members may send to it
   for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
     if (!impl_->add_newcomers(entry->first.second, entry->second, members, addresses)) return;
   }
-  impl_->jobs->set_members(job, members);
+  impl_->jobs->set_members(job, members, subjects);
   for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
     impl_->drop_lost(job, entry->second.addresses, members);
   }

@@ -7,6 +7,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/net/credentials.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/net/subjects.h"
 
 namespace grpc {
 class Service;
@@ -35,13 +36,16 @@ class GrpcTransport {
   /// (several may be) are reached without the network when their address equals `own_address`.
   /// Messages that came before the endpoint was made are kept for it for 30 s, up to 128 MiB for a job.
   /// Traffic counts payload and envelope, for the ranks of this process only the payload.
-  /// errors: already_exists (this process holds that rank of that job already); invalid_argument (a rank that is alive
-  /// has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
+  /// subjects: with credentials, messages of a rank are taken from its subject alone; of a rank that has none, from
+  /// nobody. errors: already_exists (this process holds that rank of that job already); invalid_argument (a rank that
+  /// is alive has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
   Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
-                                         const std::string& own_address, Members members);
+                                         const std::string& own_address, Members members, Subjects subjects = {});
   /// The failure detector's news for every endpoint of this job in this process. Members may be more than before, with
-  /// new ranks behind the old ones: `addresses` says where those are; news of a new rank without an address is ignored.
-  void set_members(const std::string& job, const Members& members, const std::map<Rank, std::string>& addresses = {});
+  /// new ranks behind the old ones: `addresses` says where those are, and `subjects` who speaks for them; news of a new
+  /// rank without an address is ignored.
+  void set_members(const std::string& job, const Members& members, const std::map<Rank, std::string>& addresses = {},
+                   const Subjects& subjects = {});
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
   /// do not answer cannot make it last longer. To be called before the server's shutdown.
   void shutdown(Seconds grace);

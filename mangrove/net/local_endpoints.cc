@@ -10,7 +10,8 @@ constexpr Bytes kParkedOverhead = 256;
 
 }  // namespace
 
-Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, Rank rank, Members members) {
+Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, Rank rank, Members members,
+                                                        Subjects subjects) {
   MutexLock lock(mutex_);
   const Key key(job, rank);
   const auto [entry, inserted] = ranks_.try_emplace(key);
@@ -18,7 +19,7 @@ Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, 
     return make_error(Code::already_exists,
                       "rank " + std::to_string(rank) + " of job " + job + " runs in this process already");
   }
-  entry->second = std::make_shared<LocalRank>(rank, std::move(members), clock_);
+  entry->second = {std::make_shared<LocalRank>(rank, std::move(members), clock_), std::move(subjects)};
   expire_locked();
   std::deque<Parked> others;
   for (Parked& parked : parked_) {
@@ -27,10 +28,10 @@ Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, 
       continue;
     }
     forget_bytes(parked);
-    hand_over(key, *entry->second, std::move(parked.message), parked.bytes);
+    hand_over(key, entry->second, std::move(parked.parcel));
   }
   parked_ = std::move(others);
-  return entry->second;
+  return entry->second.local;
 }
 
 void LocalEndpoints::leave(const std::string& job, Rank rank) {
@@ -38,49 +39,60 @@ void LocalEndpoints::leave(const std::string& job, Rank rank) {
   ranks_.erase({job, rank});
 }
 
-void LocalEndpoints::set_members(const std::string& job, const Members& members) {
+void LocalEndpoints::set_members(const std::string& job, const Members& members, const Subjects& subjects) {
   MutexLock lock(mutex_);
   for (auto entry = ranks_.lower_bound({job, 0}); entry != ranks_.end() && entry->first.first == job; ++entry) {
-    entry->second->mailbox.set_members(members);
+    entry->second.subjects.insert(subjects.begin(), subjects.end());  // a rank is never another's later
+    entry->second.local->mailbox.set_members(members);
   }
 }
 
-void LocalEndpoints::deliver(const std::string& job, Rank to, Message message, std::size_t bytes) {
+void LocalEndpoints::deliver(const std::string& job, Rank to, Message message, std::size_t bytes,
+                             std::optional<std::string> sender) {
   // under the lock to the end, so that what was parked stays in front of what comes now
   MutexLock lock(mutex_);
   const Key key(job, to);
   const auto found = ranks_.find(key);
-  if (found != ranks_.end()) return hand_over(key, *found->second, std::move(message), bytes);
+  Parcel parcel{std::move(message), bytes, std::move(sender)};
+  if (found != ranks_.end()) return hand_over(key, found->second, std::move(parcel));
   expire_locked();
-  park(key, std::move(message), bytes);
+  park(key, std::move(parcel));
 }
 
-void LocalEndpoints::hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) {
+void LocalEndpoints::hand_over(const Key& key, const Held& held, Parcel parcel) {
+  Message& message = parcel.message;
+  LocalRank& local = *held.local;
   if (message.from < 0 || message.from >= local.mailbox.size()) {
     log_warn("message from a rank that the job does not have",
              {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"ranks", local.mailbox.size()}});
     return;
   }
-  local.meter.received(message.from, message.tag, bytes);
+  const auto subject = held.subjects.find(message.from);
+  if (parcel.sender && (subject == held.subjects.end() || *parcel.sender != subject->second)) {
+    log_warn("message refused: the rank is another's",
+             {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"sender", *parcel.sender}});
+    return;
+  }
+  local.meter.received(message.from, message.tag, parcel.bytes);
   local.mailbox.deliver(std::move(message));
 }
 
-void LocalEndpoints::park(const Key& key, Message message, std::size_t bytes) {
-  const Bytes cost = static_cast<Bytes>(bytes) + kParkedOverhead;
+void LocalEndpoints::park(const Key& key, Parcel parcel) {
+  const Bytes cost = static_cast<Bytes>(parcel.bytes) + kParkedOverhead;
   const auto found = parked_job_bytes_.find(key.first);
   const Bytes job_bytes = (found == parked_job_bytes_.end() ? 0 : found->second) + cost;
   if (job_bytes > limits_.job_bytes || parked_total_bytes_ + cost > limits_.total_bytes) {
     log_warn("message dropped: too much waits for ranks that have not joined",
-             {{"job", key.first}, {"to", key.second}, {"bytes", bytes}, {"waiting_bytes", parked_total_bytes_}});
+             {{"job", key.first}, {"to", key.second}, {"bytes", parcel.bytes}, {"waiting_bytes", parked_total_bytes_}});
     return;
   }
   parked_job_bytes_[key.first] = job_bytes;
   parked_total_bytes_ += cost;
-  parked_.push_back({key, std::move(message), bytes, clock_->now()});
+  parked_.push_back({key, std::move(parcel), clock_->now()});
 }
 
 void LocalEndpoints::forget_bytes(const Parked& parked) {
-  const Bytes cost = static_cast<Bytes>(parked.bytes) + kParkedOverhead;
+  const Bytes cost = static_cast<Bytes>(parked.parcel.bytes) + kParkedOverhead;
   parked_total_bytes_ -= cost;
   const auto job = parked_job_bytes_.find(parked.to.first);
   job->second -= cost;

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/net/endpoint.h"
 #include "mangrove/net/mailbox.h"
+#include "mangrove/net/subjects.h"
 #include "mangrove/net/traffic_meter.h"
 
 namespace mangrove::net {
@@ -39,34 +41,46 @@ class LocalEndpoints {
       : limits_(limits), clock_(std::move(clock)) {}
 
   /// Takes over the messages that wait for it. errors: already_exists.
-  Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members);
+  Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members, Subjects subjects = {});
   void leave(const std::string& job, Rank rank);
-  void set_members(const std::string& job, const Members& members);
+  /// subjects: of new ranks.
+  void set_members(const std::string& job, const Members& members, const Subjects& subjects = {});
 
   /// Puts a message into the mailbox of its rank, or keeps it for a rank that may join soon. `bytes` is its size for
-  /// the counters. Messages from ranks that the job does not have are dropped.
-  void deliver(const std::string& job, Rank to, Message message, std::size_t bytes);
+  /// the counters. sender: the subject that has proved to send it; nothing: nobody was asked. Messages from ranks
+  /// that the job does not have, or that are another's than the sender's, are dropped.
+  void deliver(const std::string& job, Rank to, Message message, std::size_t bytes,
+               std::optional<std::string> sender = std::nullopt);
   /// Forgets messages that nobody came for. To be called now and then.
   void expire();
 
  private:
   using Key = std::pair<std::string, Rank>;
-  struct Parked {
-    Key to;
+  struct Parcel {
     Message message;
     std::size_t bytes;
+    std::optional<std::string> sender;
+  };
+  struct Parked {
+    Key to;
+    Parcel parcel;
     Instant came;
   };
 
-  void hand_over(const Key& key, LocalRank& local, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
-  void park(const Key& key, Message message, std::size_t bytes) MG_REQUIRES(mutex_);
+  struct Held {
+    std::shared_ptr<LocalRank> local;
+    Subjects subjects;
+  };
+
+  void hand_over(const Key& key, const Held& held, Parcel parcel) MG_REQUIRES(mutex_);
+  void park(const Key& key, Parcel parcel) MG_REQUIRES(mutex_);
   void expire_locked() MG_REQUIRES(mutex_);
   void forget_bytes(const Parked& parked) MG_REQUIRES(mutex_);
 
   const ParkingLimits limits_;
   const std::shared_ptr<const Clock> clock_;
   Mutex mutex_;  // before that of a mailbox
-  std::map<Key, std::shared_ptr<LocalRank>> ranks_ MG_GUARDED_BY(mutex_);
+  std::map<Key, Held> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first
   std::map<std::string, Bytes> parked_job_bytes_ MG_GUARDED_BY(mutex_);
   Bytes parked_total_bytes_ MG_GUARDED_BY(mutex_) = 0;

@@ -80,11 +80,13 @@ bool well_formed(const Envelope& envelope) {
 class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
  public:
   InboundStream(std::shared_ptr<LocalEndpoints> jobs, std::shared_ptr<InboundTable> table, std::string id,
-                std::shared_ptr<InboundLink> link, grpc::CallbackServerContext* context)
+                std::shared_ptr<InboundLink> link, std::optional<std::string> sender,
+                grpc::CallbackServerContext* context)
       : jobs_(std::move(jobs)),
         table_(std::move(table)),
         id_(std::move(id)),
         link_(std::move(link)),
+        sender_(std::move(sender)),
         context_(context) {
     StartSendInitialMetadata();  // tells the sender that it is connected
     StartRead(&envelope_);
@@ -124,7 +126,7 @@ class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
     if (envelope_.sequence() <= link_->last_sequence) return;
     link_->last_sequence = envelope_.sequence();
     Message message{envelope_.from(), envelope_.tag(), std::move(*envelope_.mutable_payload())};
-    jobs_->deliver(envelope_.job(), envelope_.to(), std::move(message), bytes);
+    jobs_->deliver(envelope_.job(), envelope_.to(), std::move(message), bytes, sender_);
   }
 
   /// Writes a receipt, or finishes, if it is time to.
@@ -148,6 +150,7 @@ class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
   const std::shared_ptr<InboundTable> table_;
   const std::string id_;
   const std::shared_ptr<InboundLink> link_;
+  const std::optional<std::string> sender_;  // nothing: nobody is asked
   grpc::CallbackServerContext* const context_;
   Envelope envelope_;  // being read
 
@@ -170,9 +173,12 @@ class RefusedStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
   void OnDone() override { delete this; }
 };
 
-bool is_peer(const grpc::CallbackServerContext& context) {
+/// Whose certificate the sender has shown, if he is one who takes part in jobs.
+std::optional<std::string> peer_of(const grpc::CallbackServerContext& context) {
   const std::optional<Caller> who = caller(context);
-  return who && (who->subject.role == identity::Role::node || who->subject.role == identity::Role::coordinator);
+  if (!who || (who->subject.role != identity::Role::node && who->subject.role != identity::Role::coordinator))
+    return std::nullopt;
+  return who->subject.uri();
 }
 
 /// The link that a stream belongs to, if it says so as peer.proto asks.
@@ -192,7 +198,8 @@ PeerService::PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who)
 PeerService::~PeerService() = default;
 
 grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::CallbackServerContext* context) {
-  if (asks_who_ && !is_peer(*context)) {
+  const std::optional<std::string> sender = asks_who_ ? peer_of(*context) : std::nullopt;
+  if (asks_who_ && !sender) {
     log_warn("messages from a stranger refused", {{"peer", context->peer()}});
     return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "messages of jobs come from nodes alone"});
   }
@@ -201,9 +208,11 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
     log_warn("stream from a stranger", {{"peer", context->peer()}});
     return new RefusedStream({grpc::StatusCode::INVALID_ARGUMENT, "metadata mangrove-link: expected 16 hex digits"});
   }
-  Result<std::shared_ptr<InboundLink>> link = inbound_->add(*id, context);
+  // so that nobody goes on with another's link
+  const std::string key = sender.value_or("") + " " + *id;
+  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, context);
   if (!link.ok()) return new RefusedStream(to_grpc(link.error()));
-  return new InboundStream(jobs_, inbound_, *id, std::move(*link), context);
+  return new InboundStream(jobs_, inbound_, key, std::move(*link), sender, context);
 }
 
 void PeerService::shutdown() {

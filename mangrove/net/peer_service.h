@@ -13,7 +13,8 @@ struct InboundTable;
 /// threads: any thread may call any method.
 class PeerService final : public Peer::CallbackService {
  public:
-  /// asks_who: takes streams from callers alone whose certificate says that they are a node or a coordinator.
+  /// asks_who: takes streams from callers alone whose certificate says that they are a node or a coordinator, and of
+  /// their messages those of ranks that are theirs (see Subjects).
   PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who);
   ~PeerService() override;
 

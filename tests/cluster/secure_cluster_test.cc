@@ -1,6 +1,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/fake_node.h"
 #include "tests/cluster/test_cluster.h"
@@ -12,6 +14,7 @@
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/identity/secret_file.h"
 #include "mangrove/net/grpc_status.h"
+#include "mangrove/net/peer.grpc.pb.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -65,7 +68,8 @@ struct SecureCluster : ::testing::Test {
     return join_or_find_credentials({.coordinator = string.address, .roles = roles}, string, wished, members, soon(),
                                     {});
   }
-  Result<std::unique_ptr<Node>> start_node(std::shared_ptr<const net::Credentials> credentials) const {
+  Result<std::unique_ptr<Node>> start_node(std::shared_ptr<const net::Credentials> credentials,
+                                           RoleMain play = scripted_role) const {
     NodeOptions node;
     node.coordinator = coordinator->address();
     node.name = "calls itself so";
@@ -73,6 +77,7 @@ struct SecureCluster : ::testing::Test {
     node.threads = 1;
     node.credentials = std::move(credentials);
     node.join_timeout = 10;
+    node.play = std::move(play);
     return Node::start(node);
   }
   std::string listing() const {
@@ -252,6 +257,78 @@ TEST_F(SecureCluster, ARevokedNodeIsCutAndStaysOut) {
   const auto again = start_node(credentials);
   EXPECT_EQ(again.code(), Code::permission_denied);
   EXPECT_NE(again.error().message.find("pi was revoked"), std::string::npos) << again.error().message;
+}
+
+/// The job's answer is what rank 1 says first. Rank 0 asks when it may.
+struct Question {
+  RoleMain role() {
+    return [this](const JobSpec&, job::RoleContext& context) -> Status {
+      if (context.endpoint.rank() != 0) {
+        MG_RETURN_IF_ERROR(context.endpoint.recv({0}, 1, soon()));
+        context.endpoint.send(0, 2, "honest");
+        const auto end = context.endpoint.recv({0}, 3, soon());  // of the job
+        return end.ok() ? Status() : Status(end.error());
+      }
+      has_begun.set_value();
+      may_ask.get_future().wait_for(std::chrono::seconds(20));
+      context.endpoint.send(1, 1, "?");
+      MG_TRY(const net::Message answer, context.endpoint.recv({1}, 2, soon()));
+      context.report(
+          {.kind = ReportKind::result, .json = R"({"answer":")" + answer.payload + R"("})", .attachment = {}});
+      return {};
+    };
+  }
+  std::promise<void> has_begun, may_ask;
+};
+
+/// Sends one message of a job as if it came from rank 1; returns when rank 0's process has dealt with it.
+grpc::Status send_forged(const std::string& coordinator, const std::string& job, const net::Credentials& own) {
+  const auto stub = net::Peer::NewStub(open_channel(coordinator, &own));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  context.AddMetadata("mangrove-link", "0123456789abcdef");
+  const auto stream = stub->Exchange(&context);
+  net::Envelope envelope;
+  envelope.set_job(job);
+  envelope.set_from(1);
+  envelope.set_to(0);
+  envelope.set_tag(2);
+  envelope.set_sequence(1);
+  envelope.set_payload("forged");
+  stream->Write(envelope);
+  stream->WritesDone();
+  for (net::Receipt receipt; stream->Read(&receipt);) {
+  }
+  return stream->Finish();
+}
+
+TEST_F(SecureCluster, AMemberCannotSpeakForTheRankOfAnother) {
+  Question question;
+  coordinator.reset();
+  options.play = question.role();
+  options.check = [](const JobSpec&) { return Status(); };
+  start();
+  const auto mallory = *join(invite("node"), {Role::node, "mallory"});
+  const auto pi = start_node(*join(invite("node"), {Role::node, "pi"}), question.role());
+  ASSERT_TRUE(pi.ok()) << pi.error().message;
+  std::string answer;
+  Status ended;
+  std::jthread job([&] {
+    ended = admin()->run(scripted_job("question"),
+                         [&](const Report& report) {
+                           if (report.kind == ReportKind::result) answer = report.json;
+                         },
+                         {});
+  });
+  ASSERT_EQ(question.has_begun.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  const auto status = admin()->status({});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const grpc::Status sent = send_forged(coordinator->address(), status->job().id(), *mallory);
+  EXPECT_TRUE(sent.ok()) << sent.error_message();
+  question.may_ask.set_value();
+  job.join();
+  EXPECT_TRUE(ended.ok()) << ended.error().message;
+  EXPECT_NE(answer.find(R"("answer":"honest")"), std::string::npos) << answer;
 }
 
 TEST_F(SecureCluster, AnIdentityThatIsDueIsRenewedWhereItIsUsed) {

@@ -68,6 +68,22 @@ TEST(Credentials, StrangersAreRefused) {
     EXPECT_EQ(exchange_messages(process, credentials).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST(Credentials, ANodeSpeaksForItsOwnRankAlone) {
+  GrpcProcess receiver(test_credentials(Role::node, "rank-0")), honest(test_credentials(Role::node, "rank-1")),
+      liar(test_credentials(Role::node, "rank-2"));
+  const std::map<Rank, std::string> addresses = {{0, receiver.address()}, {1, honest.address()}, {2, liar.address()}};
+  const Subjects subjects = subjects_of(all_alive(3));
+  const auto to = join(receiver, "job", 0, addresses, subjects);
+  const auto from = join(honest, "job", 1, addresses, subjects);
+  const auto own = join(liar, "job", 2, addresses, subjects);
+  const auto forged = join(liar, "job", 1, addresses, subjects);  // nobody keeps it from saying so
+  forged->send(0, 1, "forged");
+  own->send(0, 1, "own");  // over the same link, behind it
+  EXPECT_EQ(receive(*to, {2}, 1), "own");
+  from->send(0, 1, "honest");
+  EXPECT_EQ(receive(*to, {1}, 1), "honest");
+}
+
 TEST(Credentials, AServerOfAnotherClusterOrRoleIsRefused) {
   const auto own = test_credentials(Role::node);
   const GrpcProcess other(of_other_authority(Role::node)), viewer(test_credentials(Role::viewer)),

@@ -34,15 +34,22 @@ void GrpcProcess::start_server() {
   EXPECT_TRUE(server_) << "cannot listen on " << address();
 }
 
-std::shared_ptr<const Credentials> test_credentials(identity::Role role) {
+std::shared_ptr<const Credentials> test_credentials(identity::Role role, const std::string& name) {
   static const identity::Authority authority = identity::Authority::make(identity::wall_now());
-  return Credentials::of(identity::Identity::make(authority, {role, "test"}, identity::wall_now()));
+  return Credentials::of(identity::Identity::make(authority, {role, name}, identity::wall_now()));
+}
+
+Subjects subjects_of(const Members& members) {
+  Subjects subjects;
+  for (const Member& member : members.all)
+    subjects[member.rank] = identity::Subject{identity::Role::node, member.name}.uri();
+  return subjects;
 }
 
 std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,
-                               const std::map<Rank, std::string>& addresses) {
-  Result<std::unique_ptr<Endpoint>> endpoint =
-      process.transport().join(job, rank, addresses, process.address(), all_alive(static_cast<int>(addresses.size())));
+                               const std::map<Rank, std::string>& addresses, const Subjects& subjects) {
+  Result<std::unique_ptr<Endpoint>> endpoint = process.transport().join(
+      job, rank, addresses, process.address(), all_alive(static_cast<int>(addresses.size())), subjects);
   EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
   return endpoint.ok() ? std::move(*endpoint) : nullptr;
 }

@@ -39,10 +39,13 @@ class GrpcProcess {
 };
 
 /// Of an authority that all processes of this test program believe.
-std::shared_ptr<const Credentials> test_credentials(identity::Role role);
+std::shared_ptr<const Credentials> test_credentials(identity::Role role, const std::string& name = "test");
+
+/// Each member has the certificate of a node with its name.
+Subjects subjects_of(const Members& members);
 
 /// Joins a job of P ranks that are all alive; addresses[r] leads to rank r.
 std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Rank rank,
-                               const std::map<Rank, std::string>& addresses);
+                               const std::map<Rank, std::string>& addresses, const Subjects& subjects = {});
 
 }  // namespace mangrove::net

@@ -58,6 +58,34 @@ TEST(LocalEndpoints, BoundsWhatItKeepsForAJobAndForAll) {
   EXPECT_EQ(count("later"), 3);  // room again, now that the others are fetched
 }
 
+TEST(LocalEndpoints, TakesARanksMessagesFromItsSubjectAlone) {
+  LocalEndpoints jobs;
+  const auto come = [&](const std::string& payload, const std::string& sender) {
+    jobs.deliver("job", 1, {0, 1, payload}, payload.size(), sender);
+  };
+  come("forged early", "mangrove://node/mallory");
+  come("early", "mangrove://node/ann");
+  const auto rank = jobs.join("job", 1, all_alive(2), {{0, "mangrove://node/ann"}});
+  ASSERT_TRUE(rank.ok());
+  come("forged", "mangrove://node/mallory");
+  come("of another role", "mangrove://coordinator/ann");
+  come("of nobody", "");
+  come("late", "mangrove://node/ann");
+  for (const char* expected : {"early", "late", "deadline_exceeded"}) EXPECT_EQ(waiting(**rank), expected);
+  Members grown = all_alive(3);
+  grown.version = 1;
+  const auto come_from_2 = [&] {
+    jobs.deliver("job", 1, {2, 1, "from 2"}, 6, "mangrove://node/ben");
+    return waiting(**rank);
+  };
+  jobs.set_members("job", grown);
+  EXPECT_EQ(come_from_2(), "deadline_exceeded") << "nobody has said whose rank 2 is";
+  jobs.set_members("job", grown, {{2, "mangrove://node/ben"}, {0, "mangrove://node/ben"}});
+  EXPECT_EQ(come_from_2(), "from 2");
+  come("forged", "mangrove://node/ben");
+  EXPECT_EQ(waiting(**rank), "deadline_exceeded") << "rank 0 stays whose it was";
+}
+
 TEST(LocalEndpoints, RankCanJoinAgainAfterItLeft) {
   LocalEndpoints jobs;
   ASSERT_TRUE(jobs.join("job", 0, all_alive(1)).ok());

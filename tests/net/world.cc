@@ -23,12 +23,13 @@ class ThreadWorld final : public World {
 class GrpcWorld final : public World {
  public:
   GrpcWorld(int size, bool is_encrypted) : members_(all_alive(size)) {
-    for (Rank rank = 0; rank < size; ++rank)
-      processes_.emplace_back(is_encrypted ? test_credentials(identity::Role::node) : nullptr);
+    for (const Member& member : members_.all)
+      processes_.emplace_back(is_encrypted ? test_credentials(identity::Role::node, member.name) : nullptr);
     std::map<Rank, std::string> addresses;
     for (Rank rank = 0; rank < size; ++rank) addresses[rank] = processes_[static_cast<std::size_t>(rank)].address();
     for (Rank rank = 0; rank < size; ++rank) {
-      endpoints_.push_back(join(processes_[static_cast<std::size_t>(rank)], "job", rank, addresses));
+      endpoints_.push_back(join(processes_[static_cast<std::size_t>(rank)], "job", rank, addresses,
+                                is_encrypted ? subjects_of(members_) : Subjects()));
     }
   }
   Endpoint& endpoint(Rank rank) override { return *endpoints_.at(static_cast<std::size_t>(rank)); }
