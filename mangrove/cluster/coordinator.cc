@@ -75,10 +75,10 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
 
 Status Coordinator::Impl::open() {
   MG_TRY(HostPort listen, parse_host_port(options.listen));
-  MG_TRY(server,
-         RpcServer::start(
-             listen, {&service.service(), &enrolment.service(), &transport.service()},
-             {.credentials = options.credentials.get(), .takes_strangers = true, .insecure = options.insecure}));
+  MG_TRY(server, RpcServer::start(listen, {&service.service(), &enrolment.service(), &transport.service()},
+                                  {.credentials = options.credentials.get(),
+                                   .strangers_call = EnrolmentService::kOpenToStrangers,
+                                   .insecure = options.insecure}));
   if (listen.is_wildcard()) listen.host = public_host();
   listen.port = server->port();
   address = listen.to_string();

@@ -56,8 +56,11 @@ Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline
   grpc::ClientContext context;
   context.set_deadline(from_now(kSignsWithin));
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  context.AddMetadata(kEnrolMetadata, request.SerializeAsString());
   Signed answer;
-  MG_RETURN_IF_ERROR(net::from_grpc(stub->Enrol(&context, request, &answer)).context("joining at " + string.address));
+  const auto call = stub->Enrol(&context, &answer);
+  call->WritesDone();
+  MG_RETURN_IF_ERROR(net::from_grpc(call->Finish()).context("joining at " + string.address));
   return assemble(key, answer);
 }
 

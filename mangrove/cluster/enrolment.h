@@ -11,6 +11,9 @@
 
 namespace mangrove::cluster {
 
+/// Where the request of somebody without a certificate is, see enrolment.proto.
+constexpr const char* kEnrolMetadata = "mangrove-enrol-bin";
+
 /// Joins the cluster of a join string: looks whether who answers is of its authority, and only then shows it the
 /// secret; makes a key, which stays here, and has it signed. wished: its name may get a number; people that join as
 /// `client` become what the invitation says. errors: unavailable (nobody answers), invalid_argument (neither the string

@@ -4,6 +4,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
+#include "mangrove/cluster/enrolment.h"
 #include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
@@ -29,8 +30,8 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Service(Registrar* registrar, const Gate& gate, std::function<void()> revoked)
       : registrar_(registrar), gate_(gate), revoked_(std::move(revoked)) {}
 
-  grpc::Status Enrol(grpc::ServerContext* context, const EnrolRequest* request, Signed* response) override {
-    return net::to_grpc(enrol(*context, *request, *response));
+  grpc::Status Enrol(grpc::ServerContext* context, grpc::ServerReader<Unread>*, Signed* response) override {
+    return net::to_grpc(enrol(*context, *response));
   }
   grpc::Status Renew(grpc::ServerContext* context, const RenewRequest* request, Signed* response) override {
     return net::to_grpc(renew(*context, *request, *response));
@@ -60,7 +61,7 @@ class EnrolmentService::Service final : public Enrolment::Service {
     response.set_authorities(registrar_->authority().certificate().pem());
   }
 
-  Status enrol(const grpc::ServerContext& context, const EnrolRequest& request, Signed& response);
+  Status enrol(const grpc::ServerContext& context, Signed& response);
   Status renew(const grpc::ServerContext& context, const RenewRequest& request, Signed& response);
   Status invite(const grpc::ServerContext& context, const InviteRequest& request, InviteResponse& response);
   Status list(const grpc::ServerContext& context, ListMembersResponse& response);
@@ -71,9 +72,13 @@ class EnrolmentService::Service final : public Enrolment::Service {
   const std::function<void()> revoked_;
 };
 
-Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, const EnrolRequest& request,
-                                        Signed& response) {
+Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Signed& response) {
   if (registrar_ == nullptr) return no_registrar();
+  const auto header = context.client_metadata().find(kEnrolMetadata);
+  EnrolRequest request;
+  if (header == context.client_metadata().end() ||
+      !request.ParseFromArray(header->second.data(), static_cast<int>(header->second.size())))
+    return make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request");
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
   if (!signed_one.ok()) {

@@ -17,6 +17,9 @@ namespace mangrove::cluster {
 /// threads: any thread may call any method.
 class EnrolmentService {
  public:
+  /// The one call for those who have no certificate yet.
+  static constexpr const char* kOpenToStrangers = "/mangrove.cluster.Enrolment/Enrol";
+
   /// registrar: null where this coordinator signs nobody; then every call says so. revoked: called after somebody was
   /// revoked. What is given must outlive it.
   EnrolmentService(Registrar* registrar, const Gate& gate, std::function<void()> revoked);

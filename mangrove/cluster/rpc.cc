@@ -12,7 +12,11 @@ constexpr int kLongestMessageBytes = 1 << 30;  // a model or a checkpoint travel
 constexpr int kKeepaliveMs = 10'000;           // between pings
 constexpr int kKeepaliveTimeoutMs = 20'000;    // for the answer to one
 
-void set_server_options(grpc::ServerBuilder& builder) {
+int milliseconds(Seconds seconds) {
+  return static_cast<int>(seconds * 1000);
+}
+
+void set_server_options(grpc::ServerBuilder& builder, const RpcSecurity& security) {
   builder.SetMaxReceiveMessageSize(kLongestMessageBytes);
   builder.SetMaxSendMessageSize(kLongestMessageBytes);
   // two servers on one port would share its connections between them
@@ -20,6 +24,9 @@ void set_server_options(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(security.handshake_within));
+  // its peer opens another one when it has a call
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(security.call_within));
   // the pings of open_channel() are no abuse
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
 }
@@ -47,9 +54,9 @@ Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen, cons
   // gRPC does not say why it cannot listen
   MG_RETURN_IF_ERROR(check_can_listen(listen));
   grpc::ServerBuilder builder;
-  set_server_options(builder);
+  set_server_options(builder, security);
   int port = 0;
-  builder.AddListeningPort(listen.to_string(), net::server_credentials(security.credentials, security.takes_strangers),
+  builder.AddListeningPort(listen.to_string(), net::server_credentials(security.credentials, security.strangers_call),
                            &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

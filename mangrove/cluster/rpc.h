@@ -22,8 +22,10 @@ namespace mangrove::cluster {
 
 struct RpcSecurity {
   const net::Credentials* credentials = nullptr;  // null: plain text
-  bool takes_strangers = false;                   // lets clients without a certificate in
+  std::string strangers_call{};                   // see server_credentials() in net
   bool insecure = false;                          // plain text on any address
+  Seconds handshake_within = 10;                  // for a connection to say who it is, or it is closed
+  Seconds call_within = 60;                       // a connection without a call for so long is closed
 };
 
 /// The one gRPC server of a process, on one port.

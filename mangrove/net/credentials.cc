@@ -2,6 +2,7 @@
 
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
@@ -46,6 +47,25 @@ class RoleVerifier final : public tls::ExternalCertificateVerifier {
   const std::vector<identity::Role> roles_;
 };
 
+/// Refuses calls of strangers when their first header is there: messages of theirs are not waited for.
+class MembersOnly final : public grpc::AuthMetadataProcessor {
+ public:
+  explicit MembersOnly(std::string strangers_call) : strangers_call_(std::move(strangers_call)) {}
+
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& headers, grpc::AuthContext* proved, OutputMetadata* /*consumed*/,
+                       OutputMetadata* /*response*/) override {
+    if (proved->IsPeerAuthenticated()) return grpc::Status::OK;
+    const auto method = headers.find(":path");
+    if (method != headers.end() && method->second == strangers_call_) return grpc::Status::OK;
+    return {grpc::StatusCode::PERMISSION_DENIED,
+            "no certificate was shown; join the cluster first, with a string of: mangrove invite"};
+  }
+
+ private:
+  const std::string strangers_call_;
+};
+
 std::shared_ptr<grpc::ChannelCredentials> make_channel_credentials(
     std::shared_ptr<tls::CertificateProviderInterface> provider, bool has_own, std::vector<identity::Role> servers) {
   want_tls_1_3();
@@ -85,15 +105,17 @@ Result<std::shared_ptr<const Credentials>> Credentials::load(const fs::path& fil
   return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), file, std::move(provider)));
 }
 
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, bool takes_strangers) {
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call) {
   if (own == nullptr) return grpc::InsecureServerCredentials();
   want_tls_1_3();
   tls::TlsServerCredentialsOptions options(own->provider_->provider);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(takes_strangers ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
-                                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return tls::TlsServerCredentials(options);
+  options.set_cert_request_type(strangers_call.empty() ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                                       : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  std::shared_ptr<grpc::ServerCredentials> made = tls::TlsServerCredentials(options);
+  if (!strangers_call.empty()) made->SetAuthMetadataProcessor(std::make_shared<MembersOnly>(strangers_call));
+  return made;
 }
 
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,

@@ -35,7 +35,8 @@ class Credentials {
   const fs::path& file() const { return file_; }
 
  private:
-  friend std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, bool takes_strangers);
+  friend std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own,
+                                                                     const std::string& strangers_call);
   friend std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
                                                                        std::vector<identity::Role> servers);
   struct Provider;
@@ -50,9 +51,10 @@ class Credentials {
   const std::unique_ptr<Provider> provider_;
 };
 
-/// takes_strangers: lets clients without a certificate in, so that they can ask for one; its services have to look at
-/// the caller(). One that is shown must be good in any case.
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, bool takes_strangers);
+/// strangers_call: the one method that clients without a certificate may call, to ask for one, as /SERVICE/METHOD; any
+/// other is refused before a byte of its messages is read. "": there is none, and they do not get through the
+/// handshake. A certificate that is shown must be good in any case.
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call);
 /// servers: the roles of those that are the right ones at the other end. Names of machines play no part: boards move.
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
                                                               std::vector<identity::Role> servers);

@@ -1,3 +1,4 @@
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -228,6 +229,30 @@ TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {
   EXPECT_NE(answer.error().message.find("mangrove invite"), std::string::npos) << answer.error().message;
   EXPECT_FALSE(Client::connect(coordinator->address(), nullptr, 0.5).ok() &&
                (*Client::connect(coordinator->address(), nullptr, 0.5))->nodes().ok());
+}
+
+// Else a stranger could make the coordinator hold a message of a gigabyte.
+TEST_F(SecureCluster, AStrangersMessageIsNotWaitedFor) {
+  const auto stranger = net::stranger_credentials(registrar->authority().certificate(), {Role::coordinator});
+  grpc::GenericStub stub(open_channel(coordinator->address(), stranger));
+  for (const char* method : {"/mangrove.cluster.Cluster/ListNodes", "/mangrove.cluster.Enrolment/Invite",
+                             "/mangrove.cluster.Cluster/RunJob", "/mangrove.net.Peer/Exchange", "/no/such"}) {
+    grpc::CompletionQueue done;
+    grpc::ClientContext context;
+    context.set_deadline(from_now(20));
+    const auto call = stub.PrepareCall(&context, method, &done);
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(nullptr);
+    ASSERT_TRUE(done.Next(&tag, &ok));
+    grpc::Status status;
+    call->Finish(&status, nullptr);  // without having said anything
+    ASSERT_TRUE(done.Next(&tag, &ok));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << method << ": " << status.error_message();
+    done.Shutdown();
+    while (done.Next(&tag, &ok)) {
+    }
+  }
 }
 
 TEST_F(SecureCluster, ACertificateOfAnotherAuthorityIsNone) {

@@ -27,7 +27,7 @@ void GrpcProcess::start_server() {
     grpc::ServerBuilder builder;
     builder.SetMaxReceiveMessageSize(1 << 30);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(address(), server_credentials(credentials_.get(), false), &port_);
+    builder.AddListeningPort(address(), server_credentials(credentials_.get(), ""), &port_);
     builder.RegisterService(&transport_.service());
     server_ = builder.BuildAndStart();
   }
