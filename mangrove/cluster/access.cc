@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/address.h"
+#include "mangrove/cluster/client.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/identity/peek.h"
 #include "mangrove/identity/secret_file.h"
@@ -16,6 +18,8 @@ using identity::Certificate;
 using identity::Identity;
 using identity::IdentityStore;
 using identity::Role;
+
+constexpr std::chrono::seconds kOwnNodeJoinsWithin(60);
 
 /// "pi" is the name that was asked for, "pi-2" the one that was free.
 bool is_name_for(const std::string& wanted, const std::string& name) {
@@ -40,18 +44,14 @@ Error nothing_fits(const Access& access) {
                    : "`mangrove invite --role client` on its machine prints a string for: mangrove join"));
 }
 
-Result<fs::path> find_file(const Access& access, const IdentityStore& store, const std::vector<Certificate>& shown) {
-  if (!access.identity.empty()) return access.identity;
+/// The identities of the cluster that the server says it is of.
+Result<std::vector<IdentityStore::Entry>> known_to(const IdentityStore& store, const std::vector<Certificate>& shown) {
   for (const Certificate& authority : shown) {
     if (!authority.is_authority()) continue;
-    MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_authority(authority.hash()));
-    // one that has expired is better than none: it is named
-    for (const bool good : {true, false})
-      for (const IdentityStore::Entry& entry : known)
-        if (fits(entry.identity, access) && (!good || entry.identity.check(identity::wall_now()).ok()))
-          return entry.path;
+    MG_TRY(std::vector<IdentityStore::Entry> known, store.of_authority(authority.hash()));
+    if (!known.empty()) return known;
   }
-  return nothing_fits(access);
+  return std::vector<IdentityStore::Entry>();
 }
 
 /// Whether who answers is the coordinator of this identity's cluster.
@@ -61,6 +61,45 @@ Status check_coordinator(const std::vector<Certificate>& shown, const Identity& 
   if (subject.role == Role::coordinator) return {};
   return make_error(Code::permission_denied,
                     "its certificate is that of the " + std::string(role_name(subject.role)) + " " + subject.name);
+}
+
+/// A node of somebody who may invite nodes: he need not print a string and type it.
+Result<fs::path> invite_own_node(const Access& access, const IdentityStore& store, const fs::path& admin,
+                                 const std::vector<Certificate>& shown, Deadline deadline,
+                                 const std::stop_token& stop) {
+  const identity::Subject wished{Role::node, access.name.empty() ? host_name() : access.name};
+  MG_RETURN_IF_ERROR(identity::check_name(wished.name).context("name of the node"));
+  MG_TRY(const std::shared_ptr<const net::Credentials> own, net::Credentials::load(admin));
+  MG_RETURN_IF_ERROR(check_coordinator(shown, own->identity()));
+  MG_TRY(const std::unique_ptr<Client> client, Client::connect(access.coordinator, own));
+  InviteRequest request;
+  request.set_role(role_name(Role::node));
+  request.set_ttl_s(kOwnNodeJoinsWithin.count());
+  request.set_uses(1);
+  MG_TRY(const InviteResponse invited, client->invite(request));
+  MG_TRY(identity::JoinString string, identity::JoinString::parse(invited.join_string()));
+  string.address = access.coordinator;
+  MG_TRY(const Identity joined, enrol(string, wished, deadline, stop));
+  log_info("joined the cluster of which this user is an admin", {{"name", joined.subject().name}});
+  return store.save(joined, string.id);
+}
+
+Result<fs::path> find_file(const Access& access, const IdentityStore& store, const std::vector<Certificate>& shown,
+                           Deadline deadline, const std::stop_token& stop) {
+  if (!access.identity.empty()) return access.identity;
+  MG_TRY(const std::vector<IdentityStore::Entry> known, known_to(store, shown));
+  const IdentityStore::Entry* expired = nullptr;
+  for (const IdentityStore::Entry& entry : known) {
+    if (!fits(entry.identity, access)) continue;
+    if (entry.identity.check(identity::wall_now()).ok()) return entry.path;
+    expired = &entry;
+  }
+  if (access.roles.front() == Role::node)
+    for (const IdentityStore::Entry& entry : known)
+      if (entry.identity.subject().role == Role::admin && entry.identity.check(identity::wall_now()).ok())
+        return invite_own_node(access, store, entry.path, shown, deadline, stop);
+  if (expired != nullptr) return expired->path;  // better than none: it is named
+  return nothing_fits(access);
 }
 
 Result<std::shared_ptr<const net::Credentials>> read_credentials() {
@@ -98,7 +137,7 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
                           " has no certificate: anybody could be it, or read and change what is said; a coordinator "
                           "with --state has one; --insecure does without");
   }
-  MG_TRY(const fs::path file, find_file(access, store, *shown));
+  MG_TRY(const fs::path file, find_file(access, store, *shown, deadline, stop));
   MG_TRY(Found found, net::Credentials::load(file));
   MG_RETURN_IF_ERROR(
       check_coordinator(*shown, found->identity()).context("what answers at " + access.coordinator + " is refused"));

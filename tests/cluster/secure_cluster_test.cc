@@ -190,6 +190,23 @@ TEST_F(SecureCluster, SaysHowToGetAnIdentityWhereThereIsNone) {
   EXPECT_NE(node.error().message.find("mangrove node --join"), std::string::npos) << node.error().message;
 }
 
+TEST_F(SecureCluster, AnAdminsOwnNodesNeedNoString) {
+  const auto join_own = [&](const std::string& name) {
+    return find_credentials({.coordinator = coordinator->address(), .roles = {Role::node}, .name = name}, admins,
+                            soon(), {});
+  };
+  const auto ann = join_own("ann"), ben = join_own("ben"), again = join_own("ann"), any = join_own("");
+  ASSERT_TRUE(ann.ok()) << ann.error().message;
+  ASSERT_TRUE(ben.ok() && again.ok() && any.ok());
+  EXPECT_EQ((*ann)->subject(), (Subject{Role::node, "ann"}));
+  EXPECT_EQ((*ben)->subject(), (Subject{Role::node, "ben"}));
+  EXPECT_EQ((*again)->identity().certificate().serial(), (*ann)->identity().certificate().serial());
+  EXPECT_EQ((*any)->subject().role, Role::node) << "one that is there";
+  // who may not invite gets none
+  ASSERT_TRUE(join(invite("client"), {Role::client, "clara"}).ok());
+  EXPECT_EQ(connect(members, {Role::node}).code(), Code::failed_precondition);
+}
+
 TEST_F(SecureCluster, EachRoleMayDoItsOwnAlone) {
   const auto as = [&](const std::string& role, const Subject& wished) {
     return std::move(*Client::connect(coordinator->address(), *join(invite(role), wished)));
