@@ -94,9 +94,10 @@ class ClusterService::Service final : public Cluster::Service {
 // ---- nodes
 
 grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStream* stream) {
+  // before it is looked at who calls: who is revoked in between is found among the open calls
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::node});
   if (!caller.ok()) return net::to_grpc(caller.error());
-  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
@@ -157,9 +158,9 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
 // ---- clients
 
 grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, ClientStream* stream) {
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
-  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   FromClient first;
   if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
@@ -183,9 +184,9 @@ void ClusterService::Service::wait_for_clients(Deadline deadline) {
 
 grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, grpc::ServerReader<PushedFrame>* stream,
                                                  PushFramesResponse*) {
+  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
-  OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();

@@ -97,7 +97,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
          gate_.admit(context, {Role::node, Role::admin, Role::client, Role::viewer}));
   if (registrar_ == nullptr || !caller) return no_registrar();
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
-  MG_TRY(const auto certificate, registrar_->renew(caller->subject, parsed, wall_now()));
+  MG_TRY(const auto certificate, registrar_->renew(caller->subject, caller->serial, parsed, wall_now()));
   fill(response, certificate);
   log_info("certificate renewed", {{"name", caller->subject.name}});
   return {};

@@ -74,6 +74,7 @@ Result<identity::JoinString> Registrar::invite(const Invitation& invitation, con
   MG_RETURN_IF_ERROR(check(invitation));
   identity::JoinString made = identity::JoinString::make(authority_.certificate().hash(), address);
   MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(check_role_of_name(invitation, now));
   MG_RETURN_IF_ERROR(
       books_.run("INSERT INTO invitations (id, secret, role, name, uses, expires) VALUES (?, ?, ?, ?, ?, ?)",
                  {made.id, identity::sha256(made.secret), std::string(role_name(invitation.role)), invitation.name,
@@ -120,14 +121,19 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
   if (name.empty()) {
     MG_TRY(name, free_name(request.subject().name, key, now));
   } else {
-    MG_RETURN_IF_ERROR(take_name(name, key));
+    MG_RETURN_IF_ERROR(revoke_where("name = ? AND role = ? AND key <> ?", {name, std::string(role_name(role)), key}));
   }
   return sign(request, {role, name}, id, now);
 }
 
-/// Whoever had the name has it no more.
-Status Registrar::take_name(const std::string& name, const std::string& key) {
-  return revoke_where("name = ? AND key <> ?", {name, key});
+/// A node that takes over the name of another must not throw the coordinator or its admin out.
+Status Registrar::check_role_of_name(const Invitation& invitation, WallTime now) {
+  MG_TRY(const std::vector<MemberRecord> known, list(now));
+  for (const MemberRecord& member : known)
+    if (!member.is_revoked && member.subject.name == invitation.name && member.subject.role != invitation.role)
+      return make_error(Code::already_exists, "'" + invitation.name + "' is the " + role_name(member.subject.role) +
+                                                  " of that name; revoke it first, or take another name");
+  return {};
 }
 
 Result<std::string> Registrar::free_name(const std::string& wanted, const std::string& key, WallTime now) {
@@ -152,10 +158,13 @@ Result<Certificate> Registrar::sign(const CertificateRequest& request, const Sub
   return made;
 }
 
-Result<Certificate> Registrar::renew(const Subject& member, const CertificateRequest& request, WallTime now) {
+Result<Certificate> Registrar::renew(const Subject& member, const std::string& serial,
+                                     const CertificateRequest& request, WallTime now) {
   if (request.subject() != member)
     return make_error(Code::permission_denied, member.name + " asks for a certificate of " + request.subject().name);
   MutexLock lock(mutex_);
+  // again, since it may have been revoked while it asked
+  if (revoked_.contains(serial)) return make_error(Code::permission_denied, member.name + " was revoked");
   return sign(request, member, "", now);
 }
 

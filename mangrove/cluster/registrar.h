@@ -52,7 +52,8 @@ class Registrar {
   fs::path folder() const { return folder_; }
 
   /// address: of this coordinator, for the join string; may be empty.
-  /// errors: invalid_argument (a name, a time or a number that makes no sense), those of the books.
+  /// errors: invalid_argument (a name, a time or a number that makes no sense), already_exists (the name is that of a
+  /// member with another role), those of the books.
   Result<identity::JoinString> invite(const Invitation& invitation, const std::string& address, identity::WallTime now);
   /// Lets somebody in who knows the secret of an invitation. A name that another member has gets a number, "pi",
   /// "pi-2", unless the invitation says it: then who had it before is revoked. Who asks again with the same key,
@@ -61,10 +62,10 @@ class Registrar {
   /// books.
   Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
                                       const identity::CertificateRequest& request, identity::WallTime now);
-  /// A further certificate for a member that shows a good one. errors: permission_denied (the request is for somebody
-  /// else), those of the books.
-  Result<identity::Certificate> renew(const identity::Subject& member, const identity::CertificateRequest& request,
-                                      identity::WallTime now);
+  /// A further certificate for a member that shows a good one; serial: of that. errors: permission_denied (the request
+  /// is for somebody else, or the member was revoked), those of the books.
+  Result<identity::Certificate> renew(const identity::Subject& member, const std::string& serial,
+                                      const identity::CertificateRequest& request, identity::WallTime now);
   /// An identity for this machine itself. errors: those of the books.
   Result<identity::Identity> issue(const identity::Subject& subject, identity::WallTime now);
 
@@ -86,7 +87,7 @@ class Registrar {
       MG_REQUIRES(mutex_);
   Result<std::string> free_name(const std::string& wanted, const std::string& key, identity::WallTime now)
       MG_REQUIRES(mutex_);
-  Status take_name(const std::string& name, const std::string& key) MG_REQUIRES(mutex_);
+  Status check_role_of_name(const Invitation& invitation, identity::WallTime now) MG_REQUIRES(mutex_);
   Status revoke_where(const std::string& condition, const Database::Row& values) MG_REQUIRES(mutex_);
   Result<identity::Certificate> sign(const identity::CertificateRequest& request, const identity::Subject& subject,
                                      const std::string& invitation, identity::WallTime now) MG_REQUIRES(mutex_);

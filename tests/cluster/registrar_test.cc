@@ -126,6 +126,19 @@ TEST_F(RegistrarTest, ANameThatTheInvitationSaysIsTakenOver) {
   EXPECT_FALSE(registrar->is_revoked(second->serial()));
 }
 
+TEST_F(RegistrarTest, ANameOfAnotherRoleIsNotTakenOver) {
+  const auto coordinator = registrar->issue({Role::coordinator, "coordinator"}, kNow);
+  ASSERT_TRUE(coordinator.ok());
+  const auto invited = registrar->invite({.role = Role::node, .name = "coordinator"}, "", kNow);
+  EXPECT_EQ(invited.code(), Code::already_exists);
+  EXPECT_NE(invited.error().message.find("the coordinator of that name"), std::string::npos) << invited.error().message;
+  // nor if it had been invited before there was one
+  const JoinString early = invite({.role = Role::node, .name = "anna"});
+  const auto anna = registrar->issue({Role::admin, "anna"}, kNow);
+  ASSERT_TRUE(enrol(early, "whatever").ok());
+  EXPECT_FALSE(registrar->is_revoked(anna->certificate().serial()));
+}
+
 TEST_F(RegistrarTest, RefusesInvitationsThatMakeNoSense) {
   for (const Invitation& wrong :
        {Invitation{.role = Role::coordinator}, Invitation{.name = "a b"}, Invitation{.ttl = minutes(0)},
@@ -172,16 +185,21 @@ TEST_F(RegistrarTest, RenewsAMemberAsItIs) {
   const auto pi = enrol(invite({.role = Role::node}), "pi");
   const PrivateKey key = PrivateKey::make();
   const auto later = kNow + days(20);
-  const auto renewed = registrar->renew(*pi->subject(), CertificateRequest::make(key, {Role::node, "pi"}), later);
+  const auto renewed =
+      registrar->renew(*pi->subject(), pi->serial(), CertificateRequest::make(key, {Role::node, "pi"}), later);
   ASSERT_TRUE(renewed.ok()) << renewed.error().message;
   EXPECT_EQ(renewed->public_hash(), key.public_hash());
   EXPECT_EQ(renewed->valid_to(), later + days(30));
   EXPECT_EQ(listing(later), "pi node member");
-  const auto higher = registrar->renew(*pi->subject(), CertificateRequest::make(key, {Role::admin, "pi"}), later);
+  const auto higher =
+      registrar->renew(*pi->subject(), pi->serial(), CertificateRequest::make(key, {Role::admin, "pi"}), later);
   EXPECT_EQ(higher.code(), Code::permission_denied);
   ASSERT_TRUE(registrar->revoke("pi", later).ok());
   EXPECT_TRUE(registrar->is_revoked(pi->serial()));
   EXPECT_TRUE(registrar->is_revoked(renewed->serial())) << "all of its certificates";
+  const auto too_late =
+      registrar->renew(*pi->subject(), pi->serial(), CertificateRequest::make(key, {Role::node, "pi"}), later);
+  EXPECT_EQ(too_late.code(), Code::permission_denied);
 }
 
 TEST_F(RegistrarTest, KeepsNoSecretOfAnInvitation) {
