@@ -106,8 +106,10 @@ void ClientSession::send(Report report) {
 /// Until the client hangs up: it has its result, it vanished, or the stream was cut.
 void ClientSession::listen(const std::shared_ptr<Job>& job) {
   FromClient message;
-  while (stream_->Read(&message))
+  while (stream_->Read(&message)) {
     if (message.has_stop() && job) job->request_stop();
+    message.Clear();  // nothing else is listened to, however long it is
+  }
   if (job && owns_job_ && !job->is_kept()) job->request_stop();
   MutexLock lock(mutex_);
   hung_up_ = true;

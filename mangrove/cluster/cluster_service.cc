@@ -5,6 +5,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/client_session.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/node_checks.h"
 #include "mangrove/cluster/open_calls.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/net/grpc_status.h"
@@ -77,6 +78,7 @@ class ClusterService::Service final : public Cluster::Service {
   Member welcome(const NodeDescription& description, const std::string& certified,
                  const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
+  static void reject(const Member& member, const std::string& reason, StreamLink& link);
   void gone(const Member& member, MemberState state);
   void count_client(int change);
 
@@ -102,6 +104,7 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
   call.greeted();
+  if (const Status checked = check_message(first); !checked.ok()) return net::to_grpc(checked);
   const auto link = std::make_shared<StreamLink>(context, stream);
   const Member member = welcome(first.hello(), *caller ? (*caller)->subject.name : "", link);
   gone(member, follow(member, stream, *link));
@@ -132,19 +135,29 @@ Member ClusterService::Service::welcome(const NodeDescription& description, cons
   return member;
 }
 
+void ClusterService::Service::reject(const Member& member, const std::string& reason, StreamLink& link) {
+  log_warn("node rejected", {{"node", member.description.name()}, {"reason", reason}});
+  ToNode answer;
+  answer.mutable_rejected()->set_reason(reason);
+  link.send(std::move(answer));
+}
+
 /// Hands on what the node says, until it leaves, its stream breaks, or it was declared lost.
 MemberState ClusterService::Service::follow(const Member& member, NodeStream* stream, StreamLink& link) {
   FromNode message;
   while (stream->Read(&message)) {
+    if (const Status checked = check_message(message); !checked.ok()) {
+      reject(member, checked.error().message, link);
+      return MemberState::lost;
+    }
     const std::shared_ptr<JobAttempt> job = jobs_.current();
     if (message.has_leaving()) return MemberState::left;
     if (message.has_heartbeat()) {
-      ToNode answer;
       if (!membership_.heartbeat(member.id, message.heartbeat(), clock_.now())) {
-        answer.mutable_rejected()->set_reason("declared lost after a silence; join again");
-        link.send(std::move(answer));
+        reject(member, "declared lost after a silence; join again", link);
         return MemberState::lost;
       }
+      ToNode answer;
       answer.mutable_echo();
       link.send(std::move(answer));
       if (job) job->resources_used(member.id, message.heartbeat());
