@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <optional>
+
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/client_session.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
@@ -17,6 +19,10 @@ using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
+
+std::string subject_of(const std::optional<net::Caller>& caller) {
+  return caller ? caller->subject.uri() : "";
+}
 
 bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
   return !a.host().empty() && a.host() == b.host() && a.address() == b.address();
@@ -100,6 +106,7 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::node});
   if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
@@ -174,6 +181,7 @@ grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, Clien
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   FromClient first;
   if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
@@ -200,6 +208,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();

@@ -2,12 +2,14 @@
 
 #include <grpcpp/server_context.h>
 
+#include <algorithm>
+
 namespace mangrove::cluster {
 
 OpenCalls::Call::Call(OpenCalls& calls, grpc::ServerContext* context, Deadline first_message)
     : calls_(calls), context_(context) {
   MutexLock lock(calls_.mutex_);
-  calls_.open_[context] = first_message;
+  calls_.open_[context] = {first_message};
   if (calls_.closed_) context_->TryCancel();
 }
 
@@ -16,9 +18,22 @@ OpenCalls::Call::~Call() {
   calls_.open_.erase(context_);
 }
 
+Status OpenCalls::Call::take(const std::string& who) {
+  MutexLock lock(calls_.mutex_);
+  const Limits& limits = calls_.limits_;
+  if (calls_.open_.size() > limits.all)
+    return make_error(Code::resource_exhausted, "too many streams are open: at most " + std::to_string(limits.all));
+  const auto of_him = std::ranges::count_if(calls_.open_, [&](const auto& open) { return open.second.who == who; });
+  if (!who.empty() && static_cast<std::size_t>(of_him) >= limits.of_one)
+    return make_error(Code::resource_exhausted,
+                      who + " has too many streams open: at most " + std::to_string(limits.of_one));
+  calls_.open_.at(context_).who = who;
+  return {};
+}
+
 void OpenCalls::Call::greeted() {
   MutexLock lock(calls_.mutex_);
-  calls_.open_[context_] = Instant::never();
+  calls_.open_.at(context_).first_message = Instant::never();
 }
 
 void OpenCalls::Call::cut() {
@@ -27,20 +42,20 @@ void OpenCalls::Call::cut() {
 
 void OpenCalls::cut_mute(Instant now) {
   MutexLock lock(mutex_);
-  for (const auto& [context, first_message] : open_)
-    if (now > first_message) context->TryCancel();
+  for (const auto& [context, open] : open_)
+    if (now > open.first_message) context->TryCancel();
 }
 
 void OpenCalls::cut_where(const std::function<bool(const grpc::ServerContext&)>& is_to_end) {
   MutexLock lock(mutex_);
-  for (const auto& [context, first_message] : open_)
+  for (const auto& [context, open] : open_)
     if (is_to_end(*context)) context->TryCancel();
 }
 
 void OpenCalls::cut_all() {
   MutexLock lock(mutex_);
   closed_ = true;
-  for (const auto& [context, first_message] : open_) context->TryCancel();
+  for (const auto& [context, open] : open_) context->TryCancel();
 }
 
 }  // namespace mangrove::cluster

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <string>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/result.h"
 
 namespace grpc {
 class ServerContext;
@@ -13,9 +16,16 @@ class ServerContext;
 namespace mangrove::cluster {
 
 /// The streams of a server that are open, so that they can be cut: a handler that waits for a peer has no other end.
+/// Each holds threads and memory, so there may be so many.
 /// threads: any thread may call any method.
 class OpenCalls {
  public:
+  struct Limits {
+    std::size_t all = 4096;
+    std::size_t of_one = 64;  // member
+  };
+  explicit OpenCalls(Limits limits = {4096, 64}) : limits_(limits) {}
+
   /// One open stream, as long as it lives.
   class Call {
    public:
@@ -24,6 +34,9 @@ class OpenCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
+    /// who: the subject of the caller's certificate; "": he has none, and is not counted by himself.
+    /// errors: resource_exhausted (too many are open, of all or of his).
+    Status take(const std::string& who);
     void greeted();  // the first message has come
     void cut();
 
@@ -38,8 +51,14 @@ class OpenCalls {
   void cut_all();
 
  private:
+  struct Open {
+    Deadline first_message;  // by when it must come
+    std::string who{};
+  };
+
+  const Limits limits_;
   Mutex mutex_;
-  std::map<grpc::ServerContext*, Deadline> open_ MG_GUARDED_BY(mutex_);  // by when the first message must come
+  std::map<grpc::ServerContext*, Open> open_ MG_GUARDED_BY(mutex_);
   bool closed_ MG_GUARDED_BY(mutex_) = false;
 };
 

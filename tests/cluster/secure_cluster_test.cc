@@ -2,6 +2,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <future>
 
 #include "tests/base/temporary_folder.h"
@@ -287,6 +288,34 @@ TEST_F(SecureCluster, ACertificateThatHasExpiredIsRefused) {
   EXPECT_NE(found.error().message.find("expired"), std::string::npos) << found.error().message;
   const auto client = Client::connect(coordinator->address(), net::Credentials::of(old), 1);
   EXPECT_FALSE(client.ok() && (*client)->nodes().ok());
+}
+
+TEST_F(SecureCluster, OneCertificateJoinsSoOftenAndNoMore) {
+  coordinator.reset();
+  options.heartbeat_misses = 10'000;  // none of them sends any
+  start();
+  const auto credentials = *join(invite("node"), {Role::node, "pi"});
+  const auto stub = Cluster::NewStub(open_channel(coordinator->address(), credentials.get()));
+  struct Joined {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<FromNode, ToNode>> stream;
+  };
+  std::deque<Joined> joined;
+  FromNode hello;
+  hello.mutable_hello()->set_address("127.0.0.1:1");
+  for (int i = 0; i < 65; ++i) {
+    Joined& one = joined.emplace_back();
+    one.context.set_deadline(from_now(60));
+    one.stream = stub->Join(&one.context);
+    one.stream->Write(hello);
+    ToNode welcome;
+    EXPECT_EQ(one.stream->Read(&welcome), i < 64) << i;
+  }
+  const grpc::Status refused = joined.back().stream->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.error_message();
+  joined.pop_back();
+  for (Joined& one : joined) one.context.TryCancel();
+  for (Joined& one : joined) one.stream->Finish();
 }
 
 TEST_F(SecureCluster, ARevokedNodeIsCutAndStaysOut) {
