@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mangrove/base/json_dump.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
 #include "mangrove/cli/interrupt.h"
@@ -32,7 +33,7 @@ int exit_status(const Error& error, bool interrupted) {
 }
 
 int report_error(const Error& error, int status, bool json) {
-  std::fprintf(stderr, "mangrove: %s\n", error.message.c_str());
+  std::fprintf(stderr, "mangrove: %s\n", printable(error.message, true).c_str());
   if (json)
     std::printf("%s\n",
                 dump(nlohmann::json{{"error", {{"code", code_name(error.code)}, {"message", error.message}}}}).c_str());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/job_runner.h"
 #include "mangrove/cli/reports/run_facts.h"
@@ -37,7 +38,7 @@ Status list(const std::vector<cluster::JobStatus>& jobs, const OutputOptions& ou
                     {"began", job.began()},
                     {"ended", job.ended()},
                     {"nodes", job.nodes()}});
-    const std::string what = job.message().empty() ? job.title() : job.title() + ": " + job.message();
+    const std::string what = printable(job.message().empty() ? job.title() : job.title() + ": " + job.message());
     table += fmt::format("{:<20} {:<8} {:>6} {:>7} {:>8}  {:<19}  {}\n", job.id(), job.state(), job.starts(),
                          job.epoch(), job.step(), job.began(), what);
   }
