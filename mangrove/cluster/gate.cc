@@ -24,7 +24,7 @@ Result<std::optional<net::Caller>> Gate::admit(const grpc::ServerContextBase& co
   std::vector<std::string> names;
   for (const Role role : roles) names.emplace_back(role_name(role));
   log_warn("refused by role", {{"name", subject.name}, {"role", role_name(subject.role)}});
-  return make_error(Code::permission_denied, "the certificate of " + subject.name + " is that of a " +
+  return make_error(Code::permission_denied, "the certificate of " + subject.name + " has the role " +
                                                  role_name(subject.role) +
                                                  ", which may not do this; may: " + join_words(names));
 }

@@ -233,7 +233,7 @@ TEST_F(SecureCluster, EachRoleMayDoItsOwnAlone) {
   // a person's certificate does not make a node
   const auto false_node = start_node(*join(invite("client"), {Role::client, "carl"}));
   EXPECT_EQ(false_node.code(), Code::permission_denied);
-  EXPECT_NE(false_node.error().message.find("that of a client"), std::string::npos) << false_node.error().message;
+  EXPECT_NE(false_node.error().message.find("has the role client"), std::string::npos) << false_node.error().message;
 }
 
 TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {
