@@ -61,9 +61,10 @@ class Client {
   /// Does the same for a job that this client or another one sent before. A job that has ended gives its result. When
   /// `detach` is requested the client follows it no longer, and the job goes on. errors: those of run(); not_found.
   Status follow(const std::string& job_id, const Reporter& report, std::stop_token detach);
-  /// Asks the job, whoever began it, to end in good order, waits until it has, and returns how it ended, for people.
-  /// When `detach` is requested the end is waited for no longer. errors: not_found; failed_precondition (it had ended
-  /// before); cancelled (detached); unavailable (the coordinator is gone).
+  /// Asks the job, whichever client of this member began it, to end in good order, waits until it has, and returns how
+  /// it ended, for people. When `detach` is requested the end is waited for no longer. errors: not_found;
+  /// permission_denied (it is another's); failed_precondition (it had ended before); cancelled (detached); unavailable
+  /// (the coordinator is gone).
   Result<std::string> stop_job(const std::string& job_id, std::stop_token detach);
 
  private:

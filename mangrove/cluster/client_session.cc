@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/wire_status.h"
 
 namespace mangrove::cluster {
@@ -16,9 +17,11 @@ constexpr Seconds kLookEvery = 0.2;    // whether it is still there
 
 }  // namespace
 
-ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream, const Clock& clock)
+ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream, std::optional<net::Caller> caller,
+                             const Clock& clock)
     : context_(context),
       stream_(stream),
+      caller_(std::move(caller)),
       clock_(clock),
       outbox_([stream](const ToClient& message) { return stream->Write(message); },
               [context] { context->TryCancel(); }) {}
@@ -31,7 +34,7 @@ Status ClientSession::serve(FromClient first, JobQueue& jobs) {
   Status status;
   if (job.ok()) {
     status = follow(**job);
-  } else if (!followed.empty()) {
+  } else if (!followed.empty() && job.code() == Code::not_found) {
     status = send_past(followed, jobs);
   } else {
     send_end(job.error());
@@ -47,9 +50,11 @@ Status ClientSession::serve(FromClient first, JobQueue& jobs) {
 
 Result<std::shared_ptr<Job>> ClientSession::begin(FromClient first, JobQueue& jobs) {
   const auto report = [this](Report news) { send(std::move(news)); };
-  if (first.has_job()) return jobs.begin(std::move(*first.mutable_job()), this, report);
+  const std::string self = caller_ ? caller_->subject.uri() : "";
+  if (first.has_job()) return jobs.begin(std::move(*first.mutable_job()), self, this, report);
   const std::shared_ptr<Job> job = jobs.find(first.follow().job_id());
   if (job == nullptr) return make_error(Code::not_found, "job '" + first.follow().job_id() + "' does not run here");
+  MG_RETURN_IF_ERROR(Gate::check_owner(caller_, job->owner()));
   job->follow(this, report);
   return job;
 }
@@ -78,6 +83,9 @@ Status ClientSession::send_past(const std::string& job_id, JobQueue& jobs) {
   }
   Result<JobStore::Ended> past = jobs.store()->ended(job_id);
   if (!past.ok() && past.code() == Code::failed_precondition) return past.error();  // between its end and its thread's
+  if (past.ok()) {
+    if (Status owned = Gate::check_owner(caller_, past->owner); !owned.ok()) past = owned.error();
+  }
   if (past.ok() && past->result) send(std::move(*past->result));
   send_end(past.ok() ? past->status : Status(past.error()));
   return {};

@@ -4,11 +4,13 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include <memory>
+#include <optional>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/outbox.h"
+#include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
 
@@ -18,12 +20,14 @@ using ClientStream = grpc::ServerReaderWriter<ToClient, FromClient>;
 /// threads: one calls serve().
 class ClientSession {
  public:
-  ClientSession(grpc::ServerContext* context, ClientStream* stream, const Clock& clock);
+  /// caller: who is at the other end; nothing: nobody was asked.
+  ClientSession(grpc::ServerContext* context, ClientStream* stream, std::optional<net::Caller> caller,
+                const Clock& clock);
 
   /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that began its job
   /// and vanishes stops it, unless that is kept (see Job): nobody would get its result. One that only follows never
-  /// does. Either stops it by a message Stop. errors: unavailable: the coordinator ends, and the job goes on when it is
-  /// back.
+  /// does. Either stops it by a message Stop. Both must own it (see Gate::check_owner). errors: unavailable: the
+  /// coordinator ends, and the job goes on when it is back.
   Status serve(FromClient first, JobQueue& jobs);
 
  private:
@@ -38,6 +42,7 @@ class ClientSession {
 
   grpc::ServerContext* const context_;
   ClientStream* const stream_;
+  const std::optional<net::Caller> caller_;
   const Clock& clock_;
   bool owns_job_ = false;  // this client began it; set before the listener starts
   Outbox<ToClient> outbox_;

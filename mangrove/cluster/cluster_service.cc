@@ -187,7 +187,7 @@ grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, Clien
     return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
   call.greeted();
   count_client(+1);
-  const Status served = ClientSession(context, stream, clock_).serve(std::move(first), jobs_);
+  const Status served = ClientSession(context, stream, *caller, clock_).serve(std::move(first), jobs_);
   count_client(-1);
   return served.ok() ? grpc::Status::OK : net::to_grpc(served.error());
 }
@@ -212,7 +212,10 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();
-  const std::shared_ptr<JobAttempt> job = jobs_.current();
+  const std::shared_ptr<Job> owned = jobs_.running();
+  const std::shared_ptr<JobAttempt> job = owned == nullptr ? nullptr : owned->current_run();
+  if (job != nullptr)
+    if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) return net::to_grpc(own);
   if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
     return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
   while (stream->Read(&frame)) {
@@ -258,8 +261,10 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* conte
                                                       SwitchSchedulerResponse* response) {
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
-  const std::shared_ptr<JobAttempt> job = jobs_.current();
-  if (job == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
+  const std::shared_ptr<Job> owned = jobs_.running();
+  if (owned == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
+  if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) return net::to_grpc(own);
+  const std::shared_ptr<JobAttempt> job = owned->current_run();
   const Status switched = job->switch_scheduler(request->scheduler());
   if (!switched.ok()) return net::to_grpc(switched.error());
   response->set_job_id(job->id());

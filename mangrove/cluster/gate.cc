@@ -29,6 +29,14 @@ Result<std::optional<net::Caller>> Gate::admit(const grpc::ServerContextBase& co
                                                  ", which may not do this; may: " + join_words(names));
 }
 
+Status Gate::check_owner(const std::optional<net::Caller>& caller, const std::string& owner) {
+  if (!caller || caller->subject.role == Role::admin || caller->subject.uri() == owner) return {};
+  const auto other = identity::parse_subject(owner);
+  return make_error(Code::permission_denied, "the job belongs to " +
+                                                 (other.ok() ? other->name : "somebody without a certificate") +
+                                                 "; only who began it, and admins, may do this");
+}
+
 bool Gate::is_revoked(const grpc::ServerContextBase& context) const {
   if (!asks_who_ || registrar_ == nullptr) return false;
   const std::optional<net::Caller> caller = net::caller(context);

@@ -20,6 +20,9 @@ class Gate {
   /// Nothing: it does not ask. errors: permission_denied (no certificate, revoked, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles) const;
+  /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
+  /// errors: permission_denied (says whose it is).
+  static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
   /// Whether it would not be let in any more, whatever its role is.
   bool is_revoked(const grpc::ServerContextBase& context) const;
 

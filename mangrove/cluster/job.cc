@@ -13,9 +13,9 @@ std::string run_id(const std::string& id, const std::optional<JobStore::Interrup
 
 }  // namespace
 
-Job::Job(std::string id, JobSpec job, const JobEnvironment& surroundings, JobStore* store,
+Job::Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
          const std::optional<JobStore::Interrupted>& from)
-    : id_(std::move(id)), store_(store), surroundings_(surroundings) {
+    : id_(std::move(id)), owner_(std::move(owner)), store_(store), surroundings_(surroundings) {
   run_ = make_run(std::move(job), from);
 }
 

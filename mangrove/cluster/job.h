@@ -15,11 +15,13 @@ namespace mangrove::cluster {
 /// outlive the process. threads: one calls run(); any thread may call the others.
 class Job {
  public:
-  /// store: nullptr where nothing is kept. from: it goes on from there.
-  Job(std::string id, JobSpec job, const JobEnvironment& surroundings, JobStore* store,
+  /// owner: the subject of the certificate of who began it, as its URI; "": he had none. store: nullptr where nothing
+  /// is kept. from: it goes on from there.
+  Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
       const std::optional<JobStore::Interrupted>& from = {});
 
   const std::string& id() const { return id_; }
+  const std::string& owner() const { return owner_; }
   /// It goes on without clients, and after a restart of the coordinator.
   bool is_kept() const { return store_ != nullptr; }
   std::shared_ptr<JobAttempt> current_run() const;
@@ -52,7 +54,7 @@ class Job {
   void keep(const Status& kept, const char* what) const;
   void keep_end(const Status& status);
 
-  const std::string id_;
+  const std::string id_, owner_;
   JobStore* const store_;
   const JobEnvironment surroundings_;
   mutable Mutex mutex_;

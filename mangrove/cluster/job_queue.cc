@@ -17,10 +17,11 @@ void JobQueue::open(std::string own_address) {
   if (!*interrupted) return;
   const JobStore::Interrupted& from = **interrupted;
   log_info("job goes on", {{"job", from.id}, {"starts", from.starts}, {"nodes_before", from.nodes}});
-  launch(std::make_shared<Job>(from.id, from.job, surroundings_, store_, from));
+  launch(std::make_shared<Job>(from.id, from.job, from.owner, surroundings_, store_, from));
 }
 
-Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const void* follower, Reporter reporter) {
+Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const std::string& owner, const void* follower,
+                                             Reporter reporter) {
   MG_RETURN_IF_ERROR(check_(job));
   MutexLock lock(mutex_);
   if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");
@@ -29,8 +30,8 @@ Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const void* follower, 
                       "busy with another job (" + current_->id() + "); try again when it has ended");
   const std::string id = prefix_ + "-" + std::to_string(++jobs_);
   JobStore* const store = job.infer().frames() ? nullptr : store_;  // without its client it has nothing to do
-  if (store != nullptr) MG_RETURN_IF_ERROR(store->begin(id, job));
-  const auto live = std::make_shared<Job>(id, std::move(job), surroundings_, store);
+  if (store != nullptr) MG_RETURN_IF_ERROR(store->begin(id, job, owner));
+  const auto live = std::make_shared<Job>(id, std::move(job), owner, surroundings_, store);
   live->follow(follower, std::move(reporter));
   launch(live);
   return live;
@@ -56,9 +57,14 @@ std::shared_ptr<Job> JobQueue::find(const std::string& id) const {
   return current_ != nullptr && current_->id() == id ? current_ : nullptr;
 }
 
-std::shared_ptr<JobAttempt> JobQueue::current() const {
+std::shared_ptr<Job> JobQueue::running() const {
   MutexLock lock(mutex_);
-  return current_ == nullptr ? nullptr : current_->current_run();
+  return current_;
+}
+
+std::shared_ptr<JobAttempt> JobQueue::current() const {
+  const std::shared_ptr<Job> job = running();
+  return job == nullptr ? nullptr : job->current_run();
 }
 
 void JobQueue::shutdown(Deadline deadline) {

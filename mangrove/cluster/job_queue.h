@@ -19,14 +19,15 @@ class JobQueue {
   /// From now on jobs are taken; rank 0 is reached at this address. A job of the store that has not ended goes on.
   void open(std::string own_address);
 
-  /// Runs the job; `follower` follows it from its first report on (see Job::follow).
+  /// Runs the job of this owner (see Job); `follower` follows it from its first report on (see Job::follow).
   /// errors: those of JobEnvironment::check: nothing of the job is kept then; failed_precondition (busy), unavailable
   /// (not open yet, shutting down), those of the store.
-  Result<std::shared_ptr<Job>> begin(JobSpec job, const void* follower, Reporter reporter);
+  Result<std::shared_ptr<Job>> begin(JobSpec job, const std::string& owner, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
   std::shared_ptr<Job> find(const std::string& id) const;
   /// nullptr: none runs.
-  std::shared_ptr<JobAttempt> current() const;
+  std::shared_ptr<Job> running() const;
+  std::shared_ptr<JobAttempt> current() const;  // its run
   /// nullptr: there is none.
   JobStore* store() const { return store_; }
 

@@ -12,7 +12,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr std::int64_t kVersion = 1;  // of the tables
+constexpr std::int64_t kVersion = 2;  // of the tables; 1 had no owners
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
@@ -27,7 +27,8 @@ const char* const kJobs =
     "state TEXT NOT NULL, "                                   // running, done, failed, stopped
     "starts INTEGER NOT NULL, epoch INTEGER, step INTEGER, "  // of the last checkpoint
     "code INTEGER, message TEXT, result TEXT, "
-    "began TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, ended TEXT)";
+    "began TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, ended TEXT, "
+    "owner TEXT NOT NULL DEFAULT '')";  // the last column: version 1 gets it behind all others
 const char* const kMembers =
     "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
     "PRIMARY KEY (job, rank))";
@@ -69,6 +70,12 @@ Status JobStore::prepare() {
   MG_TRY(const auto found, database_.run("PRAGMA user_version"));
   const std::int64_t version = integer(found.at(0), 0);
   if (version == kVersion) return {};
+  if (version == 1)
+    return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
+      MG_RETURN_IF_ERROR(database_.run("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"));
+      MG_RETURN_IF_ERROR(database_.run("PRAGMA user_version = " + std::to_string(kVersion)));
+      return {};
+    });
   MG_TRY(const auto tables, database_.run("SELECT count(*) FROM sqlite_master"));
   if (version != 0 || integer(tables.at(0), 0) != 0)
     return make_error(Code::unimplemented, (folder_ / "coordinator.db").string() + ": its tables are of version " +
@@ -83,11 +90,11 @@ Status JobStore::prepare() {
   });
 }
 
-Status JobStore::begin(const std::string& id, const JobSpec& job) {
+Status JobStore::begin(const std::string& id, const JobSpec& job, const std::string& owner) {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(
-      database_.run("INSERT INTO jobs (id, request, title, state, starts) VALUES (?, ?, ?, 'running', 1)",
-                    {id, Database::Blob{job.SerializeAsString()}, title_of(job)}));
+      database_.run("INSERT INTO jobs (id, request, title, state, starts, owner) VALUES (?, ?, ?, 'running', 1, ?)",
+                    {id, Database::Blob{job.SerializeAsString()}, title_of(job), owner}));
   return {};
 }
 
@@ -187,11 +194,12 @@ Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(settle_unwritten());
   MG_TRY(const auto rows,
-         database_.run("SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive) FROM jobs "
-                       "WHERE state = 'running' ORDER BY number DESC LIMIT 1"));
+         database_.run(
+             "SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive), owner FROM jobs "
+             "WHERE state = 'running' ORDER BY number DESC LIMIT 1"));
   if (rows.empty()) return std::optional<Interrupted>();
   const Database::Row& row = rows.front();
-  Interrupted found{.id = text(row, 0), .job = {}, .starts = integer(row, 2) + 1, .nodes = 0};
+  Interrupted found{.id = text(row, 0), .job = {}, .starts = integer(row, 2) + 1, .nodes = 0, .owner = text(row, 4)};
   found.nodes = static_cast<std::size_t>(std::max<std::int64_t>(0, integer(row, 3)));
   if (!found.job.ParseFromString(text(row, 1)))
     return make_error(Code::data_loss, (folder_ / "coordinator.db").string() + ": job " + found.id + " cannot be read");
@@ -210,11 +218,12 @@ Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
 
 Result<JobStore::Ended> JobStore::ended(const std::string& id) {
   MutexLock lock(mutex_);
-  MG_TRY(const auto rows, database_.run("SELECT state, code, message, result FROM jobs WHERE id = ?", {id}));
+  MG_TRY(const auto rows, database_.run("SELECT state, code, message, result, owner FROM jobs WHERE id = ?", {id}));
   if (rows.empty()) return make_error(Code::not_found, "job '" + id + "' is not known here; see: mangrove jobs");
   const Database::Row& row = rows.front();
   if (text(row, 0) == "running") return make_error(Code::failed_precondition, "job '" + id + "' has not ended");
-  Ended found{.status = status_from_wire(static_cast<int>(integer(row, 1)), text(row, 2)), .result = {}};
+  Ended found{
+      .status = status_from_wire(static_cast<int>(integer(row, 1)), text(row, 2)), .result = {}, .owner = text(row, 4)};
   if (!found.status.ok()) return found;
   found.result = Report{.kind = ReportKind::result, .json = text(row, 3), .attachment = {}};
   Result<std::string> model = read_file(model_path(id));

@@ -24,8 +24,8 @@ class JobStore {
   /// the message names the file.
   static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
 
-  /// A job begins. REQUIRES that its texts are UTF-8.
-  Status begin(const std::string& id, const JobSpec& job);
+  /// A job begins. owner: see Job. REQUIRES that its texts are UTF-8.
+  Status begin(const std::string& id, const JobSpec& job, const std::string& owner = "");
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".
   Status checkpoint(const std::string& id, const Report& report);
@@ -39,6 +39,7 @@ class JobStore {
     JobSpec job;            // goes on from its last checkpoint
     std::int64_t starts;    // with this one
     std::size_t nodes = 0;  // that it had last
+    std::string owner{};
   };
   /// The job that had not ended when the store was last open, if there is one. It counts as started once more. One that
   /// was started five times and never came to a checkpoint has failed: it may be what ends the coordinator.
@@ -47,6 +48,7 @@ class JobStore {
   struct Ended {
     Status status;
     std::optional<Report> result;
+    std::string owner{};
   };
   /// errors: not_found, failed_precondition (it has not ended).
   Result<Ended> ended(const std::string& id);

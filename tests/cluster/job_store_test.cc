@@ -215,6 +215,28 @@ TEST(JobStore, RefusesADamagedOneWhereverItIs) {
   expect_refused(folder, Code::data_loss, "damaged");
 }
 
+TEST(JobStore, KnowsWhoseAJobIs) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo"), "mangrove://client/anna").ok());
+  EXPECT_EQ((*opened(folder)->interrupted())->owner, "mangrove://client/anna");
+  ASSERT_TRUE(
+      opened(folder)->end("job-1", Status(), Report{.kind = ReportKind::result, .json = "{}", .attachment = {}}).ok());
+  EXPECT_EQ(opened(folder)->ended("job-1")->owner, "mangrove://client/anna");
+}
+
+TEST(JobStore, BringsTablesWithoutOwnersUpToDate) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  {
+    Database tables = std::move(*Database::open(folder / "state/coordinator.db"));
+    ASSERT_TRUE(tables.run("ALTER TABLE jobs DROP COLUMN owner").ok());
+    ASSERT_TRUE(tables.run("PRAGMA user_version = 1").ok());
+  }
+  const auto store = opened(folder);
+  EXPECT_EQ((*store->interrupted())->owner, "");
+  EXPECT_TRUE(store->begin("job-2", scripted_job("echo"), "mangrove://client/anna").ok());
+}
+
 TEST(JobStore, RefusesOneOfANewerProgram) {
   const TemporaryFolder folder;
   opened(folder);

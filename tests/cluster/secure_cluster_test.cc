@@ -97,6 +97,19 @@ struct SecureCluster : ::testing::Test {
   std::unique_ptr<Coordinator> coordinator;
 };
 
+Status push_frames(const std::string& coordinator, const std::string& job, const net::Credentials& own) {
+  const auto stub = Cluster::NewStub(open_channel(coordinator, &own));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  PushFramesResponse response;
+  const auto stream = stub->PushFrames(&context, &response);
+  PushedFrame frame;
+  frame.set_job_id(job);
+  stream->Write(frame);
+  stream->WritesDone();
+  return net::from_grpc(stream->Finish());
+}
+
 TEST_F(SecureCluster, ANodeJoinsWithAStringAndLaterWithout) {
   const JoinString string = invite("node");
   const auto credentials = join(string, {Role::node, "pi"});
@@ -234,6 +247,45 @@ TEST_F(SecureCluster, EachRoleMayDoItsOwnAlone) {
   const auto false_node = start_node(*join(invite("client"), {Role::client, "carl"}));
   EXPECT_EQ(false_node.code(), Code::permission_denied);
   EXPECT_NE(false_node.error().message.find("has the role client"), std::string::npos) << false_node.error().message;
+}
+
+TEST_F(SecureCluster, AJobBelongsToWhoBeganIt) {
+  coordinator.reset();
+  options.play = scripted_role;
+  options.check = [](const JobSpec&) { return Status(); };
+  options.state_folder = folder / "jobs";
+  start();
+  const auto pi = start_node(*join(invite("node"), {Role::node, "pi"}));
+  ASSERT_TRUE(pi.ok()) << pi.error().message;
+  const auto as = [&](const std::string& name) { return *join(invite("client"), {Role::client, name}); };
+  const auto clara = as("clara"), bob = as("bob");
+  const auto connected = [&](const auto& who) { return std::move(*Client::connect(coordinator->address(), who)); };
+  Status ended;
+  std::jthread claras([&] { ended = connected(clara)->run(scripted_job("endless"), nullptr, {}); });
+  std::string id;
+  ASSERT_TRUE(eventually([&] {
+    id = admin()->status({})->job().id();
+    return !id.empty();
+  }));
+  const auto expect_refused = [](const Status& outcome) {
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.code(), Code::permission_denied) << outcome.error().message;
+    EXPECT_NE(outcome.error().message.find("belongs to clara"), std::string::npos) << outcome.error().message;
+  };
+  expect_refused(connected(bob)->follow(id, nullptr, {}));
+  const auto stopped = connected(bob)->stop_job(id, {});
+  expect_refused(stopped.ok() ? Status() : Status(stopped.error()));
+  const auto switched = connected(bob)->switch_scheduler("end");
+  expect_refused(switched.ok() ? Status() : Status(switched.error()));
+  expect_refused(push_frames(coordinator->address(), id, *bob));
+  EXPECT_EQ(admin()->status({})->job().id(), id) << "it goes on";
+  EXPECT_TRUE(connected(clara)->stop_job(id, {}).ok());
+  claras.join();
+  EXPECT_EQ(ended.code(), Code::cancelled);
+  // nor is what it has left another's
+  expect_refused(connected(bob)->follow(id, nullptr, {}));
+  EXPECT_EQ(connected(clara)->follow(id, nullptr, {}).code(), Code::cancelled);
+  EXPECT_EQ(admin()->follow(id, nullptr, {}).code(), Code::cancelled);
 }
 
 TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {

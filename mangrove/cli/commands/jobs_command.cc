@@ -87,7 +87,7 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
       command->add_option("--follow", state->follow, "follow this job to its end and fetch its results")
           ->type_name("JOB")
           ->group("Cluster");
-  command->add_option("--stop", state->stop, "stop this job, whoever began it; a training leaves a checkpoint")
+  command->add_option("--stop", state->stop, "stop this job; a training leaves a checkpoint")
       ->type_name("JOB")
       ->group("Cluster")
       ->excludes(follow_flag);
