@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <future>
+#include <limits>
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/fake_node.h"
@@ -13,6 +14,7 @@
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/coordinator_identity.h"
 #include "mangrove/cluster/enrolment.h"
+#include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/identity/secret_file.h"
 #include "mangrove/net/grpc_status.h"
@@ -340,6 +342,70 @@ TEST_F(SecureCluster, ACertificateThatHasExpiredIsRefused) {
   EXPECT_NE(found.error().message.find("expired"), std::string::npos) << found.error().message;
   const auto client = Client::connect(coordinator->address(), net::Credentials::of(old), 1);
   EXPECT_FALSE(client.ok() && (*client)->nodes().ok());
+}
+
+TEST_F(SecureCluster, NobodyThrowsANodeOutByRepeatingItsHello) {
+  const auto pi = start_node(*join(invite("node"), {Role::node, "pi"}));
+  ASSERT_TRUE(pi.ok()) << pi.error().message;
+  const auto told = admin()->nodes();
+  ASSERT_EQ(told->size(), 1U);
+  const auto mallory = *join(invite("node"), {Role::node, "mallory"});
+  const auto stub = Cluster::NewStub(open_channel(coordinator->address(), mallory.get()));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  const auto stream = stub->Join(&context);
+  FromNode hello;
+  *hello.mutable_hello() = told->front().description();
+  stream->Write(hello);
+  ToNode welcome;
+  ASSERT_TRUE(stream->Read(&welcome));
+  EXPECT_EQ(welcome.welcome().name(), "mallory") << "whatever it calls itself";
+  EXPECT_EQ(listing(), "pi alive, mallory alive");
+  context.TryCancel();
+  stream->Finish();
+}
+
+TEST_F(SecureCluster, ANodeThatSaysWhatCannotBeIsCut) {
+  const auto pi = *join(invite("node"), {Role::node, "pi"});
+  const auto say = [&](const std::vector<FromNode>& messages) {
+    const auto stub = Cluster::NewStub(open_channel(coordinator->address(), pi.get()));
+    grpc::ClientContext context;
+    context.set_deadline(from_now(20));
+    const auto stream = stub->Join(&context);
+    for (const FromNode& message : messages) stream->Write(message);
+    std::string reason;
+    for (ToNode answer; stream->Read(&answer);)
+      if (answer.has_rejected()) reason = answer.rejected().reason();
+    const grpc::Status status = stream->Finish();
+    return status.ok() ? reason : status.error_message();
+  };
+  FromNode hello, heartbeat;
+  hello.mutable_hello()->set_address("127.0.0.1:1");
+  heartbeat.mutable_heartbeat()->set_rss_bytes(std::numeric_limits<std::int64_t>::min());
+  EXPECT_NE(say({hello, heartbeat}).find("rss_bytes"), std::string::npos);
+  hello.mutable_hello()->set_name(std::string(MiB(8), 'n'));
+  EXPECT_NE(say({hello}).find("the longest"), std::string::npos);
+}
+
+TEST_F(SecureCluster, AJobWithNumbersThatNoJobHasIsRefused) {
+  const auto pi = start_node(*join(invite("node"), {Role::node, "pi"}));
+  ASSERT_TRUE(pi.ok()) << pi.error().message;
+  coordinator.reset();
+  options.state_folder = folder / "jobs";
+  options.check = check_job;
+  options.play = run_role;
+  start();
+  for (const std::int64_t epochs :
+       {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max(), std::int64_t{-1}}) {
+    JobSpec job;
+    job.mutable_train()->set_data("glyphs");
+    job.mutable_train()->set_epochs(epochs);
+    const Status refused = admin()->run(job, nullptr, {});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.code(), Code::invalid_argument) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("epochs"), std::string::npos) << refused.error().message;
+  }
+  EXPECT_TRUE(admin()->jobs()->empty()) << "nothing of it is kept for the next start";
 }
 
 TEST_F(SecureCluster, OneCertificateJoinsSoOftenAndNoMore) {
