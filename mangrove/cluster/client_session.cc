@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "mangrove/cluster/cluster.grpc.pb.h"
-#include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/wire_status.h"
 
 namespace mangrove::cluster {
@@ -17,10 +16,11 @@ constexpr Seconds kLookEvery = 0.2;    // whether it is still there
 
 }  // namespace
 
-ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream, std::optional<net::Caller> caller,
-                             const Clock& clock)
+ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream, const Gate& gate,
+                             std::optional<net::Caller> caller, const Clock& clock)
     : context_(context),
       stream_(stream),
+      gate_(gate),
       caller_(std::move(caller)),
       clock_(clock),
       outbox_([stream](const ToClient& message) { return stream->Write(message); },
@@ -30,11 +30,13 @@ Status ClientSession::serve(FromClient first, JobQueue& jobs) {
   const std::string followed = first.follow().job_id();
   owns_job_ = first.has_job();
   const Result<std::shared_ptr<Job>> job = begin(std::move(first), jobs);
+  const bool is_past = !job.ok() && !followed.empty() && job.code() == Code::not_found;
+  if (!is_past) record(job.ok() ? (*job)->id() : followed, job.ok() ? Status() : Status(job.error()));
   std::jthread listener([this, live = job.ok() ? *job : nullptr] { listen(live); });
   Status status;
   if (job.ok()) {
     status = follow(**job);
-  } else if (!followed.empty() && job.code() == Code::not_found) {
+  } else if (is_past) {
     status = send_past(followed, jobs);
   } else {
     send_end(job.error());
@@ -46,6 +48,10 @@ Status ClientSession::serve(FromClient first, JobQueue& jobs) {
     context_->TryCancel();
   }
   return status;
+}
+
+void ClientSession::record(const std::string& job_id, const Status& outcome) {
+  gate_.record(*context_, owns_job_ ? "run_job" : "follow_job", job_id, outcome);
 }
 
 Result<std::shared_ptr<Job>> ClientSession::begin(FromClient first, JobQueue& jobs) {
@@ -86,6 +92,7 @@ Status ClientSession::send_past(const std::string& job_id, JobQueue& jobs) {
   if (past.ok()) {
     if (Status owned = Gate::check_owner(caller_, past->owner); !owned.ok()) past = owned.error();
   }
+  record(job_id, past.ok() ? Status() : Status(past.error()));
   if (past.ok() && past->result) send(std::move(*past->result));
   send_end(past.ok() ? past->status : Status(past.error()));
   return {};
@@ -115,7 +122,10 @@ void ClientSession::send(Report report) {
 void ClientSession::listen(const std::shared_ptr<Job>& job) {
   FromClient message;
   while (stream_->Read(&message)) {
-    if (message.has_stop() && job) job->request_stop();
+    if (message.has_stop() && job) {
+      gate_.record(*context_, "stop_job", job->id());
+      job->request_stop();
+    }
     message.Clear();  // nothing else is listened to, however long it is
   }
   if (job && owns_job_ && !job->is_kept()) job->request_stop();

@@ -8,6 +8,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/cluster/cluster.pb.h"
+#include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/net/credentials.h"
@@ -21,7 +22,7 @@ using ClientStream = grpc::ServerReaderWriter<ToClient, FromClient>;
 class ClientSession {
  public:
   /// caller: who is at the other end; nothing: nobody was asked.
-  ClientSession(grpc::ServerContext* context, ClientStream* stream, std::optional<net::Caller> caller,
+  ClientSession(grpc::ServerContext* context, ClientStream* stream, const Gate& gate, std::optional<net::Caller> caller,
                 const Clock& clock);
 
   /// Begins the job, or finds the one to be followed, sends its reports and how it ended. A client that began its job
@@ -34,6 +35,7 @@ class ClientSession {
   Result<std::shared_ptr<Job>> begin(FromClient first, JobQueue& jobs);
   Status follow(Job& job);
   Status send_past(const std::string& job_id, JobQueue& jobs);
+  void record(const std::string& job_id, const Status& outcome);
   void send(Report report);
   void send_end(const Status& status);
   void listen(const std::shared_ptr<Job>& job);
@@ -42,6 +44,7 @@ class ClientSession {
 
   grpc::ServerContext* const context_;
   ClientStream* const stream_;
+  const Gate& gate_;
   const std::optional<net::Caller> caller_;
   const Clock& clock_;
   bool owns_job_ = false;  // this client began it; set before the listener starts

@@ -114,6 +114,7 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   if (const Status checked = check_message(first); !checked.ok()) return net::to_grpc(checked);
   const auto link = std::make_shared<StreamLink>(context, stream);
   const Member member = welcome(first.hello(), *caller ? (*caller)->subject.name : "", link);
+  gate_.record(*context, "node_joined", member.description.name());
   gone(member, follow(member, stream, *link));
   link->close();
   return grpc::Status::OK;
@@ -187,7 +188,7 @@ grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, Clien
     return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
   call.greeted();
   count_client(+1);
-  const Status served = ClientSession(context, stream, *caller, clock_).serve(std::move(first), jobs_);
+  const Status served = ClientSession(context, stream, gate_, *caller, clock_).serve(std::move(first), jobs_);
   count_client(-1);
   return served.ok() ? grpc::Status::OK : net::to_grpc(served.error());
 }
@@ -215,9 +216,13 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   const std::shared_ptr<Job> owned = jobs_.running();
   const std::shared_ptr<JobAttempt> job = owned == nullptr ? nullptr : owned->current_run();
   if (job != nullptr)
-    if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) return net::to_grpc(own);
+    if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) {
+      gate_.record(*context, "push_frames", frame.job_id(), own);
+      return net::to_grpc(own);
+    }
   if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
     return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
+  gate_.record(*context, "push_frames", frame.job_id());
   while (stream->Read(&frame)) {
     if (frame.last()) {
       job->frames()->end();
@@ -263,10 +268,14 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* conte
   if (!caller.ok()) return net::to_grpc(caller.error());
   const std::shared_ptr<Job> owned = jobs_.running();
   if (owned == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
-  if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) return net::to_grpc(own);
+  if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) {
+    gate_.record(*context, "switch_scheduler", owned->id(), own);
+    return net::to_grpc(own);
+  }
   const std::shared_ptr<JobAttempt> job = owned->current_run();
   const Status switched = job->switch_scheduler(request->scheduler());
-  if (!switched.ok()) return net::to_grpc(switched.error());
+  gate_.record(*context, "switch_scheduler", job->id() + " " + request->scheduler(), switched);
+  if (!switched.ok()) return net::to_grpc(switched);
   response->set_job_id(job->id());
   return grpc::Status::OK;
 }

@@ -7,6 +7,7 @@
 #include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
+#include "mangrove/cluster/audit_log.h"
 #include "mangrove/cluster/cluster_service.h"
 #include "mangrove/cluster/enrolment_service.h"
 #include "mangrove/cluster/gate.h"
@@ -46,7 +47,9 @@ struct Coordinator::Impl {
   net::GrpcTransport transport{awake, options.credentials};
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobQueue jobs;
-  const Gate gate{options.credentials != nullptr, options.registrar};
+  const std::unique_ptr<AuditLog> audit =  // nullptr: nothing is kept
+      options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
+  const Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
   ClusterService service;
   EnrolmentService enrolment{options.registrar, gate, [this] { service.cut_revoked(); }};
   std::unique_ptr<RpcServer> server;

@@ -81,6 +81,7 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
     return make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request");
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
+  gate_.record(context, "join", request.invitation(), signed_one.ok() ? Status() : Status(signed_one.error()));
   if (!signed_one.ok()) {
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
@@ -100,6 +101,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   MG_TRY(const auto certificate, registrar_->renew(caller->subject, caller->serial, parsed, wall_now()));
   fill(response, certificate);
   log_info("certificate renewed", {{"name", caller->subject.name}});
+  gate_.record(context, "renew", caller->subject.name);
   return {};
 }
 
@@ -113,6 +115,7 @@ Status EnrolmentService::Service::invite(const grpc::ServerContext& context, con
   response.set_join_string(made.to_string());
   response.set_expires(seconds(now + invitation.ttl));
   log_info("invited", {{"role", role_name(role)}, {"invitation", made.id}, {"by", by}});
+  gate_.record(context, "invite", std::string(role_name(role)) + " " + made.id);
   return {};
 }
 
@@ -144,6 +147,7 @@ Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, con
   MG_TRY(const std::string by, admin(context));
   MG_RETURN_IF_ERROR(registrar_->revoke(request.name(), wall_now()));
   log_info("revoked", {{"name", request.name()}, {"by", by}});
+  gate_.record(context, "revoke", request.name());
   revoked_();
   return {};
 }

@@ -1,7 +1,8 @@
 #include "mangrove/cluster/gate.h"
 
+#include <grpcpp/server_context.h>
+
 #include <algorithm>
-#include <string>
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/suggestion.h"
@@ -14,19 +15,38 @@ Result<std::optional<net::Caller>> Gate::admit(const grpc::ServerContextBase& co
                                                std::initializer_list<Role> roles) const {
   if (!asks_who_) return std::optional<net::Caller>();
   std::optional<net::Caller> caller = net::caller(context);
+  const Status allowed = check(caller, roles);
+  if (allowed.ok()) return caller;
+  log_warn("refused", {{"peer", context.peer()}, {"reason", allowed.error().message}});
+  record(context, "call", "", allowed);
+  return allowed.error();
+}
+
+Status Gate::check(const std::optional<net::Caller>& caller, std::initializer_list<Role> roles) const {
   if (!caller)
     return make_error(Code::permission_denied,
                       "no certificate was shown; join the cluster first, with a string of: mangrove invite");
   const identity::Subject& subject = caller->subject;
   if (registrar_ != nullptr && registrar_->is_revoked(caller->serial))
     return make_error(Code::permission_denied, subject.name + " was revoked");
-  if (std::ranges::find(roles, subject.role) != roles.end()) return caller;
+  if (std::ranges::find(roles, subject.role) != roles.end()) return {};
   std::vector<std::string> names;
   for (const Role role : roles) names.emplace_back(role_name(role));
-  log_warn("refused by role", {{"name", subject.name}, {"role", role_name(subject.role)}});
   return make_error(Code::permission_denied, "the certificate of " + subject.name + " has the role " +
                                                  role_name(subject.role) +
                                                  ", which may not do this; may: " + join_words(names));
+}
+
+void Gate::record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
+                  const Status& outcome) const {
+  if (audit_ == nullptr) return;
+  const std::optional<net::Caller> caller = net::caller(context);
+  audit_->write(
+      {.who = caller ? caller->subject.uri() : "",
+       .from = context.peer(),
+       .what = what,
+       .about = about,
+       .outcome = outcome.ok() ? "ok" : code_name(outcome.code()) + std::string(": ") + outcome.error().message});
 }
 
 Status Gate::check_owner(const std::optional<net::Caller>& caller, const std::string& owner) {

@@ -2,8 +2,10 @@
 
 #include <initializer_list>
 #include <optional>
+#include <string>
 
 #include "mangrove/base/result.h"
+#include "mangrove/cluster/audit_log.h"
 #include "mangrove/cluster/registrar.h"
 #include "mangrove/net/credentials.h"
 
@@ -14,12 +16,16 @@ namespace mangrove::cluster {
 class Gate {
  public:
   /// asks_who: false where links are in plain text: then everybody may do everything. registrar: knows who was revoked;
-  /// may be null. It must outlive the gate.
-  Gate(bool asks_who, const Registrar* registrar) : asks_who_(asks_who), registrar_(registrar) {}
+  /// audit: gets what is done and what is refused; either may be null. They must outlive the gate.
+  Gate(bool asks_who, const Registrar* registrar, AuditLog* audit)
+      : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
 
   /// Nothing: it does not ask. errors: permission_denied (no certificate, revoked, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles) const;
+  /// Writes into the audit log that the caller has done this, or tried to. about: see AuditLog::Entry.
+  void record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
+              const Status& outcome = {}) const;
   /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
   /// errors: permission_denied (says whose it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
@@ -27,8 +33,11 @@ class Gate {
   bool is_revoked(const grpc::ServerContextBase& context) const;
 
  private:
+  Status check(const std::optional<net::Caller>& caller, std::initializer_list<identity::Role> roles) const;
+
   const bool asks_who_;
   const Registrar* const registrar_;
+  AuditLog* const audit_;
 };
 
 }  // namespace mangrove::cluster

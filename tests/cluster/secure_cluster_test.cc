@@ -5,6 +5,7 @@
 #include <deque>
 #include <future>
 #include <limits>
+#include <regex>
 
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/fake_node.h"
@@ -288,6 +289,18 @@ TEST_F(SecureCluster, AJobBelongsToWhoBeganIt) {
   expect_refused(connected(bob)->follow(id, nullptr, {}));
   EXPECT_EQ(connected(clara)->follow(id, nullptr, {}).code(), Code::cancelled);
   EXPECT_EQ(admin()->follow(id, nullptr, {}).code(), Code::cancelled);
+  // all of that can be read afterwards
+  const auto audit = read_file(options.state_folder / "audit.jsonl");
+  ASSERT_TRUE(audit.ok()) << audit.error().message;
+  const auto line = [&](const std::string& who, const std::string& what, const std::string& outcome) {
+    return R"("who":"mangrove://client/)" + who + R"(","from":"ipv4:127.0.0.1:)" + "[0-9]+" + R"(","what":")" + what +
+           R"(","about":")" + id + R"(","outcome":")" + outcome;
+  };
+  for (const std::string& expected :
+       {line("clara", "run_job", "ok"), line("bob", "follow_job", "permission_denied: the job belongs to clara"),
+        line("bob", "switch_scheduler", "permission_denied"), line("bob", "push_frames", "permission_denied"),
+        line("clara", "stop_job", "ok")})
+    EXPECT_TRUE(std::regex_search(*audit, std::regex(expected))) << expected << " in\n" << *audit;
 }
 
 TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {
