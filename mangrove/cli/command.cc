@@ -66,6 +66,14 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs) {
   return {};
 }
 
+void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed) {
+  app.add_option("--allow-path", allowed,
+                 "jobs may read data below this folder too, besides the data folder and what is registered with "
+                 "`mangrove data register`; may be given several times")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
 void add_access_flags(CLI::App& app, ClusterAccess& access) {
   app.add_option("--coordinator", access.coordinator,
                  "address of the cluster's coordinator (default " + access.coordinator + ")")

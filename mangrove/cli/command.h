@@ -38,6 +38,9 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs);
 /// --json and --quiet.
 void add_output_flags(CLI::App& app, OutputOptions& output);
 
+/// --allow-path of a process that opens data sets for jobs of others: may be given several times.
+void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed);
+
 /// --coordinator, --identity and --insecure of a command about a running cluster. access: defaults, and what is typed.
 void add_access_flags(CLI::App& app, ClusterAccess& access);
 

@@ -9,6 +9,7 @@
 #include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/registrar.h"
 #include "mangrove/cluster/run_role.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
@@ -19,11 +20,11 @@ struct CoordinatorOptions {
   Registrar* registrar = nullptr;  // signs certificates; null: nobody does. It must outlive the coordinator
   bool insecure = false;           // plain text on any address
   Seconds heartbeat_interval = 0.5;
-  int heartbeat_misses = 6;    // a node silent for so many intervals is lost
-  fs::path data_folder;        // where rank 0 finds the data that it gives to workers
-  fs::path state_folder;       // of its JobStore; empty: its jobs end with it
-  JobCheck check = check_job;  // which jobs are taken
-  RoleMain play = run_role;    // what a role does
+  int heartbeat_misses = 6;      // a node silent for so many intervals is lost
+  data::DataFolder data_folder;  // where rank 0 finds the data that it gives to workers
+  fs::path state_folder;         // of its JobStore; empty: its jobs end with it
+  JobCheck check = check_job;    // which jobs are taken
+  RoleMain play = run_role;      // what a role does
 };
 
 /// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time. With a state

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/report.h"
 #include "mangrove/cluster/admission.h"
@@ -15,6 +14,7 @@
 #include "mangrove/cluster/job_record.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/run_role.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/job/frame_queue.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/net/grpc_transport.h"
@@ -26,10 +26,10 @@ struct JobEnvironment {
   Membership& membership;
   net::GrpcTransport& transport;
   Clock& clock;
-  std::string own_address{};  // of rank 0
-  std::string own_subject{};  // the same: in the coordinator's certificate; "": it has none
-  fs::path data_folder{};     // the same
-  JobCheck check;             // of a job before it is taken
+  std::string own_address{};       // of rank 0
+  std::string own_subject{};       // the same: in the coordinator's certificate; "": it has none
+  data::DataFolder data_folder{};  // of rank 0
+  JobCheck check;                  // of a job before it is taken
   RoleMain play;
 };
 

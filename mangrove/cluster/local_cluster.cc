@@ -25,6 +25,7 @@ constexpr Seconds kDownWithin = 5;
 constexpr Seconds kEndSeenWithin = 1;  // of a process that has closed its output
 constexpr Seconds kLookEvery = 0.1;    // whether a process has died
 constexpr std::size_t kQuotedLines = 5;
+const char* const kEverywhere = "/";  // the jobs are of the user who starts the cluster
 
 /// The last lines of a log, to be quoted in an error; "" where there is none.
 std::string end_of_log(const fs::path& log) {
@@ -111,7 +112,8 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
   admin = net::Credentials::of(make_identity(Role::admin, kAdminName + std::to_string(getpid())));
-  std::vector<std::string> arguments{"coordinator", "--identity", "-", "--listen", options.host + ":0"};
+  std::vector<std::string> arguments{"coordinator",       "--identity",   "-",        "--listen",
+                                     options.host + ":0", "--allow-path", kEverywhere};
   if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
   MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments, Role::coordinator));
   MG_TRY(coordinator, await_ready("coordinator", *children.front().process, clock.after(kUpWithin)));
@@ -171,7 +173,8 @@ Status LocalCluster::Impl::launch_node(const LocalNode& node) {
   std::vector<std::string> command = node.within;
   command.insert(command.end(),
                  {options.program.string(), "node", "--identity", "-", "--coordinator", coordinator, "--listen",
-                  node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads)});
+                  node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads), "--allow-path",
+                  kEverywhere});
   if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
   const fs::path program = command.front();
   command.erase(command.begin());

@@ -4,10 +4,10 @@
 #include <stop_token>
 #include <string>
 
-#include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/run_role.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/net/credentials.h"
 
 namespace mangrove::cluster {
@@ -19,7 +19,7 @@ struct NodeOptions {
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
   bool insecure = false;                                  // plain text on any address
   int threads = 0;                                        // for kernels; 0 takes all cores
-  fs::path data_folder;
+  data::DataFolder data_folder;
   Seconds join_timeout = 10;     // how long an unreachable coordinator is tried
   Seconds rejoin_timeout = 600;  // how long one that was lost is
   RoleMain play = run_role;      // what a role does

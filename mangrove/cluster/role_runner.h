@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "mangrove/base/clock.h"
-#include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/run_role.h"
 #include "mangrove/cluster/step_log.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/job/machine.h"
 #include "mangrove/net/grpc_transport.h"
 
@@ -22,7 +22,7 @@ namespace mangrove::cluster {
 struct RoleEnvironment {
   net::GrpcTransport& transport;
   Clock& clock;
-  fs::path data_folder;
+  data::DataFolder data_folder;
   int threads = 1;  // for kernels
   RoleMain play;
 };

@@ -89,10 +89,10 @@ class ClipFolder final : public Dataset {
 }  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec, Split split,
-                                                        const fs::path& data_folder) {
+                                                        const DataFolder& folder) {
   MG_TRY(const std::int64_t frames, spec.whole_number("frames", kFrames, 1, kMostFrames));
-  MG_TRY(auto found, list_class_folders(resolve_path(spec.path, data_folder), split, &may_be_clip,
-                                        "clips (.avi, .mjpeg, or folders of frames)"));
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  MG_TRY(auto found, list_class_folders(path, split, &may_be_clip, "clips (.avi, .mjpeg, or folders of frames)"));
   if (!found) return std::shared_ptr<const Dataset>();
   const auto first_frame = [&]() -> Result<Image> {
     MG_TRY(const Clip clip, Clip::open(found->first));

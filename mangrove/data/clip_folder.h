@@ -16,7 +16,6 @@ namespace mangrove::data {
 /// read() does).
 /// source: Karpathy et al., Large-scale video classification with convolutional neural networks, CVPR 2014 (early
 ///         fusion); Wang et al., Temporal segment networks, ECCV 2016 (a frame of each of equal parts).
-Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec, Split split,
-                                                        const fs::path& data_folder);
+Result<std::shared_ptr<const Dataset>> open_clip_folder(const DatasetSpec& spec, Split split, const DataFolder& folder);
 
 }  // namespace mangrove::data

@@ -36,7 +36,8 @@ Result<std::vector<Role>> assign_roles(const std::vector<std::string>& names, co
   const auto assign = [&](const std::string& name, Role role) -> Status {
     const auto found = std::ranges::find(names, name);
     if (found == names.end())
-      return make_error(Code::invalid_argument, "no column '" + name + "'" + suggestion(name, names));
+      return make_error(Code::invalid_argument,
+                        "no column '" + name + "'" + (columns.quotes ? suggestion(name, names) : ""));
     roles[static_cast<std::size_t>(found - names.begin())] = role;
     return {};
   };
@@ -58,22 +59,26 @@ std::optional<float> parse_value(std::string_view field) {
 
 /// Adds one line. errors: without the number of the line.
 Status add_row(const std::vector<std::string_view>& fields, const std::vector<std::string>& names,
-               const std::vector<Role>& roles, CsvTable& table) {
+               const std::vector<Role>& roles, bool quotes, CsvTable& table) {
+  const auto column = [&](std::size_t i) {
+    return "column " + (quotes ? "'" + names[i] + "'" : std::to_string(i + 1));
+  };
   if (fields.size() != roles.size())
     return make_error(Code::data_loss,
                       std::to_string(fields.size()) + " fields found, " + std::to_string(roles.size()) + " expected");
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (roles[i] == Role::skipped) continue;
     if (roles[i] == Role::label) {
-      if (fields[i].empty()) return make_error(Code::data_loss, "column '" + names[i] + "' is empty");
+      if (fields[i].empty()) return make_error(Code::data_loss, column(i) + " is empty");
       table.labels.emplace_back(fields[i]);
     } else if (roles[i] == Role::group) {
       table.groups.emplace_back(fields[i]);
     } else {
       const auto value = parse_value(fields[i]);
       if (!value)
-        return make_error(Code::data_loss, "column '" + names[i] + "': '" + std::string(fields[i].substr(0, 40)) +
-                                               "' is not a finite number");
+        return make_error(Code::data_loss,
+                          column(i) + ": " + (quotes ? "'" + std::string(fields[i].substr(0, 40)) + "'" : "the value") +
+                              " is not a finite number");
       table.values.push_back(*value);
     }
   }
@@ -96,7 +101,7 @@ Result<CsvTable> parse(std::string_view text, const CsvColumns& columns) {
       MG_TRY(roles, assign_roles(names, columns));
       continue;
     }
-    MG_RETURN_IF_ERROR(add_row(fields, names, roles, table).context("line " + std::to_string(number)));
+    MG_RETURN_IF_ERROR(add_row(fields, names, roles, columns.quotes, table).context("line " + std::to_string(number)));
   }
   if (table.rows() == 0)
     return make_error(Code::data_loss, "no rows: expected a line of column names, then one line per instant");

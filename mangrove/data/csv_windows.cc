@@ -104,8 +104,9 @@ Result<std::vector<Window>> cut(const CsvTable& table, Split split, const Option
     while (end < table.rows() && same(begin, end)) ++end;
     const auto found = std::ranges::find(classes, table.labels[begin]);
     if (found == classes.end())
-      return make_error(Code::data_loss, "row " + std::to_string(begin + 1) + ": label '" + table.labels[begin] +
-                                             "' does not occur in the training file");
+      return make_error(Code::data_loss, "row " + std::to_string(begin + 1) + ": its label" +
+                                             (options.columns.quotes ? " '" + table.labels[begin] + "'" : "") +
+                                             " does not occur in the training file");
     const auto [first, last] = part_of(split, static_cast<std::int64_t>(end - begin), options);
     for (std::int64_t start = first; start + options.window <= last; start += options.stride)
       windows.push_back({static_cast<std::uint32_t>(begin + static_cast<std::size_t>(start)),
@@ -137,9 +138,10 @@ Result<fs::path> own_file(const fs::path& folder, Split split, const Options& op
 
 }  // namespace
 
-Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split split, const fs::path& data_folder) {
+Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split split, const DataFolder& folder) {
   MG_TRY(Options options, parse_options(spec));
-  const fs::path path = resolve_path(spec.path, data_folder);
+  options.columns.quotes = !folder.is_confined();
+  MG_TRY(const fs::path path, folder.find(spec.path));
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
   const fs::path training = is_folder ? path / "train.csv" : path;

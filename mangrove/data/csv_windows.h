@@ -16,6 +16,6 @@ namespace mangrove::data {
 /// two of them. Classes are the labels of the training file in their order (by number, if all are whole numbers). Null
 /// where there is no such split. errors: those of CsvTable::load; invalid_argument (options; a share for a split that
 /// has a file), data_loss (a label that training has not; no recording as long as a window).
-Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split split, const fs::path& data_folder);
+Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split split, const DataFolder& folder);
 
 }  // namespace mangrove::data

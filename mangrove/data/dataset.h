@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mangrove/base/file.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/tensor/tensor.h"
 
 namespace mangrove::data {
@@ -84,8 +84,8 @@ Result<bool> is_present(std::string_view spec, const fs::path& folder);
 ///   balance=yes|N         training: samples of smaller classes are repeated until all are as large as the largest, or
 ///                         have N; of larger ones only N are used
 /// errors: not_found (unknown name, with the nearest known one; no such split; or files missing: names them and says
-/// how to get them), invalid_argument (not a spec, unknown option), data_loss (corrupt or truncated file; names it,
-/// what was found and what was expected).
-Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const fs::path& folder);
+/// how to get them), those of DataFolder::find, invalid_argument (not a spec, unknown option), data_loss (corrupt or
+/// truncated file; names it, what was found and what was expected).
+Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const DataFolder& folder);
 
 }  // namespace mangrove::data

@@ -33,9 +33,9 @@ class ImageFolder final : public Dataset {
 }  // namespace
 
 Result<std::shared_ptr<const Dataset>> open_image_folder(const DatasetSpec& spec, Split split,
-                                                         const fs::path& data_folder) {
-  MG_TRY(auto found, list_class_folders(resolve_path(spec.path, data_folder), split, &has_image_name,
-                                        "JPEG, PNG, PPM or PGM images"));
+                                                         const DataFolder& folder) {
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  MG_TRY(auto found, list_class_folders(path, split, &has_image_name, "JPEG, PNG, PPM or PGM images"));
   if (!found) return std::shared_ptr<const Dataset>();
   MG_TRY(Shape shape, image_shape(spec, [&] { return load_image(found->first); }));
   return std::shared_ptr<const Dataset>(

@@ -16,6 +16,6 @@ namespace mangrove::data {
 /// errors: not_found (no such folder, no images), invalid_argument (options), data_loss (another split has a class that
 /// training has not; an image that cannot be decoded: then, read() does).
 Result<std::shared_ptr<const Dataset>> open_image_folder(const DatasetSpec& spec, Split split,
-                                                         const fs::path& data_folder);
+                                                         const DataFolder& folder);
 
 }  // namespace mangrove::data

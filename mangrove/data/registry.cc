@@ -33,7 +33,7 @@ using Opened = Result<std::shared_ptr<const Dataset>>;  // null: there is no suc
 /// What the program must know about a data set.
 struct Entry {
   DatasetInfo info;
-  Opened (*open)(const DatasetSpec& spec, Split split, const fs::path& folder);
+  Opened (*open)(const DatasetSpec& spec, Split split, const DataFolder& folder);
   std::string_view folder;     // where the data folder has it; "": it needs no files, or has a PATH
   const RemoteDataset* files;  // null: cannot be downloaded
   std::string_view options;    // besides those of all data sets, with a space between them
@@ -41,8 +41,8 @@ struct Entry {
 };
 
 template <Opened open(Split, const fs::path&)>
-Opened by_name(const DatasetSpec&, Split split, const fs::path& folder) {
-  return open(split, folder);
+Opened by_name(const DatasetSpec&, Split split, const DataFolder& folder) {
+  return open(split, folder.path());
 }
 
 Opened open_glyphs(Split split, const fs::path&) {
@@ -55,13 +55,15 @@ Opened open_leaves(Split split, const fs::path&) {
   return make_leaves(split);
 }
 
-Opened open_idx_folder(const DatasetSpec& spec, Split split, const fs::path& folder) {
-  return open_idx(split, resolve_path(spec.path, folder), 0);
+Opened open_idx_folder(const DatasetSpec& spec, Split split, const DataFolder& folder) {
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  return open_idx(split, path, 0);
 }
 
 /// A path without more may be of shards too.
-Opened open_images_or_shards(const DatasetSpec& spec, Split split, const fs::path& folder) {
-  if (!has_shards(resolve_path(spec.path, folder))) return open_image_folder(spec, split, folder);
+Opened open_images_or_shards(const DatasetSpec& spec, Split split, const DataFolder& folder) {
+  MG_TRY(const fs::path path, folder.find(spec.path));
+  if (!has_shards(path)) return open_image_folder(spec, split, folder);
   for (const char* option : {"size", "channels"})
     if (spec.option(option))
       return make_error(Code::invalid_argument, "data '" + spec.text() + "': these are shards, and option '" + option +
@@ -225,7 +227,7 @@ const char* split_name(Split split) {
 }
 
 /// The split that validation= or test= carves from the training samples.
-Opened open_carved(const Found& found, Split split, const CommonOptions& options, const fs::path& folder) {
+Opened open_carved(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
   MG_TRY(const auto all, found.entry->open(found.spec, Split::train, folder));
   const auto share = [&](double given) { return given < 1 ? given : given / static_cast<double>(all->size()); };
   const double validation = share(options.validation), test = share(options.test);
@@ -242,7 +244,7 @@ Opened open_carved(const Found& found, Split split, const CommonOptions& options
 }
 
 /// The split as the files have it, or carved.
-Opened open_split(const Found& found, Split split, const CommonOptions& options, const fs::path& folder) {
+Opened open_split(const Found& found, Split split, const CommonOptions& options, const DataFolder& folder) {
   if (found.entry->carves) return found.entry->open(found.spec, split, folder);
   const auto check_not_there = [&](double given, Split own) -> Status {
     if (given == 0) return {};
@@ -302,7 +304,7 @@ Result<std::string> dataset_summary(std::string_view spec) {
   return std::string(found.entry->info.summary);
 }
 
-Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const fs::path& folder) {
+Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split split, const DataFolder& folder) {
   MG_TRY(const Found found, find(spec));
   MG_TRY(const CommonOptions options, common_options(found.spec).context("data '" + std::string(spec) + "'"));
   MG_TRY(auto dataset, open_split(found, split, options, folder));
@@ -324,7 +326,10 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
 Result<bool> is_present(std::string_view spec, const fs::path& folder) {
   MG_TRY(const Found found, find(spec));
   std::error_code ignored;
-  if (found.entry->info.is_kind) return fs::exists(resolve_path(found.spec.path, folder), ignored);
+  if (found.entry->info.is_kind) {
+    MG_TRY(const fs::path path, DataFolder(folder).find(found.spec.path));
+    return fs::exists(path, ignored);
+  }
   if (found.entry->files == nullptr)
     return found.entry->folder.empty() || fs::is_directory(folder / found.entry->folder, ignored);
   return std::ranges::all_of(found.entry->files->files, [&](const RemoteFile& file) {
@@ -338,10 +343,12 @@ Status fetch_dataset(std::string_view spec, const fs::path& folder, const Downlo
   if (found.entry->files != nullptr) return fetch_files(*found.entry->files, folder, progress, std::move(stop));
   MG_TRY(const bool present, is_present(spec, folder));
   if (present) return {};
-  return make_error(Code::not_found,
-                    "data '" + std::string(spec) + "' cannot be downloaded, and is not " +
-                        (found.entry->info.is_kind ? "at " + resolve_path(found.spec.path, folder).string()
-                                                   : "in " + (folder / found.entry->folder).string()));
+  std::string place = "in " + (folder / found.entry->folder).string();
+  if (found.entry->info.is_kind) {
+    MG_TRY(const fs::path path, DataFolder(folder).find(found.spec.path));
+    place = "at " + path.string();
+  }
+  return make_error(Code::not_found, "data '" + std::string(spec) + "' cannot be downloaded, and is not " + place);
 }
 
 }  // namespace mangrove::data

@@ -170,8 +170,8 @@ bool has_shards(const fs::path& folder) {
   return paths.ok() && !paths->empty();
 }
 
-Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const fs::path& data_folder) {
-  const fs::path folder = resolve_path(spec.path, data_folder);
+Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const DataFolder& data) {
+  MG_TRY(const fs::path folder, data.find(spec.path));
   MG_TRY(auto paths, list_shards(folder, split_name(split) + "-"));
   if (paths.empty() && has_shards(folder)) return std::shared_ptr<const Dataset>();
   if (paths.empty()) return no_shards(folder);

@@ -23,7 +23,7 @@ bool has_shards(const fs::path& folder);
 /// shards, but none of this split.
 /// errors: not_found (no such folder, no shards); data_loss (a shard that is corrupt, missing, or of other data than
 /// the rest; names it); those of ShardFile::open.
-Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const fs::path& data_folder);
+Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const DataFolder& data);
 
 struct PackOptions {
   Bytes shard_bytes = 8'000'000;  // most of a file, unless one sample has more

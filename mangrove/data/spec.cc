@@ -94,10 +94,4 @@ Result<double> DatasetSpec::number(std::string_view key, double otherwise, doubl
   return parse_number(key, *value, low, high, "a number within its range");
 }
 
-fs::path resolve_path(const std::string& path, const fs::path& data_folder) {
-  std::error_code ignored;
-  if (fs::path(path).is_absolute() || fs::exists(path, ignored)) return path;
-  return data_folder / path;
-}
-
 }  // namespace mangrove::data

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mangrove/base/file.h"
+#include "mangrove/base/result.h"
 
 namespace mangrove::data {
 
@@ -30,8 +30,5 @@ struct DatasetSpec {
                                     std::int64_t high) const;
   Result<double> number(std::string_view key, double otherwise, double low, double high) const;
 };
-
-/// A path of a spec: where it is relative, in the working directory if it is there, else in the data folder.
-fs::path resolve_path(const std::string& path, const fs::path& data_folder);
 
 }  // namespace mangrove::data

@@ -151,7 +151,7 @@ Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const Need
 }
 
 fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
-  return context.data_folder.empty() ? fs::path() : context.data_folder / kFolder;
+  return context.data_folder.path().empty() ? fs::path() : context.data_folder.path() / kFolder;
 }
 
 Result<std::string> NetworkFetch::get(const std::string& sha256) {

@@ -4,9 +4,9 @@
 #include <stop_token>
 
 #include "mangrove/base/clock.h"
-#include "mangrove/base/file.h"
 #include "mangrove/base/report.h"
 #include "mangrove/base/units.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/job/device.h"
 #include "mangrove/job/frame_queue.h"
 #include "mangrove/net/endpoint.h"
@@ -33,8 +33,8 @@ struct RoleContext {
   net::Endpoint& endpoint;
   Clock& clock;
   Device& device;
-  fs::path data_folder;  // where this device finds its data sets
-  int threads = 1;       // for kernels
+  data::DataFolder data_folder;  // where this device finds its data sets
+  int threads = 1;               // for kernels
   /// Asked to stop early (Ctrl-C, SIGTERM): rank 0 ends the job in good order, with a checkpoint. Polled between steps.
   std::stop_token stop;
   /// Rank 0 only: to the client. Other ranks' reports go nowhere.

@@ -2,7 +2,8 @@
 
 namespace mangrove::learn {
 
-Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const fs::path& data_folder) {
+Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph,
+                                                                 const data::DataFolder& data_folder) {
   const auto recipe = graph.metadata().find(kAugmentationKey);
   if (recipe == graph.metadata().end()) return std::shared_ptr<const data::Augmentation>();
   const auto open_training = [&]() -> Result<std::shared_ptr<const data::Dataset>> {

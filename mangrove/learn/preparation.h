@@ -19,6 +19,7 @@ constexpr const char* kDataKey = "mangrove.data";
 /// the metadata, but for zca, whose matrix is fitted again to the very samples that it was fitted to in training.
 /// errors: those of Augmentation::create; of opening the data that it was trained on (zca only); failed_precondition
 /// (zca, and the metadata do not say what it was trained on); invalid_argument (another number of inputs).
-Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph, const fs::path& data_folder);
+Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph,
+                                                                 const data::DataFolder& data_folder);
 
 }  // namespace mangrove::learn

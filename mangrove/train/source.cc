@@ -132,10 +132,13 @@ Bytes share_of_cache(Bytes cache, const data::Dataset& dataset) {
   return cache / sample < dataset.size() ? cache : sample * dataset.size();
 }
 
-Result<Sources::Splits> Sources::open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher) {
+Result<Sources::Splits> Sources::open(const TrainJob& job, const data::DataFolder& data_folder, ShardFetcher* fetcher) {
   if (fetcher != nullptr) MG_RETURN_IF_ERROR(fetcher->open());
-  const std::string& data = fetcher == nullptr ? job.data() : fetcher->data();
-  const auto open_split = [&](data::Split split) { return data::open_dataset(data, split, data_folder); };
+  const auto open_split = [&](data::Split split) {
+    // where the shards are, the fetcher has chosen, not the job
+    return fetcher == nullptr ? data::open_dataset(job.data(), split, data_folder)
+                              : data::open_dataset(fetcher->data(), split, data_folder.path());
+  };
   Splits splits;
   MG_TRY(splits.train, open_split(data::Split::train));
   MG_TRY(splits.test, open_split(data::Split::test));

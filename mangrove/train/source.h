@@ -75,7 +75,7 @@ class Sources {
   };
   /// Opens the job's data set. fetcher: null if the data is in the data folder. errors: those of data::open_dataset and
   /// ShardFetcher::open.
-  static Result<Splits> open(const TrainJob& job, const fs::path& data_folder, ShardFetcher* fetcher = nullptr);
+  static Result<Splits> open(const TrainJob& job, const data::DataFolder& data_folder, ShardFetcher* fetcher = nullptr);
   /// For a job with a frozen part, samples are the outputs of that part. Decoded samples are kept in memory: those for
   /// training first, then those for validation. Nothing is read ahead where devices share the samples, because samples
   /// of another device come in between. errors: those of data::Augmentation::create and make_frozen_part;

@@ -278,14 +278,22 @@ TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
 }
 
 TEST(CommandLine, HelpOfCommandsBelowShowsTheirOwnExamples) {
-  const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"testbed", "up"}, "testbed up"},         {{"testbed", "down"}, "testbed down"},
-      {{"testbed", "status"}, "testbed status"}, {{"testbed", "cut"}, "testbed cut"},
-      {{"data", "list"}, "data list"},           {{"data", "info"}, "data info"},
-      {{"data", "fetch"}, "data fetch"},         {{"data", "make"}, "data make images"},
-      {{"data", "pack"}, "data pack"},           {{"data", "make", "images"}, "data make images"},
-      {{"model", "list"}, "model list"},         {{"data", "make", "sensors"}, "data make sensors"},
-      {{"model", "show"}, "model show"},         {{"model", "export"}, "model export"}};
+  const std::pair<std::vector<std::string>, std::string> cases[] = {{{"testbed", "up"}, "testbed up"},
+                                                                    {{"testbed", "down"}, "testbed down"},
+                                                                    {{"testbed", "status"}, "testbed status"},
+                                                                    {{"testbed", "cut"}, "testbed cut"},
+                                                                    {{"data", "list"}, "data list"},
+                                                                    {{"data", "info"}, "data info"},
+                                                                    {{"data", "fetch"}, "data fetch"},
+                                                                    {{"data", "make"}, "data make images"},
+                                                                    {{"data", "pack"}, "data pack"},
+                                                                    {{"data", "register"}, "data register"},
+                                                                    {{"data", "unregister"}, "data unregister"},
+                                                                    {{"data", "make", "images"}, "data make images"},
+                                                                    {{"model", "list"}, "model list"},
+                                                                    {{"data", "make", "sensors"}, "data make sensors"},
+                                                                    {{"model", "show"}, "model show"},
+                                                                    {{"model", "export"}, "model export"}};
   for (const auto& [words, example] : cases) {
     std::vector<std::string> arguments = {program(), "help"};
     arguments.insert(arguments.end(), words.begin(), words.end());

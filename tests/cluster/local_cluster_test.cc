@@ -60,8 +60,8 @@ TEST_F(LocalClusterTest, StartsACoordinatorAndNodesAndEndsThem) {
     return !log.empty();
   }));
   EXPECT_EQ(log,
-            "node --identity - --coordinator 127.0.0.1:4711 --listen 127.0.0.1:0 --name node-2 --threads 2 --data-dir "
-            "/some/data\n");
+            "node --identity - --coordinator 127.0.0.1:4711 --listen 127.0.0.1:0 --name node-2 --threads 2 "
+            "--allow-path / --data-dir /some/data\n");
   cluster->reset();
   for (const pid_t pid : pids) EXPECT_NE(kill(pid, 0), 0) << "neither alive nor a zombie";
 }
@@ -75,7 +75,8 @@ TEST_F(LocalClusterTest, RunsANodeWithinACommandAtItsHost) {
   const Result<std::string> log = read_file(folder / "pi.log");
   ASSERT_TRUE(log.ok());
   EXPECT_EQ(log->substr(0, log->find('\n')),
-            "place board node --identity - --coordinator 127.0.0.1:4711 --listen 127.0.0.2:0 --name pi --threads 1");
+            "place board node --identity - --coordinator 127.0.0.1:4711 --listen 127.0.0.2:0 --name pi --threads 1 "
+            "--allow-path /");
 }
 
 TEST_F(LocalClusterTest, ANodeThatDiesBeforeTheLastHasJoinedIsNamedAtOnce) {

@@ -2,8 +2,10 @@
 // for.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/base/temporary_folder.h"
 #include "tests/cluster/test_cluster.h"
 
 #include "mangrove/base/random.h"
@@ -95,6 +97,30 @@ TEST(RealJob, DataThatIsMissingOnEveryNodeIsNamed) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::not_found);
   EXPECT_NE(status.error().message.find("node-1"), std::string::npos) << status.error().message;
+}
+
+TEST(RealJob, FilesOfANodeThatItsOwnerHasNotOpenedAreNotReadForAJob) {
+  const testing::TemporaryFolder folder;
+  fs::create_directories(folder / "data");
+  std::ofstream(folder / "shadow") << "root:hunter2:20228:0:99999:7:::\n";
+  TestCluster cluster(0, TestCluster::kMisses, run_role);
+  cluster.add_node("node-1", data::DataFolder::confined(folder / "data", {}));
+  for (const std::string& data : {"csv:" + (folder / "shadow").string(), std::string("csv:../shadow")}) {
+    JobSpec train;
+    train.mutable_train()->set_model(model_file());
+    train.mutable_train()->set_data(data);
+    JobSpec infer;
+    infer.mutable_infer()->set_model(model_file());
+    infer.mutable_infer()->set_data(data);
+    for (const JobSpec& job : {train, infer}) {
+      RunningJob running(cluster, job);
+      const Status status = running.wait();
+      ASSERT_FALSE(status.ok());
+      EXPECT_EQ(status.code(), Code::permission_denied) << status.error().message;
+      EXPECT_NE(status.error().message.find("is not open to jobs"), std::string::npos) << status.error().message;
+      EXPECT_EQ(status.error().message.find("hunter2"), std::string::npos) << status.error().message;
+    }
+  }
 }
 
 TEST(RealJob, AJobOfNeitherKindIsRefused) {

@@ -47,13 +47,14 @@ struct TestCluster {
     watcher = client();
   }
 
-  Node& add_node(const std::string& name) {
+  Node& add_node(const std::string& name, const data::DataFolder& data = {}) {
     NodeOptions node;
     node.coordinator = coordinator->address();
     node.name = name;
     node.listen = "127.0.0.1:0";
     node.credentials = test_credentials(identity::Role::node, name);
     node.threads = 1;
+    node.data_folder = data;
     node.play = play;
     auto started = Node::start(node);
     if (!started.ok()) ADD_FAILURE() << started.error().message;

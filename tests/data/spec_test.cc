@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/base/temporary_folder.h"
-
 namespace mangrove::data {
 namespace {
 
@@ -54,12 +52,6 @@ TEST(DatasetSpec, NumbersAreCheckedAgainstTheirRange) {
             "option 'stride': '0' is not a whole number from 1 to 100");
   EXPECT_EQ(spec.number("validation", 0, 0, 1).code(), Code::invalid_argument);
   EXPECT_EQ(spec.whole_number("rate", 1, 1, 100).code(), Code::invalid_argument);
-}
-
-TEST(ResolvePath, WorkingDirectoryThenDataFolder) {
-  EXPECT_EQ(resolve_path("/abs", "/data"), "/abs");
-  EXPECT_EQ(resolve_path("surely/not/here", "/data"), "/data/surely/not/here");
-  EXPECT_EQ(resolve_path(".", "/data"), ".");
 }
 
 }  // namespace

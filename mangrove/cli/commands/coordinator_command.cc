@@ -17,6 +17,7 @@ struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
   std::string listen, identity, state_folder, data_dir;
+  std::vector<std::string> allowed;
   Overrides overrides;
 
   Keys keys() {
@@ -61,7 +62,8 @@ Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.state_folder = state.state_folder;
-  state.options.data_folder = data::data_folder(state.data_dir);
+  state.options.data_folder =
+      data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name("coordinator");
   set_log_level(LogLevel::info);
   std::unique_ptr<cluster::Registrar> registrar;
@@ -84,6 +86,7 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("coordinator", "start the coordinator, which tracks nodes and runs jobs");
   auto state = std::make_shared<State>();
   add_flags(*command, state->keys(), state->overrides);
+  add_allow_path_flag(*command, state->allowed);
   command->footer(
       "Examples:\n"
       "  mangrove coordinator --state /var/lib/mangrove\n"

@@ -21,7 +21,7 @@ constexpr const char* kDataDirHelp = "folder of the data sets; default: $MANGROV
 
 struct State {
   std::string data_dir;
-  std::string name;
+  std::string name, path;
   MakeImages images;
   MakeSensors sensors;
   PackData pack;
@@ -63,6 +63,17 @@ struct State {
 Status list(const State& state, const OutputOptions& output) {
   MG_TRY(const json known, describe_known_data(data::data_folder(state.data_dir)));
   return print_result(known, known_data_table(known), output);
+}
+
+Status enlist(const State& state) {
+  const fs::path folder = data::data_folder(state.data_dir);
+  MG_RETURN_IF_ERROR(data::register_data(folder, state.name, state.path));
+  return print_text(fmt::format("jobs may read it as {}, e.g. --data folder:{} or --data csv:{}\n", state.name,
+                                state.name, state.name));
+}
+
+Status delist(const State& state) {
+  return data::unregister_data(data::data_folder(state.data_dir), state.name);
 }
 
 Status info(const State& state, const OutputOptions& output) {
@@ -152,6 +163,9 @@ void add_data_command(CLI::App& app, CommandContext& context) {
   auto* describe = command->add_subcommand("info", "show the splits, classes, shape and statistics of a data set");
   auto* fetch =
       command->add_subcommand("fetch", "download a data set from its public mirrors, checked against checksums");
+  auto* enter =
+      command->add_subcommand("register", "open a file or folder of this device to jobs, under a name of its own");
+  auto* remove = command->add_subcommand("unregister", "close it to jobs again");
   add_make(*command, state, context);
   add_pack(*command, state, context);
   describe
@@ -159,7 +173,10 @@ void add_data_command(CLI::App& app, CommandContext& context) {
       ->required()
       ->type_name("");
   fetch->add_option("name", state->name, "the data set")->required()->type_name("");
-  for (auto* sub : {show, describe, fetch})
+  for (auto* sub : {enter, remove})
+    sub->add_option("name", state->name, "letters, digits, '-', '_' and '.'")->required()->type_name("");
+  enter->add_option("path", state->path, "the file or folder")->required()->type_name("");
+  for (auto* sub : {show, describe, fetch, enter, remove})
     sub->add_option("--data-dir", state->data_dir, kDataDirHelp)->type_name("FOLDER")->group("Data");
   for (auto* sub : {show, describe}) add_output_flags(*sub, context.output);
   show->footer("Examples:\n  mangrove data list\n  mangrove data list --data-dir /mnt/usb/data --json");
@@ -173,6 +190,13 @@ void add_data_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove data fetch mnist\n"
       "  mangrove data fetch cifar10 --data-dir /mnt/usb/data");
+  enter->footer(
+      "Examples:\n"
+      "  mangrove data register walks /mnt/usb/walks.csv\n"
+      "  mangrove train --data csv:walks,test=0.2 --model gru \\\n"
+      "      --coordinator 192.168.1.10:7070\n"
+      "Every node has a registered name for itself, so that its files may lie elsewhere.");
+  remove->footer("Examples:\n  mangrove data unregister walks");
   command->footer(
       "Examples:\n"
       "  mangrove data list\n"
@@ -184,6 +208,8 @@ void add_data_command(CLI::App& app, CommandContext& context) {
   show->callback([&context, state] { context.action = [&context, state] { return list(*state, context.output); }; });
   describe->callback(
       [&context, state] { context.action = [&context, state] { return info(*state, context.output); }; });
+  enter->callback([&context, state] { context.action = [state] { return enlist(*state); }; });
+  remove->callback([&context, state] { context.action = [state] { return delist(*state); }; });
   fetch->callback([&context, state] {
     context.action = [&context, state] { return download_data(state->name, state->data_dir, context.stop); };
   });

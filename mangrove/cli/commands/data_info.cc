@@ -64,11 +64,11 @@ Result<json> describe_known_data(const fs::path& folder) {
     transformations.push_back({{"usage", info.usage}, {"summary", info.summary}});
   for (const data::NamedRecipe& recipe : data::named_recipes())
     recipes.push_back({{"name", recipe.name}, {"recipe", recipe.text}, {"summary", recipe.summary}});
-  return json{{"folder", folder.string()},
-              {"data_sets", sets},
-              {"kinds", kinds},
-              {"transformations", transformations},
-              {"recipes", recipes}};
+  json registered = json::array();
+  for (const data::RegisteredData& data : data::registered_data(folder))
+    registered.push_back({{"name", data.name}, {"path", data.path.string()}});
+  return json{{"folder", folder.string()},          {"registered", registered}, {"data_sets", sets}, {"kinds", kinds},
+              {"transformations", transformations}, {"recipes", recipes}};
 }
 
 std::string known_data_table(const json& known) {
@@ -77,6 +77,9 @@ std::string known_data_table(const json& known) {
   for (const json& set : known["data_sets"])
     table += fmt::format("  {:<17} {}; {}\n", text(set, "name"), text(set, "summary"),
                          set["present"].get<bool>() ? "here" : "not here");
+  if (!known["registered"].empty()) table += "registered, also for jobs of others:\n";
+  for (const json& data : known["registered"])
+    table += fmt::format("  {:<17} {}\n", text(data, "name"), text(data, "path"));
   table += "your own files, for --data:\n";
   for (const json& kind : known["kinds"])
     table += fmt::format("  {}\n      {}\n", text(kind, "usage"), text(kind, "summary"));

@@ -16,6 +16,7 @@ struct State {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
   std::string coordinator, listen, join, identity, data_dir;
+  std::vector<std::string> allowed;
   Overrides overrides;
 
   Keys keys() {
@@ -68,7 +69,8 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, c
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.threads = static_cast<int>(state.threads);
-  state.options.data_folder = data::data_folder(state.data_dir);
+  state.options.data_folder =
+      data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name(state.options.name.empty() ? "node" : state.options.name);
   set_log_level(LogLevel::info);
   MG_TRY(state.options.credentials, find_credentials(state, stop));
@@ -89,12 +91,13 @@ void add_node_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("node", "join a cluster as a worker node");
   auto state = std::make_shared<State>();
   add_flags(*command, state->keys(), state->overrides);
+  add_allow_path_flag(*command, state->allowed);
   command->footer(
       "Examples:\n"
       "  mangrove node --join node.join          # a file with a join string\n"
       "  mangrove node --coordinator 192.168.1.10:7070   # it has joined before\n"
       "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 \\\n"
-      "                --data-dir /mnt/usb/data\n"
+      "                --data-dir /mnt/usb/data --allow-path /srv/photos\n"
       "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"
       "After a freeze, a broken link or a restart of the coordinator it joins again and\n"
       "takes part in the job that is running.");

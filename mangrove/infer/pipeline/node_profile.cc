@@ -124,7 +124,7 @@ Result<Profile> profile_node(const InferJob& job, const job::RoleContext& contex
     message.set_process(context.device.resident_memory());  // the program is not in it
     return message;
   }
-  const plan::ProfileCache kept(context.data_folder);
+  const plan::ProfileCache kept(context.data_folder.path());
   const plan::ProfileKey key{.network = job.model_sha256(),
                              .device = context.device.description(),
                              .backend = std::string(program.backend().name()),

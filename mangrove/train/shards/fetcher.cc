@@ -46,8 +46,11 @@ Status ShardFetcher::open() {
     outlines.push_back({shard.name(), shard.size(), shard.head()});
   }
   augmentation_ = list_->augmentation();
-  const fs::path& folder = inner_context().data_folder;
-  MG_TRY(cache_, data::ShardCache::open(std::move(outlines), data::resolve_path(spec.path, folder), folder / kFolder));
+  const data::DataFolder& folder = inner_context().data_folder;
+  // what the coordinator calls it need not be open here: then all shards come
+  const Result<fs::path> own = folder.find(spec.path);
+  const fs::path root = folder.path() / kFolder;
+  MG_TRY(cache_, data::ShardCache::open(std::move(outlines), own.ok() ? *own : root, root));
   spec.name = "shards";
   spec.path = cache_->folder().string();
   data_ = spec.text();

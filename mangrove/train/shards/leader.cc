@@ -12,8 +12,8 @@ Result<std::unique_ptr<ShardLeader>> ShardLeader::create(const TrainJob& job, jo
   if (spec.name != "shards" && spec.name != "folder")
     return make_error(Code::invalid_argument, "data_from: cluster is for data in shards, and '" + job.data() +
                                                   "' is not: pack it with 'mangrove data pack'");
-  MG_TRY(data::ShardFolder shards,
-         data::ShardFolder::open(data::resolve_path(spec.path, context.data_folder)).context(key));
+  MG_TRY(const fs::path folder, context.data_folder.find(spec.path).context(key));
+  MG_TRY(data::ShardFolder shards, data::ShardFolder::open(folder).context(key));
   std::string augmentation;
   if (!job.augment().empty()) {
     MG_TRY(const auto train, data::open_dataset(job.data(), data::Split::train, context.data_folder).context(key));
