@@ -52,7 +52,7 @@ void Job::run() {
 /// As after a restart of the coordinator; the nodes may have gone before it in the same power cut.
 bool Job::begins_again(const Status& ended) {
   if (!is_kept() || ended.ok() || !current_run()->has_lost_everyone()) return false;
-  Result<std::optional<JobStore::Interrupted>> from = store_->interrupted();
+  Result<std::optional<JobStore::Interrupted>> from = store_->interrupted(JobStore::Restart::nodes_ended);
   keep(from.ok() ? Status() : Status(from.error()), "restart");
   if (!from.ok() || !*from) return false;
   {
@@ -83,6 +83,7 @@ void Job::keep_end(const Status& status) {
 }
 
 void Job::suspend() {
+  if (store_ != nullptr) keep(store_->suspend(id_), "suspension");
   {
     MutexLock lock(mutex_);
     suspended_ = true;

@@ -4,6 +4,7 @@
 
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/tiers/checks.h"
+#include "mangrove/job/keys.h"
 #include "mangrove/train/job_settings.h"
 
 namespace mangrove::cluster {
@@ -25,7 +26,8 @@ Status check_of_kind(const JobSpec& job) {
 
 Status check_job(const JobSpec& job) {
   try {
-    return check_of_kind(job);
+    MG_RETURN_IF_ERROR(check_of_kind(job));
+    return job::check_keys(job);
   } catch (const std::bad_alloc&) {
     return make_error(Code::resource_exhausted, "out of memory");
   }

@@ -16,6 +16,12 @@ void JobQueue::open(std::string own_address) {
   if (!interrupted.ok()) return log_error("job not gone on with", {{"message", interrupted.error().message}});
   if (!*interrupted) return;
   const JobStore::Interrupted& from = **interrupted;
+  if (const Status taken = check_(from.job); !taken.ok()) {
+    const Status ended = store_->end(from.id, taken, {});
+    return log_error(
+        "job not gone on with",
+        {{"job", from.id}, {"message", taken.error().message}, {"kept", ended.ok() ? "yes" : ended.error().message}});
+  }
   log_info("job goes on", {{"job", from.id}, {"starts", from.starts}, {"nodes_before", from.nodes}});
   launch(std::make_shared<Job>(from.id, from.job, from.owner, surroundings_, store_, from));
 }

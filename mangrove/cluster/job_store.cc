@@ -12,10 +12,11 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr std::int64_t kVersion = 2;  // of the tables; 1 had no owners
+constexpr std::int64_t kVersion = 2;  // of the tables; 1 had neither owners nor attempts
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
+constexpr std::int64_t kMostDeaths = 2;                          // of the coordinator, with a job since its checkpoint
 constexpr std::uintmax_t kModelsKept = std::uintmax_t{1} << 30;  // bytes, of jobs that have ended
 constexpr std::array kEndStates = {"done", "failed", "stopped"};
 
@@ -32,6 +33,16 @@ const char* const kJobs =
 const char* const kMembers =
     "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
     "PRIMARY KEY (job, rank))";
+// A job is in it while it runs. boot: of the machine when it was started last; "": the coordinator ended in good order.
+const char* const kAttempts =
+    "CREATE TABLE attempts (job TEXT PRIMARY KEY, boot TEXT NOT NULL, deaths INTEGER NOT NULL)";
+
+/// Says of this start of the machine which it is; "": the system does not tell.
+std::string this_boot() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot;
+}
 
 /// What a job does, on one line for people, whatever its texts are. REQUIRES that these are UTF-8.
 std::string title_of(const JobSpec& job) {
@@ -72,8 +83,10 @@ Status JobStore::prepare() {
   if (version == kVersion) return {};
   if (version == 1)
     return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
-      MG_RETURN_IF_ERROR(database_.run("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"));
-      MG_RETURN_IF_ERROR(database_.run("PRAGMA user_version = " + std::to_string(kVersion)));
+      for (const std::string& sql :
+           {std::string("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"), std::string(kAttempts),
+            "PRAGMA user_version = " + std::to_string(kVersion)})
+        MG_RETURN_IF_ERROR(database_.run(sql));
       return {};
     });
   MG_TRY(const auto tables, database_.run("SELECT count(*) FROM sqlite_master"));
@@ -83,8 +96,8 @@ Status JobStore::prepare() {
                                                std::to_string(kVersion) +
                                                "; use the program that wrote it, or another folder");
   return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
-    for (const std::string& sql :
-         {std::string(kJobs), std::string(kMembers), "PRAGMA user_version = " + std::to_string(kVersion)})
+    for (const std::string& sql : {std::string(kJobs), std::string(kMembers), std::string(kAttempts),
+                                   "PRAGMA user_version = " + std::to_string(kVersion)})
       MG_RETURN_IF_ERROR(database_.run(sql));
     return {};
   });
@@ -92,10 +105,13 @@ Status JobStore::prepare() {
 
 Status JobStore::begin(const std::string& id, const JobSpec& job, const std::string& owner) {
   MutexLock lock(mutex_);
-  MG_RETURN_IF_ERROR(
-      database_.run("INSERT INTO jobs (id, request, title, state, starts, owner) VALUES (?, ?, ?, 'running', 1, ?)",
-                    {id, Database::Blob{job.SerializeAsString()}, title_of(job), owner}));
-  return {};
+  return database_.together([&]() MG_REQUIRES(mutex_) -> Status {
+    MG_RETURN_IF_ERROR(
+        database_.run("INSERT INTO jobs (id, request, title, state, starts, owner) VALUES (?, ?, ?, 'running', 1, ?)",
+                      {id, Database::Blob{job.SerializeAsString()}, title_of(job), owner}));
+    MG_RETURN_IF_ERROR(database_.run("INSERT INTO attempts VALUES (?, ?, 0)", {id, this_boot()}));
+    return {};
+  });
 }
 
 Status JobStore::set_members(const std::string& id, const net::Members& members) {
@@ -119,6 +135,7 @@ Status JobStore::checkpoint(const std::string& id, const Report& report) {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(
       database_.run("UPDATE jobs SET epoch = ?, step = ? WHERE id = ?", {reached.epoch, reached.step, id}));
+  MG_RETURN_IF_ERROR(database_.run("UPDATE attempts SET deaths = 0 WHERE job = ?", {id}));
   return {};
 }
 
@@ -174,6 +191,8 @@ std::string JobStore::unwritten_end(const std::string& id) const {
 
 /// The newest are kept.
 Status JobStore::forget_old() {
+  MG_RETURN_IF_ERROR(
+      database_.run("DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs WHERE state = 'running')"));
   MG_TRY(const auto ended, database_.run("SELECT id FROM jobs WHERE state != 'running' ORDER BY number DESC"));
   std::uintmax_t bytes = 0;
   for (std::size_t i = 0; i < ended.size(); ++i) {
@@ -184,13 +203,41 @@ Status JobStore::forget_old() {
     if (!not_there) bytes += model;
     if (i >= kEndedKept || (i > 0 && bytes > kModelsKept)) fs::remove(model_path(id), not_there);
     if (i < kEndedKept) continue;
+    fs::remove(last_checkpoint_path(id), not_there);
     MG_RETURN_IF_ERROR(database_.run("DELETE FROM members WHERE job = ?", {id}));
     MG_RETURN_IF_ERROR(database_.run("DELETE FROM jobs WHERE id = ?", {id}));
   }
   return {};
 }
 
-Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
+Status JobStore::suspend(const std::string& id) {
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(database_.run("UPDATE attempts SET boot = '' WHERE job = ?", {id}));
+  return {};
+}
+
+Result<std::optional<std::string>> JobStore::why_parked(const std::string& id, std::int64_t starts, Restart why) {
+  MG_RETURN_IF_ERROR(database_.run("INSERT OR IGNORE INTO attempts VALUES (?, '', 0)", {id}));  // of an earlier program
+  MG_TRY(const auto rows, database_.run("SELECT boot, deaths FROM attempts WHERE job = ?", {id}));
+  const std::string boot = this_boot();
+  const bool died = why == Restart::coordinator_ended && !boot.empty() && text(rows.at(0), 0) == boot;
+  const std::int64_t deaths = integer(rows.at(0), 1) + (died ? 1 : 0);
+  MG_RETURN_IF_ERROR(database_.run("UPDATE attempts SET boot = ?, deaths = ? WHERE job = ?", {boot, deaths, id}));
+  std::error_code unreadable;
+  const bool has_checkpoint = fs::exists(checkpoint_path(id), unreadable);
+  if (deaths >= kMostDeaths) {
+    std::string reason = "the coordinator died " + std::to_string(deaths) + " times while it ran this job, perhaps " +
+                         "because of it, so it is left alone";
+    if (has_checkpoint) reason += "; its last checkpoint is " + last_checkpoint_path(id).string();
+    return std::optional(std::move(reason));
+  }
+  if (!has_checkpoint && starts > kMostStarts)
+    return std::optional("the coordinator ended " + std::to_string(kMostStarts) +
+                         " times before this job came to a checkpoint: perhaps because of it");
+  return std::optional<std::string>();
+}
+
+Result<std::optional<JobStore::Interrupted>> JobStore::interrupted(Restart why) {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(settle_unwritten());
   MG_TRY(const auto rows,
@@ -203,13 +250,15 @@ Result<std::optional<JobStore::Interrupted>> JobStore::interrupted() {
   found.nodes = static_cast<std::size_t>(std::max<std::int64_t>(0, integer(row, 3)));
   if (!found.job.ParseFromString(text(row, 1)))
     return make_error(Code::data_loss, (folder_ / "coordinator.db").string() + ": job " + found.id + " cannot be read");
-  const Result<std::string> checkpoint = read_file(checkpoint_path(found.id));
-  if (!checkpoint.ok() && found.starts > kMostStarts) {
-    const std::string why = "the coordinator ended " + std::to_string(kMostStarts) +
-                            " times before this job came to a checkpoint: perhaps because of it";
-    MG_RETURN_IF_ERROR(write_end(found.id, make_error(Code::aborted, why), {}));
+  MG_TRY(const std::optional<std::string> parked, why_parked(found.id, found.starts, why));
+  if (parked) {
+    std::error_code not_there;
+    fs::rename(checkpoint_path(found.id), last_checkpoint_path(found.id), not_there);
+    MG_RETURN_IF_ERROR(write_end(found.id, make_error(Code::aborted, *parked), {}));
+    log_error("job left alone", {{"job", found.id}, {"message", *parked}});
     return std::optional<Interrupted>();
   }
+  const Result<std::string> checkpoint = read_file(checkpoint_path(found.id));
   if (checkpoint.ok() && found.job.has_train()) found.job.mutable_train()->set_resume_from(*checkpoint);
   if (!checkpoint.ok() && checkpoint.code() != Code::not_found) return checkpoint.error();
   MG_RETURN_IF_ERROR(database_.run("UPDATE jobs SET starts = ? WHERE id = ?", {found.starts, found.id}));

@@ -41,9 +41,15 @@ class JobStore {
     std::size_t nodes = 0;  // that it had last
     std::string owner{};
   };
-  /// The job that had not ended when the store was last open, if there is one. It counts as started once more. One that
-  /// was started five times and never came to a checkpoint has failed: it may be what ends the coordinator.
-  Result<std::optional<Interrupted>> interrupted();
+  /// Why a job begins once more.
+  enum class Restart { coordinator_ended, nodes_ended };
+  /// The job that had not ended, if there is one. It counts as started once more. One has failed, as it may be what
+  /// ends the coordinator, if the coordinator died twice with it since its last checkpoint, on a machine that stayed
+  /// up, or if it was started five times and never came to a checkpoint; a checkpoint that it has stays as
+  /// JOB.last.safetensors.
+  Result<std::optional<Interrupted>> interrupted(Restart why = Restart::coordinator_ended);
+  /// The coordinator ends in good order, and is to go on with the job later.
+  Status suspend(const std::string& id);
 
   struct Ended {
     Status status;
@@ -60,6 +66,9 @@ class JobStore {
   Status prepare() MG_REQUIRES(mutex_);
   Status write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) MG_REQUIRES(mutex_);
   Status forget_old() MG_REQUIRES(mutex_);
+  /// Whether the job is to be left alone from now on, and why.
+  Result<std::optional<std::string>> why_parked(const std::string& id, std::int64_t starts, Restart why)
+      MG_REQUIRES(mutex_);
   Status settle_unwritten() MG_REQUIRES(mutex_);
   fs::path checkpoint_path(const std::string& id) const { return folder_ / (id + ".checkpoint.safetensors"); }
   /// An empty file, which a full disk still takes: the job has ended so, and its row could not say it.
@@ -68,6 +77,8 @@ class JobStore {
   }
   /// The state of a job with such a file; "": it has none.
   std::string unwritten_end(const std::string& id) const;
+  /// Of a job that has failed as it may have ended the coordinator.
+  fs::path last_checkpoint_path(const std::string& id) const { return folder_ / (id + ".last.safetensors"); }
   fs::path model_path(const std::string& id) const { return folder_ / (id + ".onnx"); }
 
   const fs::path folder_;

@@ -17,6 +17,8 @@
 namespace mangrove::job {
 namespace {
 
+constexpr int kMostElements = 10'000;  // of a list
+
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -208,6 +210,42 @@ std::string filled(std::string help, const HelpWords& words) {
   return help;
 }
 
+Status check_text(const std::string& text) {
+  return is_utf8(text) ? Status() : make_error(Code::invalid_argument, "the text is not UTF-8");
+}
+
+/// The element is one that its flag would take.
+Status check_key(const Message& job, const FieldDescriptor& field, int element) {
+  Value value = read(job, field, element);
+  const Key taken = bound_key(field, value);
+  MG_RETURN_IF_ERROR(check_text(value.text).context(taken.name));
+  return taken.set(taken.get()).context(taken.name);
+}
+
+Status check_range(const Message& job, const FieldDescriptor& field, int element) {
+  const Bounds& allowed = field.options().GetExtension(bounds);
+  const bool is_unsigned = field.cpp_type() == Type::CPPTYPE_UINT64;
+  const bool is_whole =
+      is_unsigned || field.cpp_type() == Type::CPPTYPE_INT64 || field.cpp_type() == Type::CPPTYPE_INT32;
+  const Value value = read(job, field, element);
+  double number = is_whole ? static_cast<double>(value.whole) : value.number;
+  if (is_unsigned) number = static_cast<double>(static_cast<std::uint64_t>(value.whole));
+  if (number >= allowed.low() && number <= allowed.high()) return {};
+  return make_error(
+      Code::invalid_argument,
+      fmt::format("'{}' is not {} from {} to {}", is_whole ? fmt::to_string(value.whole) : fmt::to_string(number),
+                  is_whole ? "a whole number" : "a number", allowed.low(), allowed.high()));
+}
+
+/// What no user chooses.
+Status check_other(const Message& job, const FieldDescriptor& field, int element) {
+  if (field.cpp_type() == Type::CPPTYPE_MESSAGE)
+    return check_keys(field.is_repeated() ? job.GetReflection()->GetRepeatedMessage(job, &field, element)
+                                          : job.GetReflection()->GetMessage(job, &field));
+  if (field.type() == FieldDescriptor::TYPE_STRING) return check_text(read(job, field, element).text);
+  return field.options().HasExtension(bounds) ? check_range(job, field, element) : Status();
+}
+
 }  // namespace
 
 void add_keys(Message& job, const HelpWords& words, Keys& keys) {
@@ -235,12 +273,19 @@ WholeRange range_of(const Descriptor& job, std::string_view name) {
 }
 
 Status check_keys(const Message& job) {
-  for (const FieldDescriptor* field : key_fields(*job.GetDescriptor())) {
-    for (int i = 0; i < element_count(job, *field); ++i) {
-      Value value = read(job, *field, i);
-      const Key taken = bound_key(*field, value);
-      if (!is_utf8(value.text)) return make_error(Code::invalid_argument, taken.name + ": the text is not UTF-8");
-      MG_RETURN_IF_ERROR(taken.set(taken.get()).context(taken.name));
+  std::vector<const FieldDescriptor*> present;
+  job.GetReflection()->ListFields(job, &present);
+  for (const FieldDescriptor* field : present) {
+    const int count = field->is_repeated() ? job.GetReflection()->FieldSize(job, field) : 1;
+    if (count > kMostElements)
+      return make_error(Code::invalid_argument,
+                        fmt::format("{}: {} elements, the most is {}", field->name(), count, kMostElements));
+    for (int i = 0; i < count; ++i) {
+      if (field->options().HasExtension(key)) {
+        MG_RETURN_IF_ERROR(check_key(job, *field, i));
+      } else {
+        MG_RETURN_IF_ERROR(check_other(job, *field, i).context(field->name()));
+      }
     }
   }
   return {};

@@ -44,8 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{"local", "zero", "key 'local': 'zero' is not a whole number from 1 to 1,000"},
                       Bad{"local", "0", "key 'local': '0' is not a whole number from 1 to 1,000"},
                       Bad{"momentum", "1", "key 'momentum': '1' is not a number from 0 to 0.9999"},
-                      Bad{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number of 0 or more"},
-                      Bad{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number of 0 or more"},
+                      Bad{"learning_rate", "-1", "key 'learning_rate': '-1' is not a number from 0 to 1,000,000,000"},
+                      Bad{"learning_rate", "nan", "key 'learning_rate': 'nan' is not a number from 0 to 1,000,000,000"},
                       Bad{"step_timeout", "soon",
                           "key 'step_timeout': 'soon' is not a duration like 30s, 500ms or 2min"}),
     [](const auto& param) { return std::string(param.param.key) + "_" + std::to_string(param.index); });

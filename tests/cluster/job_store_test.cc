@@ -51,6 +51,7 @@ TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
     EXPECT_EQ(status.step(), 9);
     EXPECT_EQ(status.nodes(), "a b");
     EXPECT_EQ(store->ended("job-1").code(), Code::failed_precondition);
+    ASSERT_TRUE(store->checkpoint("job-1", checkpoint(9, "nine")).ok());  // it gets on
   }
 }
 
@@ -80,12 +81,51 @@ TEST(JobStore, WithoutACheckpointItBeginsAnew) {
   EXPECT_EQ((*opened(folder)->interrupted())->job.train().resume_from(), "of an earlier run");
 }
 
-TEST(JobStore, AJobThatMayEndTheCoordinatorIsNotStartedForEver) {
+TEST(JobStore, AJobThatTheCoordinatorDiedWithTwiceIsLeftAlone) {
   const TemporaryFolder folder;
   ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
-  for (int starts = 2; starts <= 5; ++starts) EXPECT_TRUE(*opened(folder)->interrupted()) << starts;
+  EXPECT_TRUE(*opened(folder)->interrupted()) << "once may be anything";
   const auto store = opened(folder);
   EXPECT_FALSE(*store->interrupted());
+  EXPECT_EQ(store->list()->front().state(), "failed");
+  EXPECT_NE(store->list()->front().message().find("the coordinator died 2 times while it ran this job"),
+            std::string::npos)
+      << store->list()->front().message();
+}
+
+TEST(JobStore, WhatAJobThatIsLeftAloneCameToIsKept) {
+  const TemporaryFolder folder;
+  {
+    const auto store = opened(folder);
+    ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+    ASSERT_TRUE(store->checkpoint("job-1", checkpoint(7, "seven")).ok());
+  }
+  EXPECT_TRUE(*opened(folder)->interrupted());
+  EXPECT_FALSE(*opened(folder)->interrupted());
+  const fs::path kept = folder / "state/job-1.last.safetensors";
+  const auto store = opened(folder);
+  EXPECT_EQ(*read_file(kept), "seven");
+  EXPECT_NE(store->list()->front().message().find(kept.string()), std::string::npos);
+}
+
+TEST(JobStore, ACoordinatorThatEndsInGoodOrderHasNotDied) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  for (int starts = 2; starts <= 5; ++starts) {
+    const auto store = opened(folder);
+    ASSERT_TRUE(store->suspend("job-1").ok());
+    EXPECT_TRUE(*store->interrupted()) << starts;
+    ASSERT_TRUE(store->suspend("job-1").ok());
+  }
+}
+
+TEST(JobStore, AJobThatComesToNoCheckpointIsNotStartedForEver) {
+  const TemporaryFolder folder;
+  const auto store = opened(folder);
+  ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+  const auto again = [&] { return *store->interrupted(JobStore::Restart::nodes_ended); };
+  for (int starts = 2; starts <= 5; ++starts) EXPECT_TRUE(again()) << starts;
+  EXPECT_FALSE(again());
   EXPECT_EQ(store->list()->front().state(), "failed");
   EXPECT_NE(store->list()->front().message().find("5 times"), std::string::npos);
 }

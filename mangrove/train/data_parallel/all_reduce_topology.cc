@@ -112,7 +112,7 @@ void two_level(Group group, std::size_t me, std::size_t size, std::size_t n, std
 Result<Topology> parse_topology(const std::string& text) {
   if (text.empty() || text == "ring") return Topology{};
   if (text == "tree") return Topology{Topology::Kind::tree, 0};
-  if (const auto group = number_argument_of(text, "two_level"); group && *group >= 2)
+  if (const auto group = number_argument_of(text, "two_level"); group && *group >= 2 && *group <= 1'000'000)
     return Topology{Topology::Kind::two_level, *group};
   if (const auto servers = number_argument_of(text, "servers"); servers && *servers >= 1 && *servers <= kMostServers)
     return Topology{Topology::Kind::servers, *servers};
