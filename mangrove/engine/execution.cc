@@ -54,6 +54,15 @@ struct Execution::Region {
 
 namespace {
 
+/// Where memory is promised that is not there, a process is ended when it writes to it.
+Status check_memory(Bytes needed) {
+  constexpr Bytes kWorthAsking = 64 << 20;  // the system answers in a millisecond
+  if (needed < kWorthAsking) return {};
+  const Bytes limit = memory_limit();
+  if (limit == 0 || needed <= limit) return {};
+  return make_error(Code::resource_exhausted, "this process may use " + format_bytes(limit));
+}
+
 Seconds wall_time() {
   return SteadyClock().now() - Instant();
 }
@@ -239,6 +248,7 @@ Result<std::unique_ptr<Execution>> Execution::create(std::shared_ptr<const Progr
   Impl& impl = *execution->impl_;
   const std::string needs =
       "graph '" + made.graph().name() + "' needs " + format_bytes(made.memory().total()) + " of memory";
+  if (!made.options().timing_only) MG_RETURN_IF_ERROR(check_memory(made.memory().total()).context(needs));
   MG_RETURN_IF_ERROR(impl.arena.allocate(made.arena_bytes()).context(needs));
   if (other != nullptr) {
     impl.parameters = other->impl_->parameters;

@@ -33,10 +33,10 @@ std::vector<PassName> pass_names();
 /// errors: invalid_argument: a name that no pass has; the message says which is nearest.
 Status check_pass_names(const std::set<std::string>& names);
 
-/// Runs the rewriting passes over a graph until none finds anything more. Outputs keep their names and, up to rounding,
-/// their values; inputs stay as they are. In training, parameters and states stay too.
-/// cost: a copy of the graph's nodes for each change of a pass; constants are computed by portable kernels.
-/// errors: those of check_pass_names; those of compiling a node whose inputs are constants.
+/// Runs the rewriting passes over a graph until none finds anything more, at most 100 times. Outputs keep their names
+/// and, up to rounding, their values; inputs stay as they are. In training, parameters and states stay too. cost: a
+/// copy of the graph's nodes for each change of a pass; constants are computed by portable kernels. errors: those of
+/// check_pass_names; those of compiling a node whose inputs are constants.
 Result<Optimized> optimize(const Graph& graph, const OptimizeOptions& options);
 
 }  // namespace mangrove

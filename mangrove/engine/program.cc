@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mangrove/base/process_memory.h"
+#include "mangrove/engine/operation_limit.h"
 #include "mangrove/engine/program_builder.h"
 
 namespace mangrove {
@@ -48,6 +49,7 @@ Result<std::shared_ptr<const Program>> Program::compile(const Graph& graph, cons
     return make_error(Code::invalid_argument, "graph '" + graph.name() + "': " + what + " is " +
                                                   std::to_string(number) + ", expected at least 1");
   }
+  if (!options.timing_only) MG_RETURN_IF_ERROR(check_operations(graph, options.batch));
   MG_TRY(std::shared_ptr<const Backend> backend,
          find_backend(options.backend.empty() ? std::string_view(backend_names()[0]) : options.backend));
   auto program = ProgramBuilder(graph, options, std::move(backend)).build();

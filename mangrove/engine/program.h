@@ -61,7 +61,8 @@ struct BufferRef {
 class Program {
  public:
   /// errors: invalid_argument (batch or threads < 1, unknown backend; training: see check_trainable), unimplemented (no
-  /// kernel for an operator or type; an initializer that is a graph output; the message names it).
+  /// kernel for an operator or type; an initializer that is a graph output; the message names it), those of
+  /// check_operations (not with timing_only).
   static Result<std::shared_ptr<const Program>> compile(const Graph& graph, const CompileOptions& options);
 
   struct PlacedStep {

@@ -12,7 +12,12 @@ namespace {
 // A value of more elements is refused, so that sizes in bytes times any batch in use stay within 64 bits.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
+constexpr std::size_t kMostDimensions = 64;
+
 Status check_shape(const Shape& shape, std::int64_t least) {
+  if (shape.rank() > kMostDimensions)
+    return make_error(Code::invalid_argument, "it has " + std::to_string(shape.rank()) + " dimensions, the most is " +
+                                                  std::to_string(kMostDimensions));
   if (std::count(shape.begin(), shape.end(), kBatch) > 1) {
     return make_error(Code::unimplemented,
                       "shape " + to_string(shape) + " has the batch in several dimensions, expected at most one");
@@ -50,6 +55,7 @@ Result<Values> given_values(const GraphParts& parts) {
     MG_RETURN_IF_ERROR(define_value(values, name, info));
   }
   for (const auto& [name, tensor] : parts.initializers) {
+    MG_RETURN_IF_ERROR(check_shape(tensor.shape(), 0).context("initializer '" + name + "'"));
     MG_RETURN_IF_ERROR(define_value(values, name, {tensor.dtype(), tensor.shape()}));
   }
   return values;

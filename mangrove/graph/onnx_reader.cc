@@ -23,6 +23,7 @@ namespace {
 constexpr std::int64_t kOldestOpset = 7;
 constexpr std::int64_t kNewestOpset = 17;
 constexpr std::int64_t kOldestIr = 3;   // what opset 7 came with
+constexpr int kMostParts = 100'000;     // nodes, inputs or outputs: the largest networks have some thousands
 constexpr std::int64_t kNewestIr = 10;  // 9 and 10 only add element types and annotations
 
 bool is_onnx_domain(const std::string& domain) {
@@ -162,6 +163,11 @@ Status decode_node(const onnx::NodeProto& proto, NodeNames& names, Decoded& file
 
 Result<Decoded> decode_graph(OnnxFile read, const LoadOptions& options) {
   const onnx::GraphProto& graph = read.model.graph();
+  for (const auto& [what, count] : {std::pair("nodes", graph.node_size()), std::pair("inputs", graph.input_size()),
+                                    std::pair("outputs", graph.output_size())})
+    if (count > kMostParts)
+      return make_error(Code::resource_exhausted, "the graph has " + std::to_string(count) + " " + what +
+                                                      ", the most is " + std::to_string(kMostParts));
   Decoded file;
   GraphParts& parts = file.parts;
   parts.name = graph.name();

@@ -113,6 +113,27 @@ TEST(Optimize, UnknownPassIsAnErrorWithTheNearestName) {
   EXPECT_TRUE(check_pass_names({"fuse"}).ok());
 }
 
+TEST(Optimize, ConstantsThatMakeMuchFromLittleStayComputed) {
+  // 200 times 900 kB, each from a number; the file of such a graph has some kilobytes
+  GraphSketch graph = sketch();
+  graph.input("x", {kBatch, 4});
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    graph.constant(name + ".n", Tensor::of<float>(Shape{1}, {static_cast<float>(i)}));
+    graph.constant(name + ".s", Tensor::of<std::int64_t>(Shape{1}, {225'000}));
+    graph.node("Expand", {name + ".n", name + ".s"}, name + ".e");
+    graph.node("Tanh", {name + ".e"}, name);
+    outputs.push_back(name);
+  }
+  const auto result = optimize(graph.create(outputs), {});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  Bytes bytes = 0;
+  for (const auto& [name, tensor] : result->graph.initializers()) bytes += tensor.bytes();
+  EXPECT_GT(bytes, MiB(30)) << "some are computed once";
+  EXPECT_LT(bytes, MiB(70));
+}
+
 // A random graph of small values [N, 4, 3, 3]: convolutions with and without norms, activations, sums, identities,
 // sub-expressions of constants, nodes made twice and nodes that nobody reads.
 Graph random_graph(std::uint64_t seed) {

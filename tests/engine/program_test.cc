@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "tests/engine/gradient_check.h"
@@ -336,6 +337,43 @@ TEST(Program, RefusesWhatCannotBeCompiled) {
     EXPECT_EQ(program.code(), Code::invalid_argument);
     EXPECT_NE(program.error().message.find(c.named), std::string::npos) << program.error().message;
   }
+}
+
+TEST(Program, RefusesYearsOfWorkBeforeItBegins) {
+  const Graph graph = tiny_lenet(DType::f32);
+  CompileOptions options;
+  options.batch = 2'000'000'000;
+  const auto program = Program::compile(graph, options);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.code(), Code::resource_exhausted);
+  EXPECT_NE(program.error().message.find("operations for a batch of 2000000000"), std::string::npos)
+      << program.error().message;
+  EXPECT_NE(program.error().message.find("MANGROVE_MAX_OPERATIONS"), std::string::npos);
+}
+
+TEST(Program, TheUserChoosesHowMuchWorkIsTooMuch) {
+  const Graph graph = tiny_lenet(DType::f32);
+  ::setenv("MANGROVE_MAX_OPERATIONS", "1000", 1);
+  const auto few = Program::compile(graph, {});
+  ::setenv("MANGROVE_MAX_OPERATIONS", "1e6", 1);
+  const auto enough = Program::compile(graph, {});
+  ::unsetenv("MANGROVE_MAX_OPERATIONS");
+  EXPECT_EQ(few.code(), Code::resource_exhausted);
+  EXPECT_TRUE(enough.ok());
+}
+
+TEST(Execution, RefusesMoreMemoryThanThereIs) {
+  const Graph graph = GraphSketch(DType::f32).input("x", {kBatch, 1'000}).node("Relu", {"x"}, "y").create({"y"});
+  CompileOptions options;
+  options.batch = 1'000'000'000;  // 8 TB
+  options.backend = "portable";
+  const auto program = Program::compile(graph, options);
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const auto execution = Execution::create(*program);
+  ASSERT_FALSE(execution.ok());
+  EXPECT_EQ(execution.code(), Code::resource_exhausted);
+  EXPECT_NE(execution.error().message.find("needs "), std::string::npos) << execution.error().message;
+  EXPECT_NE(execution.error().message.find("this process may use "), std::string::npos) << execution.error().message;
 }
 
 TEST(Program, RefusesAnInitializerAsOutput) {

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/graph/onnx.pb.h"
 #include "mangrove/graph/operator.h"
 
 namespace mangrove {
@@ -36,6 +37,41 @@ TEST(OnnxHostile, EveryTruncationIsAnErrorOrLosesMetadataOnly) {
     EXPECT_LT(parsed->metadata().size(), graph.metadata().size()) << length;
   }
   EXPECT_LE(read, 2);
+}
+
+onnx::ModelProto small_proto() {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(small_model()));
+  return model;
+}
+
+TEST(OnnxHostile, GraphsHaveAnEnd) {
+  onnx::ModelProto model = small_proto();
+  for (int i = 0; i <= 100'000; ++i) model.mutable_graph()->add_node()->set_op_type("Relu");
+  const auto graph = parse_onnx(model.SerializeAsString());
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.code(), Code::resource_exhausted);
+  EXPECT_NE(graph.error().message.find("nodes, the most is 100000"), std::string::npos) << graph.error().message;
+}
+
+TEST(OnnxHostile, ShapesHaveAnEnd) {
+  onnx::ModelProto with_input = small_proto(), with_tensor = small_proto();
+  auto& shape = *with_input.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int i = 0; i < 100'000; ++i) shape.add_dim()->set_dim_value(1);
+  for (int i = 0; i < 100'000; ++i) with_tensor.mutable_graph()->mutable_initializer(0)->add_dims(1);
+  for (const onnx::ModelProto& model : {with_input, with_tensor}) {
+    const auto graph = parse_onnx(model.SerializeAsString());
+    ASSERT_FALSE(graph.ok());
+    EXPECT_NE(graph.error().message.find("dimensions, the most is 64"), std::string::npos)
+        << graph.error().message.substr(0, 200);
+    EXPECT_LT(graph.error().message.size(), 300u);
+  }
+}
+
+TEST(OnnxHostile, FieldsInFieldsHaveAnEnd) {
+  const std::string groups(1'000'000, '\x7b');  // each begins a group, none ends
+  EXPECT_EQ(parse_onnx(groups).code(), Code::data_loss);
+  EXPECT_EQ(parse_onnx(small_model() + groups).code(), Code::data_loss);
 }
 
 class OnnxFlips : public ::testing::TestWithParam<std::uint64_t> {};

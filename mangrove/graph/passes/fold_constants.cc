@@ -1,5 +1,6 @@
 // Nodes all of whose inputs are constants are computed once, and their results become initializers.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "mangrove/graph/node_check.h"
@@ -18,17 +19,18 @@ Bytes bytes_of(const ValueInfo& info) {
   return info.shape.elements() * static_cast<Bytes>(size_of(info.dtype));
 }
 
-bool stays_small(const Graph& graph, const Node& node) {
+// How much larger a constant result is than the inputs; nothing where its size is not known.
+std::optional<Bytes> added_bytes(const Graph& graph, const Node& node) {
   Bytes added = 0;
   for (const std::string& output : node.outputs) {
     if (output.empty()) continue;
-    if (graph.value(output).shape.is_symbolic()) return false;
+    if (graph.value(output).shape.is_symbolic()) return std::nullopt;
     added += bytes_of(graph.value(output));
   }
   for (const std::string& input : node.inputs) {
     if (!input.empty()) added -= bytes_of(graph.value(input));
   }
-  return added <= kMostAddedBytes;
+  return added;
 }
 
 // Results of DequantizeLinear that a product of dequantized values reads: a kernel multiplies the bytes themselves.
@@ -46,8 +48,8 @@ Names factors_of_bytes(const Graph& graph) {
 }
 
 // `trained`: initializers that must stay as they are. `factors`: results that must stay computed.
-bool may_fold(const Graph& graph, const Node& node, const GraphParts& parts, const Names& trained,
-              const Names& factors) {
+bool may_fold(const Graph& graph, const Node& node, const GraphParts& parts, const Names& trained, const Names& factors,
+              const PassContext& context) {
   if (factors.contains(node.outputs[0])) return false;
   for (const std::string& input : node.inputs) {
     if (!input.empty() && (!parts.initializers.contains(input) || trained.contains(input))) return false;
@@ -55,7 +57,8 @@ bool may_fold(const Graph& graph, const Node& node, const GraphParts& parts, con
   const bool is_output = std::any_of(node.outputs.begin(), node.outputs.end(), [&](const std::string& output) {
     return std::find(graph.outputs().begin(), graph.outputs().end(), output) != graph.outputs().end();
   });
-  return !is_output && stays_small(graph, node);
+  const std::optional<Bytes> added = added_bytes(graph, node);
+  return !is_output && added && *added <= std::min(kMostAddedBytes, *context.may_add);
 }
 
 Result<std::vector<Tensor>> results_of(const Node& node, const GraphParts& parts, const PassContext& context) {
@@ -83,10 +86,11 @@ Result<Rewrite> fold_constants(const Graph& graph, const PassContext& context) {
   const Names factors = factors_of_bytes(graph);
   std::vector<Node> kept;
   for (const Node& node : graph.nodes()) {
-    if (!may_fold(graph, node, rewrite.parts, trained, factors)) {
+    if (!may_fold(graph, node, rewrite.parts, trained, factors, context)) {
       kept.push_back(node);
       continue;
     }
+    *context.may_add -= std::max<Bytes>(0, added_bytes(graph, node).value_or(0));
     MG_TRY(const std::vector<Tensor> results, results_of(node, rewrite.parts, context));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].empty()) rewrite.parts.initializers.insert_or_assign(node.outputs[i], results[i]);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove {
@@ -16,6 +17,7 @@ struct PassContext {
   bool training = false;  // the result will be trained: parameters and states stay as they are
   /// The outputs of a node from those of its inputs, all constant (an empty tensor where one was left out).
   std::function<Result<std::vector<Tensor>>(const Node&, const std::vector<Tensor>& inputs)> evaluate;
+  Bytes* may_add = nullptr;  // bytes of constants that all passes together may still add to the graph
 };
 
 /// What a pass made of a graph.
