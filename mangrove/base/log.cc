@@ -55,7 +55,7 @@ void set_log_level(LogLevel level) {
 void set_log_name(std::string name) {
   // spdlog reads % in a pattern as a field
   std::string escaped;
-  for (char c : name) escaped += (c == '%') ? std::string("%%") : std::string(1, c);
+  for (char c : printable(name)) escaped += (c == '%') ? std::string("%%") : std::string(1, c);
   logger().set_pattern("%Y-%m-%dT%H:%M:%S.%e " + escaped + " %l %v");
 }
 

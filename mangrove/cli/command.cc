@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/json_dump.h"
+#include "mangrove/base/printable.h"
 
 namespace mangrove::cli {
 
@@ -91,17 +92,25 @@ void add_output_flags(CLI::App& app, OutputOptions& output) {
   app.get_help_ptr()->group("Output");
 }
 
-Status print_text(const std::string& text) {
+namespace {
+
+Status write_out(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
   if (errno == EPIPE) return {};  // who reads has seen enough: `mangrove model list | head`
   return make_error(Code::resource_exhausted, "standard output: cannot write");
 }
 
+}  // namespace
+
+Status print_text(const std::string& text) {
+  return write_out(printable(text, /*keep_lines=*/true));
+}
+
 Status print_result(const nlohmann::json& json_output, const std::string& table, const OutputOptions& output) {
   if (!output.json) return print_text(table);
-  std::fputs(table.c_str(), stderr);
-  return print_text(dump(json_output) + "\n");
+  std::fputs(printable(table, /*keep_lines=*/true).c_str(), stderr);
+  return write_out(dump(json_output) + "\n");
 }
 
 }  // namespace mangrove::cli

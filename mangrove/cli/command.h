@@ -44,7 +44,8 @@ void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed);
 /// --coordinator, --identity and --insecure of a command about a running cluster. access: defaults, and what is typed.
 void add_access_flags(CLI::App& app, ClusterAccess& access);
 
-/// Prints on standard output. That nobody reads it any more is no error. errors: resource_exhausted (it takes no more).
+/// Prints on standard output, control characters as printable() has them. That nobody reads it any more is no error.
+/// errors: resource_exhausted (it takes no more).
 Status print_text(const std::string& text);
 
 /// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),

@@ -311,6 +311,25 @@ TEST(CommandLine, AReaderThatHasSeenEnoughIsNoError) {
   EXPECT_EQ(run.err, "status 0\n");
 }
 
+TEST(CommandLine, TerminalsObeyNothingInMessages) {
+  const Finished run = run_program({program(), "train", "--data", "folder:\x1b[2J\x07nothing", "--local", "1"});
+  EXPECT_NE(run.status, 0);
+  EXPECT_NE(run.err.find("\\x1b[2J\\x07nothing"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find_first_of("\x1b\x07"), std::string::npos) << run.err;
+}
+
+TEST(CommandLine, TerminalsObeyNothingInTables) {
+  const testing::TemporaryFolder folder;
+  ASSERT_TRUE(run_program({program(), "data", "make", "images", "--to", folder / "digits", "--limit", "40"}).status ==
+              0);
+  fs::rename(folder / "digits/train/0", folder / "digits/train/\x1b[2J");
+  fs::rename(folder / "digits/test/0", folder / "digits/test/\x1b[2J");
+  const Finished run = run_program({program(), "data", "info", "folder:" + (folder / "digits").string()});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("\\x1b[2J"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find('\x1b'), std::string::npos);
+}
+
 TEST(CommandLine, PortInUseIsNamed) {
   testing::Process first({program(), "coordinator", "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(first.wait_until([&] { return first.out().find('\n') != std::string::npos; }, 20)) << first.err();

@@ -3,6 +3,7 @@
 
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cluster/access.h"
@@ -78,7 +79,7 @@ Status run(State& state, const std::stop_token& stop) {
   if (state.listen.empty() && state.options.credentials) state.options.listen = "0.0.0.0:0";
   MG_TRY(const auto node, cluster::Node::start(state.options));
   if (!state.options.credentials) warn_if_insecure(state.options.insecure, node->address());
-  std::printf("node %s ready on %s\n", node->name().c_str(), node->address().c_str());
+  std::printf("node %s ready on %s\n", printable(node->name()).c_str(), node->address().c_str());
   std::fflush(stdout);
   const Status ended = node->wait(stop);
   node->shutdown();

@@ -6,6 +6,7 @@
 
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/json_dump.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/help.h"
@@ -89,7 +90,7 @@ Result<json> run_section(State& state, const std::string& section, const std::st
 /// The results of the sections before the one that failed so.
 Error keep_what_was_done(const json& results, RunFolder& folder, Error failed) {
   if (results.empty()) return failed;
-  std::fputs(summary_table(results).c_str(), stderr);
+  std::fputs(printable(summary_table(results), /*keep_lines=*/true).c_str(), stderr);
   std::ignore = folder.write("summary.json", dump(results, 2) + "\n");  // the failure says more
   return failed;
 }

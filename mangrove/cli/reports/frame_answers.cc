@@ -8,6 +8,7 @@
 
 #include "mangrove/base/format.h"
 #include "mangrove/base/json_dump.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/infer/pipeline/report.h"
 
@@ -24,11 +25,11 @@ std::string label_text(const std::string& label) {
 
 /// "photos/a.jpg: cat (98.1 %) after 12 ms"
 std::string answer_text(const FrameAnswer& answer) {
-  if (answer.error) return fmt::format("{}: {}\n", answer.name, *answer.error);
+  if (answer.error) return fmt::format("{}: {}", answer.name, *answer.error);
   const std::string latency = format_seconds(answer.latency);
-  if (answer.missed) return fmt::format("{}: missed its deadline, after {}\n", answer.name, latency);
+  if (answer.missed) return fmt::format("{}: missed its deadline, after {}", answer.name, latency);
   const float confidence = answer.confidence.value_or(NAN);
-  return fmt::format("{}: {} ({}) after {}\n", answer.name, label_text(answer.label.value_or("?")),
+  return fmt::format("{}: {} ({}) after {}", answer.name, label_text(answer.label.value_or("?")),
                      std::isfinite(confidence) ? format_percent(confidence, 1) : "not a number", latency);
 }
 
@@ -38,8 +39,8 @@ Result<std::int64_t> print_answers(const std::string& report, const OutputOption
   MG_TRY(const auto told, job::parse_json<infer::FrameAnswers>(report).context("answers"));
   for (const FrameAnswer& answer : told.answers) {
     // keys in the order of all that is printed as JSON
-    const std::string line = output.json ? dump(nlohmann::json(job::json_of(answer))) + "\n" : answer_text(answer);
-    std::fputs(line.c_str(), stdout);
+    const std::string line = output.json ? dump(nlohmann::json(job::json_of(answer))) : printable(answer_text(answer));
+    std::fputs((line + "\n").c_str(), stdout);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     return make_error(Code::resource_exhausted, "standard output: cannot write");

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/base/format.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/base/stop.h"
 #include "mangrove/cli/reports/event_text.h"
 #include "mangrove/cli/reports/terminal.h"
@@ -130,7 +131,8 @@ bool ProgressDisplay::show_event(const Report& report) {
   if (!body.is_object()) return false;
   const EventText event = event_text(body);
   if (event.line.empty()) return false;
-  print_line(event.is_warning && has_colours(STDERR_FILENO) ? in_warning_colour(event.line) : event.line);
+  const std::string line = printable(event.line);
+  print_line(event.is_warning && has_colours(STDERR_FILENO) ? in_warning_colour(line) : line);
   return true;
 }
 

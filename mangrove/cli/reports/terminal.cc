@@ -47,8 +47,12 @@ bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
 }
 
-bool is_control(char byte) {
-  return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
+/// How many bytes of a control character begin at `at`; 0: none does.
+std::size_t control_length(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : '\0');
+  if (byte == 0xc2 && next >= 0x80 && next < 0xa0) return 2;  // U+0080 to U+009F
+  return byte < 0x20 || byte == 0x7f ? 1 : 0;
 }
 
 }  // namespace
@@ -80,9 +84,11 @@ int text_width(std::string_view text) {
 std::string fitted(std::string_view text, int columns) {
   std::string line;
   int width = 0;
-  for (const char byte : text) {
-    if (!continues_character(byte) && ++width > columns) break;
-    line += is_control(byte) ? '?' : byte;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!continues_character(text[at]) && ++width > columns) break;
+    const std::size_t control = control_length(text, at);
+    line += control > 0 ? '?' : text[at];
+    at += std::max<std::size_t>(control, 1);
   }
   return line;
 }

@@ -163,6 +163,7 @@ TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
   EXPECT_EQ(fitted("n\xc3\xa9mo", 2), "n\xc3\xa9");
   EXPECT_EQ(text_width("n\xc3\xa9mo"), 4);
   EXPECT_EQ(fitted("a\x1b[31mb\n", 80), "a?[31mb?");
+  EXPECT_EQ(fitted("a\u009b31m", 80), "a?31m") << "the same as ESC [ to some";
 }
 
 }  // namespace
