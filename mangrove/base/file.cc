@@ -101,19 +101,50 @@ Result<std::string> read_file(const fs::path& path) {
   return content;
 }
 
-Status write_file_atomically(const fs::path& path, std::string_view content) {
-  static std::atomic<unsigned> written = 0;  // threads may write to one path
-  const fs::path temporary =
-      path.string() + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(written.fetch_add(1));
+namespace {
+
+/// A new file beside `path`; whatever has its name already, a link or what a killed process has left, is let alone.
+struct TemporaryFile {
+  TemporaryFile(const fs::path& path, mode_t mode) {
+    constexpr int kTries = 100;
+    static std::atomic<unsigned> made = 0;  // threads may write to one path
+    for (int i = 0; i < kTries; ++i) {
+      name = path.string() + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(made.fetch_add(1));
+      file.fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+      if (file.fd >= 0 || errno != EEXIST) return;
+    }
+  }
+
+  std::string name;
+  Descriptor file{-1};
+};
+
+Status write_and_rename(const fs::path& path, std::string_view content, mode_t mode) {
+  std::string temporary;
   Status status;
   {
-    Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-    if (file.fd < 0) return os_error(path, "write", errno);
-    status = write_all(file.fd, path, content);
+    const TemporaryFile made(path, mode);
+    if (made.file.fd < 0) return os_error(path, "write", errno);
+    temporary = made.name;
+    status = write_all(made.file.fd, path, content);
   }
   if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = os_error(path, "rename", errno);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
+}
+
+}  // namespace
+
+Status write_file_atomically(const fs::path& path, std::string_view content) {
+  return write_and_rename(path, content, 0644);
+}
+
+Status write_private_file(const fs::path& path, std::string_view content) {
+  MG_RETURN_IF_ERROR(write_and_rename(path, content, 0600));
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const Descriptor folder{::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd < 0) return os_error(parent, "open", errno);
+  return ::fsync(folder.fd) == 0 || errno == EINVAL ? Status() : Status(os_error(parent, "sync", errno));
 }
 
 Status make_writable_folder(const fs::path& path) {

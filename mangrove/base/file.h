@@ -42,6 +42,11 @@ Result<std::string> read_file(const fs::path& path);
 /// path.
 Status write_file_atomically(const fs::path& path, std::string_view content);
 
+/// The same for what others shall not read, weights, states and the like: only its owner may (0600), no link is
+/// followed (one of this name is replaced), and the folder is synced too, so that the new file is there after a power
+/// cut.
+Status write_private_file(const fs::path& path, std::string_view content);
+
 /// Makes the folder and its parents and checks that a file can be written in it.
 /// errors: permission_denied, already_exists (a file of that name); the message names the path.
 Status make_writable_folder(const fs::path& path);

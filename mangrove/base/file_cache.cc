@@ -19,7 +19,7 @@ Status FileCache::keep(const std::string& name, std::string_view content) const 
   if (folder_.empty() || bytes > most_) return {};
   MG_RETURN_IF_ERROR(make_writable_folder(folder_));
   make_room(bytes);
-  return write_file_atomically(path(name), content);
+  return write_private_file(path(name), content);
 }
 
 void FileCache::remove(const std::string& name) const {

@@ -34,9 +34,9 @@ Result<RunFolder> RunFolder::create(const std::string& path, const std::string& 
 }
 
 Status RunFolder::write(const std::string& name, std::string_view content) {
-  Status written = write_file_atomically(path_ / name, content);
+  Status written = write_private_file(path_ / name, content);
   if (!written.ok() && written.code() == Code::not_found && make_again())
-    written = write_file_atomically(path_ / name, content);
+    written = write_private_file(path_ / name, content);
   return noted(name, std::move(written));
 }
 
@@ -79,7 +79,7 @@ bool RunFolder::has_room_without(const std::vector<fs::path>& files, std::size_t
 
 /// With the settings that a resumed run needs.
 bool RunFolder::make_again() const {
-  return make_writable_folder(path_).ok() && (job_yaml_.empty() || write_file_atomically(job_path(), job_yaml_).ok());
+  return make_writable_folder(path_).ok() && (job_yaml_.empty() || write_private_file(job_path(), job_yaml_).ok());
 }
 
 Status RunFolder::add_metrics(const std::string& json_line) {
@@ -118,7 +118,7 @@ Status RunFolder::begin(const std::string& job_yaml) {
        {head_result_path(), checkpoint_path(kHeadPrefix), checkpoint_path(), path_ / "summary.json"})
     fs::remove(old, not_there);
   job_yaml_ = job_yaml;
-  return write_file_atomically(job_path(), job_yaml);
+  return write_private_file(job_path(), job_yaml);
 }
 
 Status RunFolder::keep_settings(const std::string& job_yaml) {

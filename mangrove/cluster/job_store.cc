@@ -129,7 +129,7 @@ Status JobStore::set_members(const std::string& id, const net::Members& members)
 
 Status JobStore::checkpoint(const std::string& id, const Report& report) {
   // the file says itself what it is; the row is for people
-  MG_RETURN_IF_ERROR(write_file_atomically(checkpoint_path(id), report.attachment));
+  MG_RETURN_IF_ERROR(write_private_file(checkpoint_path(id), report.attachment));
   const auto read = job::parse_json<train::CheckpointReport>(report.json);
   const train::CheckpointReport reached = read.ok() ? *read : train::CheckpointReport();
   MutexLock lock(mutex_);
@@ -142,7 +142,7 @@ Status JobStore::checkpoint(const std::string& id, const Report& report) {
 Status JobStore::end(const std::string& id, const Status& ended, const std::optional<Report>& result) {
   MutexLock lock(mutex_);
   const auto write_model = [&]() MG_REQUIRES(mutex_) {
-    return result && !result->attachment.empty() ? write_file_atomically(model_path(id), result->attachment) : Status();
+    return result && !result->attachment.empty() ? write_private_file(model_path(id), result->attachment) : Status();
   };
   Status model = write_model();
   Status written = write_end(id, ended, result);

@@ -1,6 +1,11 @@
 #include "mangrove/cluster/sqlite.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 namespace mangrove::cluster {
 namespace {
@@ -24,6 +29,15 @@ Database::Value column(sqlite3_stmt* statement, int place) {
   std::string content(bytes == nullptr ? "" : bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement, place)));
   if (type == SQLITE_BLOB) return Database::Blob{std::move(content)};
   return content;
+}
+
+/// Makes the file where there is none, and has nobody else read it. Its journal gets the same rights from SQLite.
+Status make_private(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return os_error(path, "open", errno);
+  const int problem = ::fchmod(file, 0600) == 0 ? 0 : errno;
+  ::close(file);
+  return problem == 0 ? Status() : Status(os_error(path, "chmod", problem));
 }
 
 }  // namespace
@@ -54,8 +68,9 @@ Error Database::error(int code) const {
 }
 
 Result<Database> Database::open(const fs::path& path) {
+  MG_RETURN_IF_ERROR(make_private(path));
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
   Database database(path, handle);
   if (code != SQLITE_OK) return database.error(code);
   MG_RETURN_IF_ERROR(database.run("PRAGMA locking_mode = EXCLUSIVE"));

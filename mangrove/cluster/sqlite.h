@@ -23,8 +23,9 @@ class Database {
   using Value = std::variant<std::monostate, std::int64_t, std::string, Blob>;  // nothing: NULL
   using Row = std::vector<Value>;
 
-  /// Makes the file where there is none. errors: data_loss (not a database, or a damaged one), failed_precondition
-  /// (open in another process), permission_denied, unavailable; the message names the path.
+  /// Makes the file where there is none; only its owner may read it (0600). errors: data_loss (not a database, or a
+  /// damaged one), failed_precondition (open in another process), permission_denied, unavailable; the message names the
+  /// path.
   static Result<Database> open(const fs::path& path);
 
   /// One statement with its ?s in order. errors: as open(), and resource_exhausted (disk full).

@@ -82,8 +82,8 @@ class Cifar final : public Dataset {
 
 Result<Records> open_records(const Variant& variant, const fs::path& path) {
   Records records;
-  MG_TRY(records.file, FileBytes::map(path));
-  const std::size_t record = variant.record_bytes(), size = records.file.bytes().size();
+  MG_TRY(records.file, FileBytes::open(path));
+  const std::size_t record = variant.record_bytes(), size = records.file.size();
   if (size == 0 || size % record != 0)
     return make_error(Code::data_loss, path.string() + ": " + std::to_string(size) +
                                            " bytes found, a multiple of the " + std::to_string(record) +

@@ -1,6 +1,7 @@
 #include "mangrove/data/clip_folder.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "mangrove/base/check.h"
 #include "mangrove/data/class_folders.h"
@@ -32,12 +33,10 @@ class Clip {
         return make_error(Code::data_loss, path.string() + ": no frames in it: expected images");
       return clip;
     }
-    // a copy: a mapped file that becomes shorter while its frames are decoded would end the process
-    MG_TRY(const FileBytes file, FileBytes::map(path));
-    std::string content(file.bytes().size(), '\0');
-    MG_RETURN_IF_ERROR(file.copy(0, {reinterpret_cast<std::uint8_t*>(content.data()), content.size()}));
-    clip.file_ = FileBytes::of(std::move(content));
-    MG_TRY(clip.frames_, find_frames(clip.file_.bytes()).context(path.string()));
+    MG_TRY(const FileBytes file, FileBytes::open(path));
+    MG_TRY(std::string content, file.all());
+    clip.content_ = std::make_shared<const std::string>(std::move(content));
+    MG_TRY(clip.frames_, find_frames(bytes_of(*clip.content_)).context(path.string()));
     return clip;
   }
 
@@ -50,7 +49,8 @@ class Clip {
  private:
   fs::path path_;
   std::vector<fs::path> images_;  // of a folder
-  FileBytes file_;                // or else
+  // or else
+  std::shared_ptr<const std::string> content_;
   std::vector<std::span<const std::uint8_t>> frames_;
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mangrove/base/suggestion.h"
+#include "mangrove/base/units.h"
 #include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
@@ -85,15 +86,56 @@ Status add_row(const std::vector<std::string_view>& fields, const std::vector<st
   return {};
 }
 
-Result<CsvTable> parse(std::string_view text, const CsvColumns& columns) {
+/// Lines of a file, a block of it at a time.
+class LineReader {
+ public:
+  explicit LineReader(const FileBytes& file) : file_(file) {}
+
+  /// Without its end; good until the next call. Nothing: there are no more. errors: those of FileBytes::copy; data_loss
+  /// (a line without an end).
+  Result<std::optional<std::string_view>> next() {
+    std::size_t searched = begin_;
+    while (true) {
+      const std::size_t end = buffer_.find('\n', searched);
+      if (end != std::string::npos) {
+        const std::string_view line = std::string_view(buffer_).substr(begin_, end - begin_);
+        begin_ = end + 1;
+        return std::optional(line);
+      }
+      if (read_ == file_.size()) break;
+      if (buffer_.size() - begin_ > kLongest)
+        return make_error(Code::data_loss, "a line of more than " + format_bytes(kLongest));
+      buffer_.erase(0, begin_);
+      begin_ = 0;
+      searched = buffer_.size();
+      MG_TRY(const std::string block, file_.part(read_, std::min(kBlock, file_.size() - read_)));
+      buffer_ += block;
+      read_ += block.size();
+    }
+    const std::string_view rest = std::string_view(buffer_).substr(begin_);
+    begin_ = buffer_.size();
+    return rest.empty() ? std::nullopt : std::optional(rest);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 1 << 20, kLongest = 16 << 20;
+
+  const FileBytes& file_;
+  std::string buffer_;
+  std::size_t begin_ = 0;  // of what was not returned, in the buffer
+  std::size_t read_ = 0;   // bytes of the file
+};
+
+Result<CsvTable> parse(const FileBytes& file, const CsvColumns& columns) {
   CsvTable table;
   std::vector<std::string> names;
   std::vector<Role> roles;
   std::vector<std::string_view> fields;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  LineReader lines(file);
+  for (std::size_t number = 1;; ++number) {
+    MG_TRY(const std::optional<std::string_view> whole, lines.next());
+    if (!whole) break;
+    const std::string_view line = trimmed(*whole);
     if (line.empty()) continue;
     split_fields(line, fields);
     if (names.empty()) {
@@ -113,9 +155,8 @@ Result<CsvTable> parse(std::string_view text, const CsvColumns& columns) {
 }  // namespace
 
 Result<CsvTable> CsvTable::load(const fs::path& path, const CsvColumns& columns) {
-  MG_TRY(const FileBytes file, FileBytes::map(path));
-  const auto bytes = file.bytes();
-  return parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, columns).context(path.string());
+  MG_TRY(const FileBytes file, FileBytes::open(path));
+  return parse(file, columns).context(path.string());
 }
 
 }  // namespace mangrove::data

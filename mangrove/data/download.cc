@@ -73,10 +73,10 @@ Result<std::string> fetch_checked(std::string_view name, std::string_view suffix
 }
 
 bool is_right(const RemoteFile& file, const fs::path& path) {
-  const auto content = FileBytes::map(path);
-  if (!content.ok() || content->bytes().empty()) return false;
-  const auto bytes = content->bytes();
-  return check_content({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.bytes, file.sha256).ok();
+  const auto opened = FileBytes::open(path);
+  if (!opened.ok() || opened->size() == 0) return false;
+  const auto content = opened->all();
+  return content.ok() && check_content(*content, file.bytes, file.sha256).ok();
 }
 
 /// What all the steps of fetching a data set need.

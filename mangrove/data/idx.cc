@@ -1,5 +1,7 @@
 #include "mangrove/data/idx.h"
 
+#include <algorithm>
+
 #include "mangrove/data/gzip.h"
 
 namespace mangrove::data {
@@ -60,17 +62,23 @@ struct Content {
   Header header;
 };
 
+std::size_t header_bytes(std::uint32_t rank) {
+  return 4 + 4 * std::size_t{rank};
+}
+
 Result<Content> read_raw(FileBytes file, std::uint32_t rank) {
-  MG_TRY(Header header, parse_header(file.bytes(), rank));
-  MG_RETURN_IF_ERROR(check_length(header, file.bytes().size(), false));
+  MG_TRY(const std::string start, file.part(0, std::min(file.size(), header_bytes(rank))));
+  MG_TRY(Header header, parse_header(bytes_of(start), rank));
+  MG_RETURN_IF_ERROR(check_length(header, file.size(), false));
   return Content{std::move(file), std::move(header)};
 }
 
 /// The header first: it bounds how much is unpacked.
 Result<Content> read_gzip(const FileBytes& file, std::uint32_t rank) {
-  MG_TRY(const std::string start, gunzip(file.bytes(), 4 + 4 * std::size_t{rank}));
-  MG_TRY(Header header, parse_header(FileBytes::of(start).bytes(), rank));
-  MG_TRY(std::string unpacked, gunzip(file.bytes(), header.file_bytes + 1));
+  MG_TRY(const std::string packed, file.all());
+  MG_TRY(const std::string start, gunzip(bytes_of(packed), header_bytes(rank)));
+  MG_TRY(Header header, parse_header(bytes_of(start), rank));
+  MG_TRY(std::string unpacked, gunzip(bytes_of(packed), header.file_bytes + 1));
   MG_RETURN_IF_ERROR(check_length(header, unpacked.size(), unpacked.size() > header.file_bytes));
   return Content{FileBytes::of(std::move(unpacked)), std::move(header)};
 }
@@ -78,7 +86,7 @@ Result<Content> read_gzip(const FileBytes& file, std::uint32_t rank) {
 }  // namespace
 
 Result<IdxFile> IdxFile::open(const fs::path& path, std::uint32_t rank) {
-  MG_TRY(FileBytes file, FileBytes::map(path));
+  MG_TRY(FileBytes file, FileBytes::open(path));
   const bool compressed = path.extension() == ".gz";
   MG_TRY(Content content,
          (compressed ? read_gzip(file, rank) : read_raw(std::move(file), rank)).context(path.string()));

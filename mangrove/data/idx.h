@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mangrove/data/file_bytes.h"
@@ -9,7 +10,7 @@
 namespace mangrove::data {
 
 /// An IDX file of unsigned bytes, the format of MNIST: a big-endian magic number (0x0800 + rank), `rank` big-endian
-/// sizes, then the elements in row-major order. `path` is mapped; a path that ends in .gz is unpacked into memory.
+/// sizes, then the elements in row-major order. A path that ends in .gz is unpacked into memory.
 /// source: LeCun, Cortes & Burges, The MNIST database of handwritten digits.
 /// threads: any thread may read.
 class IdxFile {
@@ -20,8 +21,8 @@ class IdxFile {
 
   /// `rank` sizes, none of them zero.
   const std::vector<std::uint32_t>& sizes() const { return sizes_; }
-  /// As many as the product of sizes().
-  std::span<const std::uint8_t> elements() const { return file_.bytes().subspan(header_bytes_); }
+  /// All, as many as the product of sizes(). errors: those of FileBytes::copy.
+  Result<std::string> elements() const { return file_.part(header_bytes_, file_.size() - header_bytes_); }
   /// Copies elements, from `first` on; see FileBytes::copy.
   Status copy(std::size_t first, std::span<std::uint8_t> out) const { return file_.copy(header_bytes_ + first, out); }
 

@@ -8,9 +8,17 @@
 namespace mangrove::data {
 namespace {
 
+using Labels = std::vector<std::uint8_t>;
+
+Result<Labels> read_labels(const fs::path& path) {
+  MG_TRY(const IdxFile file, IdxFile::open(path, 1));
+  MG_TRY(const std::string elements, file.elements());
+  return Labels(elements.begin(), elements.end());
+}
+
 class IdxDataset final : public Dataset {
  public:
-  IdxDataset(IdxFile images, IdxFile labels, std::int32_t classes)
+  IdxDataset(IdxFile images, Labels labels, std::int32_t classes)
       : images_(std::move(images)), labels_(std::move(labels)) {
     for (std::int32_t label = 0; label < classes; ++label) class_names_.push_back(std::to_string(label));
   }
@@ -18,7 +26,7 @@ class IdxDataset final : public Dataset {
   std::uint32_t size() const override { return images_.sizes()[0]; }
   Shape sample_shape() const override { return {1, images_.sizes()[1], images_.sizes()[2]}; }
   const std::vector<std::string>& class_names() const override { return class_names_; }
-  std::int32_t label(std::uint32_t index) const override { return labels_.elements()[index]; }
+  std::int32_t label(std::uint32_t index) const override { return labels_[index]; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
     MG_CHECK(index < size());
@@ -32,7 +40,7 @@ class IdxDataset final : public Dataset {
 
  private:
   IdxFile images_;
-  IdxFile labels_;
+  Labels labels_;
   std::vector<std::string> class_names_;
 };
 
@@ -59,24 +67,23 @@ Result<Paths> find_files(Split split, const fs::path& folder) {
   return other.ok() ? std::move(other) : std::move(paths);
 }
 
-Status check_labels(const IdxFile& images, const IdxFile& labels, const fs::path& path, std::int32_t classes) {
-  if (labels.sizes()[0] != images.sizes()[0])
-    return make_error(Code::data_loss, path.string() + ": " + std::to_string(labels.sizes()[0]) +
+Status check_labels(const IdxFile& images, const Labels& labels, const fs::path& path, std::int32_t classes) {
+  if (labels.size() != images.sizes()[0])
+    return make_error(Code::data_loss, path.string() + ": " + std::to_string(labels.size()) +
                                            " labels found, one for each of " + std::to_string(images.sizes()[0]) +
                                            " images expected");
-  const auto all = labels.elements();
-  const auto bad = std::ranges::find_if(all, [&](std::uint8_t label) { return label >= classes; });
-  if (bad == all.end()) return {};
+  const auto bad = std::ranges::find_if(labels, [&](std::uint8_t label) { return label >= classes; });
+  if (bad == labels.end()) return {};
   return make_error(Code::data_loss, path.string() + ": label " + std::to_string(*bad) + " of sample " +
-                                         std::to_string(bad - all.begin()) + ": expected 0 to " +
+                                         std::to_string(bad - labels.begin()) + ": expected 0 to " +
                                          std::to_string(classes - 1));
 }
 
 /// One more than the highest label of the training split, whichever split is opened: both must agree.
 Result<std::int32_t> count_classes(const fs::path& folder) {
   MG_TRY(const Paths paths, find_files(Split::train, folder));
-  MG_TRY(const IdxFile labels, IdxFile::open(paths.labels, 1));
-  return std::int32_t{*std::ranges::max_element(labels.elements())} + 1;
+  MG_TRY(const Labels labels, read_labels(paths.labels));
+  return std::int32_t{*std::ranges::max_element(labels)} + 1;
 }
 
 }  // namespace
@@ -88,7 +95,7 @@ Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& fol
     MG_TRY(classes, count_classes(folder));
   }
   MG_TRY(IdxFile images, IdxFile::open(paths.images, 3));
-  MG_TRY(IdxFile labels, IdxFile::open(paths.labels, 1));
+  MG_TRY(Labels labels, read_labels(paths.labels));
   MG_RETURN_IF_ERROR(check_labels(images, labels, paths.labels, classes));
   return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(std::move(images), std::move(labels), classes));
 }

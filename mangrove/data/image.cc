@@ -56,8 +56,9 @@ Result<Image> decode_image(std::span<const std::uint8_t> bytes) {
 }
 
 Result<Image> load_image(const fs::path& path) {
-  MG_TRY(const FileBytes file, FileBytes::map(path));
-  return decode_image(file.bytes()).context(path.string());
+  MG_TRY(const FileBytes file, FileBytes::open(path));
+  MG_TRY(const std::string content, file.all());
+  return decode_image(bytes_of(content)).context(path.string());
 }
 
 Image to_channels(Image image, int channels) {

@@ -43,7 +43,8 @@ std::string name_of(const std::vector<ShardOutline>& outlines) {
 /// Nothing: this shard is not there.
 std::optional<FileBytes> find_shard(const fs::path& path, const ShardOutline& outline) {
   const Result<ShardFile> file = ShardFile::open(path);
-  if (!file.ok() || file->size() != outline.size || file->head() != outline.head) return std::nullopt;
+  if (!file.ok() || file->size() != outline.size) return std::nullopt;
+  if (const Result<std::string> head = file->head(); !head.ok() || *head != outline.head) return std::nullopt;
   return file->bytes();
 }
 
@@ -78,7 +79,9 @@ class OutputFile {
  public:
   /// errors: those of opening; told by what is done with it.
   OutputFile(const fs::path& path, int flags)
-      : path_(path), file_(::open(path.c_str(), flags | O_CLOEXEC, 0644)), problem_(file_ < 0 ? errno : 0) {}
+      : path_(path),
+        file_(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600)),
+        problem_(file_ < 0 ? errno : 0) {}
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() {
@@ -190,7 +193,7 @@ Status ShardCache::write(std::uint32_t shard, Bytes offset, std::string_view par
 
 Status ShardCache::finish(std::uint32_t shard, const std::string& sha256) {
   const fs::path path = folder_ / outlines_[shard].name, kept = cache_ / outlines_[shard].name;
-  MG_TRY(const FileBytes written, FileBytes::map(path));
+  MG_TRY(const FileBytes written, FileBytes::open(path));
   MG_TRY(const std::string content, read_part(written, 0, outlines_[shard].size));
   if (data::sha256(content) != sha256 || !content.starts_with(outlines_[shard].head))
     return make_error(Code::data_loss, "it does not have its SHA-256");

@@ -3,6 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "mangrove/base/check.h"
@@ -19,10 +20,6 @@ constexpr int kLevel = 9;  // of zstd: above it, samples hardly get smaller; how
 
 std::uint32_t crc32_of(std::span<const std::uint8_t> bytes) {
   return static_cast<std::uint32_t>(::crc32_z(0, bytes.data(), bytes.size()));
-}
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 void append_number(std::string& out, std::uint32_t number) {
@@ -83,7 +80,7 @@ std::string ShardBuilder::kept(std::span<const float> sample) const {
 
 void ShardBuilder::add(const std::string& kept, std::int32_t label) {
   append_number(index_, static_cast<std::uint32_t>(kept.size()));
-  append_number(index_, crc32_of(as_bytes(kept)));
+  append_number(index_, crc32_of(bytes_of(kept)));
   append_number(index_, static_cast<std::uint32_t>(label));
   content_ += kept;
 }
@@ -94,37 +91,39 @@ std::string ShardBuilder::file(const ShardHeader& header) const {
   std::string file(kMagic);
   append_number(file, kVersion);
   append_number(file, static_cast<std::uint32_t>(text.size()));
-  append_number(file, crc32_of(as_bytes(text + index_)));
+  append_number(file, crc32_of(bytes_of(text + index_)));
   return file + text + index_ + content_;
 }
 
 Result<ShardFile> ShardFile::open(const fs::path& path) {
   ShardFile shard;
   shard.path_ = path.string();
-  MG_TRY(shard.file_, FileBytes::map(path));
+  MG_TRY(shard.file_, FileBytes::open(path));
   MG_RETURN_IF_ERROR(shard.parse().context(path.string()));
   return shard;
 }
 
 Status ShardFile::parse() {
-  const auto bytes = file_.bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (bytes.size() < kPreamble || !text.starts_with(kMagic)) return corrupt("not a shard: its first bytes are others");
-  if (const std::uint32_t version = number_at(bytes, 8); version != kVersion)
+  MG_TRY(const std::string preamble, file_.part(0, std::min(file_.size(), kPreamble)));
+  if (preamble.size() < kPreamble || !preamble.starts_with(kMagic))
+    return corrupt("not a shard: its first bytes are others");
+  if (const std::uint32_t version = number_at(bytes_of(preamble), 8); version != kVersion)
     return make_error(Code::unimplemented,
                       "a shard of version " + std::to_string(version) + ": expected " + std::to_string(kVersion));
-  const std::size_t header_bytes = number_at(bytes, 12), rest = bytes.size() - kPreamble;
+  const std::size_t header_bytes = number_at(bytes_of(preamble), 12), rest = file_.size() - kPreamble;
   if (header_bytes > rest)
     return corrupt("truncated: a header of " + std::to_string(header_bytes) + " bytes expected, " +
                    std::to_string(rest) + " found");
-  MG_TRY(header_, parse_shard_header(text.substr(kPreamble, header_bytes)));
+  MG_TRY(const std::string header, file_.part(kPreamble, header_bytes));
+  MG_TRY(header_, parse_shard_header(header));
   const std::size_t index_bytes = std::size_t{header_.samples} * ShardBuilder::kIndexBytes;
   if (index_bytes > rest - header_bytes)
     return corrupt("truncated: an index of " + std::to_string(header_.samples) + " samples expected, " +
                    std::to_string(rest - header_bytes) + " bytes found");
-  const auto described = bytes.subspan(kPreamble, header_bytes + index_bytes);
-  if (crc32_of(described) != number_at(bytes, 16)) return corrupt("header and index do not have their checksum");
-  return parse_index(described.subspan(header_bytes), kPreamble + described.size());
+  MG_TRY(const std::string index, file_.part(kPreamble + header_bytes, index_bytes));
+  if (crc32_of(bytes_of(header + index)) != number_at(bytes_of(preamble), 16))
+    return corrupt("header and index do not have their checksum");
+  return parse_index(bytes_of(index), kPreamble + header_bytes + index_bytes);
 }
 
 /// begin: of the samples in the file.
@@ -144,14 +143,13 @@ Status ShardFile::parse_index(std::span<const std::uint8_t> index, std::uint64_t
     compressed_ = compressed_ || !is_plain(bytes, values);
     offset += bytes;
   }
-  if (offset == file_.bytes().size()) return {};
-  return corrupt((offset > file_.bytes().size() ? "truncated: " : "too long: ") + std::to_string(file_.bytes().size()) +
+  if (offset == file_.size()) return {};
+  return corrupt((offset > file_.size() ? "truncated: " : "too long: ") + std::to_string(file_.size()) +
                  " bytes found, " + std::to_string(offset) + " expected");
 }
 
-std::string ShardFile::head() const {
-  const auto head = file_.bytes().first(static_cast<std::size_t>(entries_.front().offset));
-  return {head.begin(), head.end()};
+Result<std::string> ShardFile::head() const {
+  return file_.part(0, static_cast<std::size_t>(entries_.front().offset));
 }
 
 Status ShardFile::read(std::uint32_t index, std::span<float> out) const {

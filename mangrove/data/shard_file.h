@@ -62,7 +62,7 @@ class ShardBuilder {
   std::string index_, content_;
 };
 
-/// A shard that is mapped, and read sample by sample. threads: any thread may read.
+/// A shard, read sample by sample. threads: any thread may read.
 class ShardFile {
  public:
   /// Reads header and index. errors: not_found, permission_denied; unimplemented (a later version); data_loss (no
@@ -72,9 +72,10 @@ class ShardFile {
   const std::string& path() const { return path_; }
   /// Of the whole file.
   const FileBytes& bytes() const { return file_; }
-  Bytes size() const { return static_cast<Bytes>(file_.bytes().size()); }
+  Bytes size() const { return static_cast<Bytes>(file_.size()); }
   /// All before the first sample: two shards of the same head and size have the same samples, as far as checksums tell.
-  std::string head() const;
+  /// errors: data_loss (the file cannot be read any more).
+  Result<std::string> head() const;
   const ShardHeader& header() const { return header_; }
   std::int32_t label(std::uint32_t index) const { return entries_[index].label; }
   /// 0 <= index < header().samples. errors: data_loss (its checksum or its compression is wrong, or the file cannot be

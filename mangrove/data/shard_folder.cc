@@ -9,14 +9,11 @@
 namespace mangrove::data {
 
 Result<std::string> read_part(const FileBytes& file, Bytes offset, Bytes count) {
-  const auto size = static_cast<Bytes>(file.bytes().size());
+  const auto size = static_cast<Bytes>(file.size());
   if (offset < 0 || offset >= size || count <= 0)
     return make_error(Code::out_of_range,
                       "byte " + std::to_string(offset) + " of a file of " + std::to_string(size) + " bytes");
-  std::string part(static_cast<std::size_t>(std::min(count, size - offset)), '\0');
-  MG_RETURN_IF_ERROR(
-      file.copy(static_cast<std::size_t>(offset), {reinterpret_cast<std::uint8_t*>(part.data()), part.size()}));
-  return part;
+  return file.part(static_cast<std::size_t>(offset), static_cast<std::size_t>(std::min(count, size - offset)));
 }
 
 Result<ShardFolder> ShardFolder::open(const fs::path& folder) {
@@ -24,7 +21,8 @@ Result<ShardFolder> ShardFolder::open(const fs::path& folder) {
   ShardFolder shards;
   for (const fs::path& path : paths) {
     MG_TRY(const ShardFile file, ShardFile::open(path));
-    shards.outlines_.push_back({path.filename().string(), file.size(), file.head()});
+    MG_TRY(std::string head, file.head());
+    shards.outlines_.push_back({path.filename().string(), file.size(), std::move(head)});
     shards.files_.push_back(file.bytes());
   }
   shards.sums_.resize(shards.files_.size());

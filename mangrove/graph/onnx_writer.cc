@@ -110,7 +110,7 @@ Status save_onnx(const Graph& graph, const fs::path& path) {
     return make_error(Code::out_of_range, "model " + path.string() + " would have " + format_bytes(weights) +
                                               " of weights, but an ONNX file holds 2 GiB at most");
   }
-  return write_file_atomically(path, encode_onnx(graph));
+  return write_private_file(path, encode_onnx(graph));
 }
 
 }  // namespace mangrove

@@ -219,7 +219,7 @@ Status check_sizes(const Checkpoint& checkpoint, const CheckpointSizes& expected
 }
 
 Status save_checkpoint(const Checkpoint& checkpoint, const fs::path& path) {
-  return write_file_atomically(path, encode_checkpoint(checkpoint));
+  return write_private_file(path, encode_checkpoint(checkpoint));
 }
 
 Result<Checkpoint> load_checkpoint(const fs::path& path) {

@@ -1,6 +1,7 @@
 #include "mangrove/base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -49,6 +50,43 @@ TEST(WriteFileAtomically, LeavesTheOldFileWhereTheDiskIsFull) {
 TEST(WriteFileAtomically, NamesTheFolderThatIsMissing) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(write_file_atomically(folder / "no/f", "x").code(), Code::not_found);
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat info {};
+  EXPECT_EQ(::lstat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 07777;
+}
+
+TEST(WritePrivateFile, OnlyItsOwnerReadsIt) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder / "f") << "old";
+  fs::permissions(folder / "f", fs::perms(0644));
+  ASSERT_TRUE(write_private_file(folder / "f", "new").ok());
+  EXPECT_EQ(mode_of(folder / "f"), 0600u);
+  EXPECT_EQ(*read_file(folder / "f"), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(WritePrivateFile, FollowsNoLink) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder / "victim") << "untouched";
+  fs::create_symlink(folder / "victim", folder / "f");
+  ASSERT_TRUE(write_private_file(folder / "f", "weights").ok());
+  EXPECT_EQ(*read_file(folder / "victim"), "untouched");
+  EXPECT_FALSE(fs::is_symlink(folder / "f"));
+}
+
+TEST(WritePrivateFile, LetsLinksInThePlaceOfItsTemporaryFileAlone) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder / "victim") << "untouched";
+  for (int i = 0; i < 1000; ++i) {  // the names that it will take
+    const std::string name = "f.tmp." + std::to_string(::getpid()) + "." + std::to_string(i);
+    if (i % 50 != 49) fs::create_symlink(folder / "victim", folder / name);
+  }
+  ASSERT_TRUE(write_private_file(folder / "f", "weights").ok());
+  EXPECT_EQ(*read_file(folder / "f"), "weights");
+  EXPECT_EQ(*read_file(folder / "victim"), "untouched");
 }
 
 TEST(MakeWritableFolder, MakesParentsAndRefusesAFile) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/base/small_disk.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/cluster/scripted_role.h"
@@ -53,6 +55,18 @@ TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
     EXPECT_EQ(store->ended("job-1").code(), Code::failed_precondition);
     ASSERT_TRUE(store->checkpoint("job-1", checkpoint(9, "nine")).ok());  // it gets on
   }
+}
+
+TEST(JobStore, OnlyItsOwnerReadsWhatItKeeps) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "state");
+  { std::ofstream(folder / "state/coordinator.db"); }
+  fs::permissions(folder / "state/coordinator.db", fs::perms(0644));  // as of an earlier program
+  const auto store = opened(folder);
+  ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+  ASSERT_TRUE(store->checkpoint("job-1", checkpoint(7, "seven")).ok());
+  for (const auto& entry : fs::directory_iterator(folder / "state"))
+    EXPECT_EQ(entry.status().permissions(), fs::perms(0600)) << entry.path();
 }
 
 TEST(JobStore, ATitleIsOneShortLineWhateverTheJobsTextsAre) {

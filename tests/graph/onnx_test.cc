@@ -115,6 +115,7 @@ TEST(Onnx, SavesAndLoadsFiles) {
   const testing::TemporaryFolder folder;
   const Graph graph = Graph::create(testing::small_network()).value();
   ASSERT_TRUE(save_onnx(graph, folder / "m.onnx").ok());
+  EXPECT_EQ(fs::status(folder / "m.onnx").permissions(), fs::perms(0600)) << "weights are nobody else's business";
   const auto loaded = load_onnx(folder / "m.onnx");
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   expect_same(graph, *loaded);

@@ -215,7 +215,7 @@ Result<json> measure(State& state, const OutputOptions& output, std::stop_token 
       MG_TRY(trained, privacy::train_noise(graph, privacy.layer, data, noise, stop, told));
       done += noise.steps * noise.tensors;
       noises.tensors.emplace(privacy.layer, trained);
-      MG_RETURN_IF_ERROR(write_file_atomically(state.trained, encode_safetensors(noises)));
+      MG_RETURN_IF_ERROR(write_private_file(state.trained, encode_safetensors(noises)));
     }
     MG_TRY(privacy::Leakage leakage,
            privacy::measure_leakage(graph, privacy, data, options, clock, stop, trained.as<float>(), told));
