@@ -6,6 +6,7 @@
 #include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
 #include "mangrove/infer/tags.h"
+#include "mangrove/job/sample_count.h"
 
 namespace mangrove::infer {
 namespace {
@@ -22,6 +23,15 @@ std::string data_of(const Hello& hello) {
   data.clear_threads();
   data.clear_cpu();
   return data.SerializeAsString();
+}
+
+/// What everything that is kept of the data goes by.
+Status check(const Hello& hello) {
+  constexpr Bytes kBytesPerSample = 64;  // its answers and its class
+  MG_RETURN_IF_ERROR(job::check_sample_count(hello.samples(), kBytesPerSample).context("its data set"));
+  const auto is_coarse = [&](std::int32_t c) { return c >= 0 && c < hello.coarse_classes_size(); };
+  if (std::ranges::all_of(hello.coarse_of_class(), is_coarse)) return {};
+  return make_error(Code::invalid_argument, "its data set has a class above its classes that it does not name");
 }
 
 job::Introduction introduction(const Hello& hello) {
@@ -126,6 +136,7 @@ void NodeRoster::answer_need(net::Rank rank, const NeedNetwork& need) {
 
 void NodeRoster::take_hello(net::Rank rank, Hello hello) {
   if (hello.code() != 0) return roster_.leave_out(rank, job::failure_in_hello(hello.code(), hello.message()));
+  if (const Status checked = check(hello); !checked.ok()) return roster_.leave_out(rank, checked.error());
   hello.set_cores(std::max(1, hello.cores()));
   hello.set_threads(std::max(1, hello.threads()));
   if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) hello.set_cpu(hello.cores());

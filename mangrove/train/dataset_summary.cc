@@ -1,10 +1,9 @@
 #include "mangrove/train/dataset_summary.h"
 
-#include <limits>
-
 #include "mangrove/base/check.h"
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/exits.h"
+#include "mangrove/job/sample_count.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/train/data_parallel/data_split.h"
@@ -33,11 +32,9 @@ std::vector<std::string> class_names(const Hello& hello) {
 
 Status check_data(const Graph& graph, const TrainJob& job, const Hello& hello) {
   if (hello.train_samples() < 1) return make_error(Code::invalid_argument, "data set '" + job.data() + "' is empty");
-  constexpr std::int64_t kMostSamples = std::numeric_limits<std::uint32_t>::max();  // as their numbers travel
-  if (hello.train_samples() > kMostSamples)
-    return make_error(Code::invalid_argument, "data set '" + job.data() + "' has " +
-                                                  std::to_string(hello.train_samples()) + " samples; the most is " +
-                                                  std::to_string(kMostSamples));
+  constexpr Bytes kBytesPerSample = 16;  // its number in the order of an epoch, its owner, its class
+  for (const std::int64_t samples : {hello.train_samples(), hello.test_samples(), hello.validation_samples()})
+    MG_RETURN_IF_ERROR(job::check_sample_count(samples, kBytesPerSample).context("data set '" + job.data() + "'"));
   MG_TRY(const std::uint32_t window, shuffle_window(job));
   MG_TRY(const DataSplit split, parse_split(job.split()));
   const bool is_split_by_runs = split.kind == DataSplit::Kind::shards;

@@ -4,6 +4,7 @@
 #include "tests/train/training_job.h"
 
 #include "mangrove/graph/onnx.h"
+#include "mangrove/train/dataset_summary.h"
 
 namespace mangrove::train {
 namespace {
@@ -48,6 +49,23 @@ TEST(Untrainable, MoreLocalStepsThanOneMessageTakesAreRefused) {
   EXPECT_EQ(outcome.leader.code(), Code::invalid_argument);
   EXPECT_NE(outcome.leader.error().message.find("local_epochs: 1000000000 passes over 32 samples"), std::string::npos)
       << outcome.leader.error().message;
+}
+
+TEST(Untrainable, SplitsThatNoDeviceHasAreRefused) {
+  const TrainJob job = small_job(32);
+  const Graph graph = parse_onnx(job.model()).value();
+  Hello hello;
+  hello.set_train_samples(32);
+  for (int c = 0; c < 10; ++c) hello.add_classes(std::to_string(c));
+  for (const int size : {1, 28, 28}) hello.add_sample_shape(size);
+  EXPECT_TRUE(check_data(graph, job, hello).ok());
+  for (const std::int64_t impossible : {std::int64_t{-1}, std::int64_t{1} << 32, std::int64_t{1} << 62}) {
+    Hello test = hello, validation = hello;
+    test.set_test_samples(impossible);
+    validation.set_validation_samples(impossible);
+    EXPECT_EQ(check_data(graph, job, test).code(), Code::invalid_argument) << impossible;
+    EXPECT_EQ(check_data(graph, job, validation).code(), Code::invalid_argument) << impossible;
+  }
 }
 
 TEST(Untrainable, AsManyEpochsAsAreAllowedBegin) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kShards = 0x5a4d;  // stream of random numbers
 constexpr double kMost = 1e6;              // of a number in a split
+constexpr double kMostLabels = 10'000;     // classes of one worker: each is a piece of the samples
 
 /// The numbers in "NAME(1,2.5)"; nothing for another text, or a number that is not above 0.
 std::optional<std::vector<double>> numbers_in(const std::string& text, const std::string& name) {
@@ -85,7 +86,8 @@ Result<DataSplit> parse_split(const std::string& text) {
     return DataSplit{.kind = Kind::dirichlet, .alpha = alpha->front()};
   if (const auto labels = numbers_in(text, "by_label"); labels && labels->size() == 1) {
     const double whole = std::floor(labels->front());
-    if (whole == labels->front()) return DataSplit{.kind = Kind::by_label, .labels = static_cast<std::int64_t>(whole)};
+    if (whole == labels->front() && whole <= kMostLabels)
+      return DataSplit{.kind = Kind::by_label, .labels = static_cast<std::int64_t>(whole)};
   }
   if (const auto sizes = numbers_in(text, "by_size")) return DataSplit{.kind = Kind::by_size, .sizes = *sizes};
   return make_error(Code::invalid_argument,

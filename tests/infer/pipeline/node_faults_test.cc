@@ -149,6 +149,23 @@ TEST(DifferentData, LeavesTheMinorityOut) {
   EXPECT_TRUE(outcome.has_event(R"("event":"node_left_out","node":"rank-3")"));
 }
 
+TEST(DifferentData, WhatNoDeviceHasDoesNotOutvoteTheOthers) {
+  for (const std::int64_t impossible : {std::int64_t{-1}, std::int64_t{1} << 32, std::int64_t{1} << 62}) {
+    RoleWorld world(4);
+    for (const net::Rank liar : {2, 3}) {
+      world.replace(liar, [&](job::RoleContext& context) {
+        say_hello(context, impossible);
+        return until_end(context, [](const Command& command) { EXPECT_EQ(command.kind(), Command::PING); });
+      });
+    }
+    InferJob job = small_job(kSamples, 1);
+    job.set_answer_timeout_s(20);
+    const RoleWorld::Outcome outcome = infer(job, world);
+    expect_exact(outcome, kSamples, std::to_string(impossible));
+    EXPECT_TRUE(outcome.has_event(R"("event":"node_left_out","node":"rank-2")"));
+  }
+}
+
 std::string random_bytes(Random& random) {
   std::string bytes(random.below(60), '\0');
   for (char& byte : bytes) byte = static_cast<char>(random.below(256));
