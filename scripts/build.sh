@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures and builds a CMake preset:  build.sh release|debug|coverage|asan|tsan [TARGET...]
+# Configures and builds a CMake preset:  build.sh release|debug|coverage|asan|tsan|fuzz [TARGET...]
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 preset=$1

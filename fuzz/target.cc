@@ -1,0 +1,53 @@
+#include "fuzz/target.h"
+
+#include <algorithm>
+
+#include "fuzz/targets/data_files.h"
+#include "fuzz/targets/messages.h"
+#include "fuzz/targets/networks.h"
+#include "fuzz/targets/settings.h"
+#include "fuzz/targets/tensors.h"
+
+namespace mangrove::fuzz {
+namespace {
+
+constexpr Target kTargets[] = {
+    {"boards", &boards},
+    {"checkpoint", &checkpoint},
+    {"cifar", &cifar},
+    {"codec", &codec},
+    {"csv", &csv},
+    {"data_spec", &data_spec},
+    {"devices", &devices},
+    {"gzip", &gzip},
+    {"idx", &idx},
+    {"image", &image},
+    {"infer_messages", &infer_messages},
+    {"job_file", &job_file},
+    {"job_spec", &job_spec},
+    {"motion_jpeg", &motion_jpeg},
+    {"npy", &npy},
+    {"onnx", &onnx},
+    {"onnx_tensor", &onnx_tensor},
+    {"profile", &profile},
+    {"report", &report},
+    {"safetensors", &safetensors},
+    {"shard", &shard},
+    {"tar", &tar},
+    {"tiers", &tiers},
+    {"train_messages", &train_messages},
+    {"world", &world},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+const Target* find_target(std::string_view name) {
+  const auto found = std::ranges::find(kTargets, name, &Target::name);
+  return found == std::end(kTargets) ? nullptr : found;
+}
+
+}  // namespace mangrove::fuzz

@@ -1,0 +1,54 @@
+#include "fuzz/targets/networks.h"
+
+#include "mangrove/engine/execution.h"
+#include "mangrove/engine/optimize.h"
+#include "mangrove/graph/onnx.h"
+#include "mangrove/graph/operator.h"
+#include "mangrove/learn/replica.h"
+#include "mangrove/learn/trainable.h"
+
+namespace mangrove::fuzz {
+namespace {
+
+constexpr Bytes kMostMemory = MiB(64);
+constexpr double kMostOperations = 1e7;
+
+double operations(const Graph& graph) {
+  double all = 0;
+  for (const Node& node : graph.nodes()) all += node_cost(graph, node, 2).flops;
+  return all;
+}
+
+/// Two samples through the network, where that is little work; in training also back.
+void run(const Graph& graph, Mode mode) {
+  for (const std::string_view backend : backend_names()) {
+    CompileOptions options;
+    options.mode = mode;
+    options.batch = 2;
+    options.backend = backend;
+    auto program = Program::compile(graph, options);
+    if (!program.ok() || (*program)->memory().total() > kMostMemory) continue;
+    const auto execution = Execution::create(*std::move(program));
+    if (!execution.ok()) continue;
+    (*execution)->forward();
+    if (mode == Mode::training) (*execution)->backward();
+  }
+}
+
+}  // namespace
+
+void onnx(std::string_view bytes) {
+  const Result<Graph> graph = parse_onnx(bytes);
+  if (!graph.ok()) return;
+  if (operations(*graph) > kMostOperations) return;
+  static_cast<void>(parse_onnx(encode_onnx(*graph)));
+  if (graph->nodes().size() > 1) static_cast<void>(graph->slice(0, 1));
+  if (const auto optimized = optimize(*graph, {}); optimized.ok()) run(optimized->graph, Mode::inference);
+  if (learn::check_trainable(*graph).ok()) run(*graph, Mode::training);
+}
+
+void onnx_tensor(std::string_view bytes) {
+  static_cast<void>(parse_onnx_tensor(bytes));
+}
+
+}  // namespace mangrove::fuzz

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace mangrove::fuzz {
+
+void onnx(std::string_view bytes);
+void onnx_tensor(std::string_view bytes);
+
+}  // namespace mangrove::fuzz
