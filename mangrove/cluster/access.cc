@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/units.h"
@@ -9,7 +10,6 @@
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/identity/peek.h"
-#include "mangrove/identity/secret_file.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -113,7 +113,7 @@ Result<std::shared_ptr<const net::Credentials>> read_credentials() {
 void renew_if_due(const Access& access, const fs::path& file, const net::Credentials& own) {
   if (!own.identity().is_due_for_renewal(identity::wall_now())) return;
   const Result<Identity> renewed = renew(access.coordinator, own);
-  const Status kept = renewed.ok() ? identity::write_secret_file(file, renewed->pem()) : Status(renewed.error());
+  const Status kept = renewed.ok() ? write_private_file(file, renewed->pem()) : Status(renewed.error());
   if (!kept.ok()) log_warn("certificate not renewed", {{"message", kept.error().message}});
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
-#include "mangrove/identity/secret_file.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -43,7 +43,7 @@ Result<std::shared_ptr<const net::Credentials>> coordinator_credentials(Registra
   if (!kept.ok() && kept.code() != Code::not_found) return kept.error();
   if (!kept.ok() || !is_fresh(*kept, now)) {
     MG_TRY(const Identity made, registrar.issue({Role::coordinator, kCoordinatorName}, now));
-    MG_RETURN_IF_ERROR(identity::write_secret_file(file, made.pem()));
+    MG_RETURN_IF_ERROR(write_private_file(file, made.pem()));
   }
   if (const Status made = make_admin(registrar, store, now); !made.ok())
     log_warn("no admin's certificate is kept", {{"message", made.error().message}});

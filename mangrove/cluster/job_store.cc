@@ -83,9 +83,8 @@ Status JobStore::prepare() {
   if (version == kVersion) return {};
   if (version == 1)
     return database_.together([this]() MG_REQUIRES(mutex_) -> Status {
-      for (const std::string& sql :
-           {std::string("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"), std::string(kAttempts),
-            "PRAGMA user_version = " + std::to_string(kVersion)})
+      for (const std::string& sql : {std::string("ALTER TABLE jobs ADD COLUMN owner TEXT NOT NULL DEFAULT ''"),
+                                     std::string(kAttempts), "PRAGMA user_version = " + std::to_string(kVersion)})
         MG_RETURN_IF_ERROR(database_.run(sql));
       return {};
     });

@@ -171,10 +171,9 @@ Status LocalCluster::Impl::check_all_live() {
 
 Status LocalCluster::Impl::launch_node(const LocalNode& node) {
   std::vector<std::string> command = node.within;
-  command.insert(command.end(),
-                 {options.program.string(), "node", "--identity", "-", "--coordinator", coordinator, "--listen",
-                  node.host + ":0", "--name", node.name, "--threads", std::to_string(options.threads), "--allow-path",
-                  kEverywhere});
+  command.insert(command.end(), {options.program.string(), "node", "--identity", "-", "--coordinator", coordinator,
+                                 "--listen", node.host + ":0", "--name", node.name, "--threads",
+                                 std::to_string(options.threads), "--allow-path", kEverywhere});
   if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
   const fs::path program = command.front();
   command.erase(command.begin());

@@ -1,8 +1,8 @@
 #include "mangrove/cluster/renewal.h"
 
+#include "mangrove/base/file.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/stop.h"
-#include "mangrove/identity/secret_file.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -28,7 +28,7 @@ Status Renewal::look() const {
   MG_TRY(const identity::Identity now_used, identity::Identity::load(file_));
   if (!now_used.is_due_for_renewal(identity::wall_now())) return {};
   MG_TRY(const identity::Identity renewed, renew_());
-  MG_RETURN_IF_ERROR(identity::write_secret_file(file_, renewed.pem()));
+  MG_RETURN_IF_ERROR(write_private_file(file_, renewed.pem()));
   log_info("certificate renewed", {{"until", identity::to_text(renewed.certificate().valid_to())}});
   return {};
 }

@@ -81,7 +81,7 @@ Result<Authority> Authority::load_or_make(const fs::path& path, WallTime now) {
   if (text.ok()) return parse(*text).context(path.string());
   if (text.code() != Code::not_found) return text.error();
   Authority made = make(now);
-  MG_RETURN_IF_ERROR(write_secret_file(path, made.pem()));
+  MG_RETURN_IF_ERROR(write_private_file(path, made.pem()));
   return made;
 }
 

@@ -23,7 +23,7 @@ class Authority {
   /// What pem() wrote. errors: invalid_argument.
   static Result<Authority> parse(const std::string& pem);
   /// From the file, or a new one that is kept there, readable by its owner alone. errors: invalid_argument (no
-  /// authority), those of read_secret_file() and write_secret_file().
+  /// authority), those of read_secret_file() and write_private_file().
   static Result<Authority> load_or_make(const fs::path& path, WallTime now);
 
   std::string pem() const;  // its key, and its certificate

@@ -1,15 +1,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "mangrove/base/file.h"
 
 namespace mangrove::identity {
-
-/// Writes a file that only its owner may read (0600), in place of what is there. No link is followed, readers see the
-/// old file or the new one, and both file and folder have reached the disk. errors: as write_file_atomically().
-Status write_secret_file(const fs::path& path, std::string_view content);
 
 /// Reads a file that holds a key. errors: permission_denied (others than its owner may read or change it; says which
 /// chmod to run), those of read_file().

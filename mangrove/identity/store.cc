@@ -66,7 +66,7 @@ Result<fs::path> IdentityStore::save(const Identity& identity, const std::string
   std::string name = authority.substr(0, kHashDigitsInName) + "." + role_name(subject.role) + "." + subject.name;
   if (!invitation.empty()) name += kInvitationMark + invitation;
   fs::path path = folder_ / (name + ".pem");
-  MG_RETURN_IF_ERROR(write_secret_file(path, identity.pem()));
+  MG_RETURN_IF_ERROR(write_private_file(path, identity.pem()));
   MG_TRY(const std::vector<Entry> known, of_authority(authority));
   std::error_code error;
   for (const Entry& entry : known)

@@ -27,7 +27,7 @@ class IdentityStore {
   /// errors: permission_denied (the file of one may be read by others; says which chmod to run).
   Result<std::vector<Entry>> of_authority(const std::string& authority_hash) const;
   /// Returns its file. One of the same cluster, role and name is replaced.
-  /// errors: those of make_secret_folder(), write_secret_file() and of_authority().
+  /// errors: those of make_secret_folder(), write_private_file() and of_authority().
   Result<fs::path> save(const Identity& identity, const std::string& invitation = "") const;
 
   const fs::path& folder() const { return folder_; }

@@ -558,7 +558,7 @@ TEST_F(SecureCluster, TheCoordinatorRenewsItsOwn) {
   const identity::WallTime then = identity::wall_now() - std::chrono::days(23);
   const Identity old = Identity::make(registrar->authority(), {Role::coordinator, "coordinator"}, then);
   coordinator.reset();
-  ASSERT_TRUE(identity::write_secret_file(file, old.pem()).ok());
+  ASSERT_TRUE(write_private_file(file, old.pem()).ok());
   options.credentials = *net::Credentials::load(file);
   start();
   const auto is_renewed = [&] { return !Identity::load(file)->is_due_for_renewal(identity::wall_now()); };

@@ -13,8 +13,8 @@ constexpr fs::perms kOwnerOnly = fs::perms::owner_read | fs::perms::owner_write;
 
 TEST(SecretFile, IsReadAsItWasWritten) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(write_secret_file(folder / "key", "first").ok());
-  ASSERT_TRUE(write_secret_file(folder / "key", "second").ok());
+  ASSERT_TRUE(write_private_file(folder / "key", "first").ok());
+  ASSERT_TRUE(write_private_file(folder / "key", "second").ok());
   EXPECT_EQ(*read_secret_file(folder / "key"), "second");
   EXPECT_EQ(fs::status(folder / "key").permissions(), kOwnerOnly);
 }
@@ -23,7 +23,7 @@ TEST(SecretFile, ReplacesALinkAndLeavesWhatItLeadsTo) {
   const testing::TemporaryFolder folder;
   std::ofstream(folder / "other") << "of somebody else";
   fs::create_symlink(folder / "other", folder / "key");
-  ASSERT_TRUE(write_secret_file(folder / "key", "secret").ok());
+  ASSERT_TRUE(write_private_file(folder / "key", "secret").ok());
   EXPECT_EQ(*read_file(folder / "other"), "of somebody else");
   EXPECT_FALSE(fs::is_symlink(fs::symlink_status(folder / "key")));
 }
@@ -32,13 +32,13 @@ TEST(SecretFile, TakesTheRightsOfOthersAway) {
   const testing::TemporaryFolder folder;
   std::ofstream(folder / "key") << "old";
   fs::permissions(folder / "key", fs::perms::all);
-  ASSERT_TRUE(write_secret_file(folder / "key", "new").ok());
+  ASSERT_TRUE(write_private_file(folder / "key", "new").ok());
   EXPECT_EQ(fs::status(folder / "key").permissions(), kOwnerOnly);
 }
 
 TEST(SecretFile, IsRefusedWhereOthersMayReadOrChangeIt) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(write_secret_file(folder / "key", "secret").ok());
+  ASSERT_TRUE(write_private_file(folder / "key", "secret").ok());
   for (const fs::perms more : {fs::perms::group_read, fs::perms::others_read, fs::perms::group_write}) {
     fs::permissions(folder / "key", kOwnerOnly | more);
     const auto read = read_secret_file(folder / "key");

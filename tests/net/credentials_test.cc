@@ -110,7 +110,7 @@ TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
   const fs::path file = folder / "node.pem";
   const Authority authority = Authority::make(wall_now());
   const Identity first = Identity::make(authority, {Role::node, "a"}, wall_now());
-  ASSERT_TRUE(identity::write_secret_file(file, first.pem()).ok());
+  ASSERT_TRUE(write_private_file(file, first.pem()).ok());
   const auto own = Credentials::load(file);
   ASSERT_TRUE(own.ok()) << own.error().message;
   const GrpcProcess process(*own);
@@ -120,7 +120,7 @@ TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
   };
   EXPECT_EQ(shown(), first.certificate().serial());
   const Identity second = Identity::make(authority, {Role::node, "a"}, wall_now());
-  ASSERT_TRUE(identity::write_secret_file(file, second.pem()).ok());
+  ASSERT_TRUE(write_private_file(file, second.pem()).ok());
   SteadyClock clock;
   for (const Deadline deadline = soon(); shown() != second.certificate().serial() && clock.now() < deadline;)
     clock.sleep_until(clock.after(0.2));
@@ -131,7 +131,7 @@ TEST(Credentials, AFileOfAnExpiredIdentityIsAnError) {
   const testing::TemporaryFolder folder;
   const Authority authority = Authority::make(wall_now() - std::chrono::days(100));
   const Identity old = Identity::make(authority, {Role::node, "old"}, wall_now() - std::chrono::days(31));
-  ASSERT_TRUE(identity::write_secret_file(folder / "old.pem", old.pem()).ok());
+  ASSERT_TRUE(write_private_file(folder / "old.pem", old.pem()).ok());
   const auto loaded = Credentials::load(folder / "old.pem");
   EXPECT_EQ(loaded.code(), Code::permission_denied);
   EXPECT_NE(loaded.error().message.find("expired"), std::string::npos) << loaded.error().message;
