@@ -246,6 +246,16 @@ Status check_other(const Message& job, const FieldDescriptor& field, int element
   return field.options().HasExtension(bounds) ? check_range(job, field, element) : Status();
 }
 
+/// Says for people where in a job a value is: "tiers: cloud" where the messages of a list have names.
+std::string place_of(const Message& job, const FieldDescriptor& field, int element) {
+  if (!field.is_repeated() || field.cpp_type() != Type::CPPTYPE_MESSAGE) return field.name();
+  const Message& inner = job.GetReflection()->GetRepeatedMessage(job, &field, element);
+  const FieldDescriptor* name = inner.GetDescriptor()->FindFieldByName("name");
+  const bool is_named = name != nullptr && name->type() == FieldDescriptor::TYPE_STRING && !name->is_repeated();
+  const std::string text = is_named ? inner.GetReflection()->GetString(inner, name) : std::string();
+  return text.empty() ? fmt::format("{}: element {}", field.name(), element + 1) : field.name() + ": " + text;
+}
+
 }  // namespace
 
 void add_keys(Message& job, const HelpWords& words, Keys& keys) {
@@ -284,7 +294,7 @@ Status check_keys(const Message& job) {
       if (field->options().HasExtension(key)) {
         MG_RETURN_IF_ERROR(check_key(job, *field, i));
       } else {
-        MG_RETURN_IF_ERROR(check_other(job, *field, i).context(field->name()));
+        MG_RETURN_IF_ERROR(check_other(job, *field, i).context(place_of(job, *field, i)));
       }
     }
   }
