@@ -284,6 +284,7 @@ TEST(JobStore, BringsTablesWithoutOwnersUpToDate) {
   {
     Database tables = std::move(*Database::open(folder / "state/coordinator.db"));
     ASSERT_TRUE(tables.run("ALTER TABLE jobs DROP COLUMN owner").ok());
+    ASSERT_TRUE(tables.run("DROP TABLE attempts").ok());
     ASSERT_TRUE(tables.run("PRAGMA user_version = 1").ok());
   }
   const auto store = opened(folder);

@@ -21,10 +21,15 @@ namespace mangrove::testbed {
 namespace {
 
 const char* const kNode = R"(#!/bin/sh
-if [ "$1" = coordinator ]; then echo "coordinator ready on $3"; exec sleep 1000; fi
+role=$1
+while [ $# -gt 1 ]; do
+  case "$1" in --listen) listen=$2 ;; --name) name=$2 ;; esac
+  shift
+done
+if [ "$role" = coordinator ]; then echo "coordinator ready on $listen"; exec sleep 1000; fi
 cat /proc/self/cgroup /proc/sys/kernel/hostname >&2
-echo "listens on $5" >&2
-echo "node $7 ready on $5"
+echo "listens on $listen" >&2
+echo "node $name ready on $listen"
 exec sleep 1000
 )";
 

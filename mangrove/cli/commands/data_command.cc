@@ -195,7 +195,7 @@ void add_data_command(CLI::App& app, CommandContext& context) {
       "  mangrove data register walks /mnt/usb/walks.csv\n"
       "  mangrove train --data csv:walks,test=0.2 --model gru \\\n"
       "      --coordinator 192.168.1.10:7070\n"
-      "Every node has a registered name for itself, so that its files may lie elsewhere.");
+      "Each node registers a name for itself, so that its files may lie elsewhere.");
   remove->footer("Examples:\n  mangrove data unregister walks");
   command->footer(
       "Examples:\n"

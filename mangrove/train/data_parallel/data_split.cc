@@ -91,7 +91,7 @@ Result<DataSplit> parse_split(const std::string& text) {
   }
   if (const auto sizes = numbers_in(text, "by_size")) return DataSplit{.kind = Kind::by_size, .sizes = *sizes};
   return make_error(Code::invalid_argument,
-                    "split: must be iid, shards, dirichlet(ALPHA), by_label(K) with a whole number, or "
+                    "split: must be iid, shards, dirichlet(ALPHA), by_label(K) with a whole number up to 10000, or "
                     "by_size(A,B,...) with a number for each worker, all above 0, got '" +
                         text + "'");
 }

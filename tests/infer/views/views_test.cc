@@ -91,7 +91,7 @@ TEST(Views, JobsThatCannotBeDoneAreRefused) {
   has(error(views_job(exits_graph(), {0.5f, 0.5f}), kViews), "does not take its image apart");
   has(error(views_job(without_early_exits(ddnn()), {}), kViews), "has no early exits");
   has(error(views_job(ddnn(), {0.5f, 0.5f}), kViews), "exit_thresholds: expected 1 number");
-  has(error(views_job(ddnn(), {1.5f}), kViews), "exit_thresholds: expected 1 number");
+  has(error(views_job(ddnn(), {1.5f}), kViews), "exit_thresholds: '1.5' is not a number from 0 to 1");
   InferJob other = views_job(zoo::build_model("ddnn-4", {.classes = 7}).value(), {0.5f});
   InferJob nonsense = views_job(ddnn(), {0.5f});
   nonsense.set_backend("nonsense");

@@ -57,8 +57,8 @@ TEST(ParseSplit, TakesItsFourForms) {
 TEST(ParseSplit, RefusesAllElse) {
   for (const char* text :
        {"idd", "dirichlet", "dirichlet()", "dirichlet(0)", "dirichlet(-1)", "dirichlet(nan)", "dirichlet(inf)",
-        "dirichlet(1,2)", "dirichlet(1", "dirichlet(1)x", "by_label(1.5)", "by_label(0)", "by_size()", "by_size(1,)",
-        "by_size(1,0)", "by_size(1;2)", "by_size(1e300)"}) {
+        "dirichlet(1,2)", "dirichlet(1", "dirichlet(1)x", "by_label(1.5)", "by_label(0)", "by_label(10001)",
+        "by_size()", "by_size(1,)", "by_size(1,0)", "by_size(1;2)", "by_size(1e300)"}) {
     const auto parsed = parse_split(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.code(), Code::invalid_argument);
@@ -135,7 +135,7 @@ TEST(Owners, DirichletIsTheMoreUnevenTheLowerAlpha) {
 
 TEST(Owners, MoreWorkersThanSamplesIsFine) {
   const std::vector<std::int32_t> few = {0, 0, 1};
-  for (const char* split : {"dirichlet(0.1)", "by_label(1000000)"})
+  for (const char* split : {"dirichlet(0.1)", "by_label(10000)"})
     EXPECT_EQ(owners(*parse_split(split), few, 8, 1).size(), 3u) << split;
   EXPECT_TRUE(owners(*parse_split("dirichlet(1)"), {}, 2, 1).empty());
 }
