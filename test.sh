@@ -50,7 +50,7 @@ sanitized() {  # PRESET MODULE...: what compiles and runs many times slower is t
 }
 run_asan() {  # MODULE...: the modules that keep memory of their own or read what others wrote, and these
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1
-  sanitized asan base tensor graph engine data learn codec net plan infer compress "$@"
+  sanitized asan base identity tensor graph engine data learn codec net plan infer compress "$@"
 }
 run_tsan() {  # MODULE...
   export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1"
