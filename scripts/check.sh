@@ -27,6 +27,7 @@ check_format() { git ls-files -z '*.h' '*.cc' | in_parallel -0 -n 64 clang-forma
 
 make_headers() {
   [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+  ninja -C build/release build.ninja >/dev/null  # an older one does not know what was added since
   # shellcheck disable=SC2046  # a list of words
   ninja -C build/release $(ninja -C build/release -t targets all | sed -n 's/^\(generated.*\.pb\.h\): .*/\1/p') >/dev/null
 }
