@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/base/utf8.h"
 #include "mangrove/job/keys.pb.h"
 
@@ -253,7 +254,9 @@ std::string place_of(const Message& job, const FieldDescriptor& field, int eleme
   const FieldDescriptor* name = inner.GetDescriptor()->FindFieldByName("name");
   const bool is_named = name != nullptr && name->type() == FieldDescriptor::TYPE_STRING && !name->is_repeated();
   const std::string text = is_named ? inner.GetReflection()->GetString(inner, name) : std::string();
-  return text.empty() ? fmt::format("{}: element {}", field.name(), element + 1) : field.name() + ": " + text;
+  constexpr std::size_t kLongestName = 64;  // bytes; others may have written it
+  const bool is_for_people = !text.empty() && text.size() <= kLongestName && is_utf8(text);
+  return field.name() + ": " + (is_for_people ? printable(text) : fmt::format("element {}", element + 1));
 }
 
 }  // namespace

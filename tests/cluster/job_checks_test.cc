@@ -145,7 +145,7 @@ TEST(JobCheck, TextsInsideAreUtf8Too) {
   job.mutable_infer()->add_tiers()->set_name("\xc0\x80");
   const Status status = check_job(job);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message, "tiers: name: the text is not UTF-8");
+  EXPECT_EQ(status.error().message, "tiers: element 1: name: the text is not UTF-8");
 }
 
 }  // namespace
