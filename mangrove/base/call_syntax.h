@@ -2,10 +2,34 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "mangrove/base/result.h"
 
 namespace mangrove {
+
+/// A text like "name" or "name(1, 2)" in its pieces, which are views into the text.
+struct Call {
+  std::string_view name;
+  std::vector<std::string_view> arguments = {};
+};
+Call parse_call(std::string_view text);
+
+/// A number between the parentheses of a call.
+struct CallParameter {
+  std::string_view name;
+  double fallback = 0;
+  double least = 0, most = 0;
+  bool is_whole = false;
+};
+/// The value of each parameter; those that the call leaves out at the end have their fallback. what: whose parameters
+/// they are, for messages, e.g. "codec 'top_k'". errors: invalid_argument (an argument that is no number or out of
+/// range, or one too many; names it).
+Result<std::vector<double>> numbers_of(const Call& call, std::span<const CallParameter> parameters,
+                                       const std::string& what);
 
 /// What stands between the parentheses of "name(...)"; nothing where the text is another. The view is into the text.
 std::optional<std::string_view> argument_of(std::string_view text, std::string_view name);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mangrove/base/call_syntax.h"
 #include "mangrove/base/result.h"
 #include "mangrove/codec/reducible.h"
 
@@ -57,12 +58,7 @@ class Codec {
 Status check_size(std::string_view message, std::size_t expected);
 
 /// A number between the parentheses of a codec's text.
-struct Parameter {
-  std::string_view name;
-  double fallback = 0;
-  double least = 0, most = 0;
-  bool is_whole = false;
-};
+using Parameter = CallParameter;
 
 /// A row of the table in codec.cc: one kind of codec. Each has its file in codecs/.
 struct CodecRow {
