@@ -32,6 +32,7 @@ parts="
   learn/schedule.cc             learn/schedules/rules.h         a table: its rows
   sim/simulation.cc             sim/timing_only.h               one of the two ways to run a job
   sim/simulation.cc             sim/virtual_cluster.h           the other
+  train/aggregation/aggregation.cc  train/aggregation/rules/rows.h  a table: its rows
   tests/net/world.cc            tests/net/grpc_process.h        a table: its rows
 "
 
