@@ -62,6 +62,11 @@ std::string StoppedEarly::sentence() const {
                      format_percent(best_accuracy));
 }
 
+std::string SamplesUnlearnt::sentence() const {
+  return fmt::format("{} of epoch {} made no update: they were left for fewer workers than {} compares",
+                     format_things(samples, "sample"), format_count(epoch), aggregate);
+}
+
 std::string ResumedWithOtherWorkers::sentence() const {
   return fmt::format("resumed with {} a step, not {} as before: right, but not bit for bit the same",
                      format_things(samples_per_step, "sample"), format_count(samples_per_step_before));

@@ -170,6 +170,22 @@ struct StoppedEarly {
   }
 };
 
+/// At the end of an epoch, samples were left for fewer workers than the job's rule (see Aggregation) compares. They
+/// made no update.
+struct SamplesUnlearnt {
+  static constexpr const char* kEvent = "samples_unlearnt";
+  static constexpr bool kIsWarning = true;
+  std::int64_t epoch = 0, samples = 0;
+  std::string aggregate;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("epoch", self.epoch);
+    field("samples", self.samples);
+    field("aggregate", self.aggregate);
+  }
+};
+
 /// A job is resumed with another number of workers, so its result will not be bit-equal to that of an uninterrupted
 /// run.
 struct ResumedWithOtherWorkers {

@@ -8,6 +8,7 @@
 #include "mangrove/data/sha256.h"
 #include "mangrove/job/keys.h"
 #include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/data_parallel/all_reduce_topology.h"
 #include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/data_parallel/consistency.h"
@@ -87,6 +88,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(shuffle_window(job));
   MG_RETURN_IF_ERROR(is_from_cluster(job));
   MG_RETURN_IF_ERROR(check_codecs(job));
+  MG_RETURN_IF_ERROR(check_aggregate(job));
   MG_RETURN_IF_ERROR(check_frozen(job));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   return check_pipeline(job, recipe);

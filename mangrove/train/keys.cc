@@ -10,6 +10,7 @@
 #include "mangrove/learn/loss.h"
 #include "mangrove/learn/optimizer.h"
 #include "mangrove/learn/schedule.h"
+#include "mangrove/train/aggregation/aggregation.h"
 #include "mangrove/train/strategy.h"
 
 namespace mangrove::train {
@@ -22,7 +23,8 @@ void add_keys(TrainJob& job, Keys& keys) {
                 {{"strategies", join_words(row_names(strategies()))},
                  {"optimizers", join_words(row_names(learn::optimizers()))},
                  {"schedules", join_words(row_names(learn::schedules()))},
-                 {"losses", join_words(losses)}},
+                 {"losses", join_words(losses)},
+                 {"aggregations", join_words(row_names(aggregations()))}},
                 keys);
   for (const std::string& name : keys.names()) {
     std::vector<std::string>& readers = keys.at(name).strategies;

@@ -28,6 +28,7 @@ constexpr std::array kStrategies = {
              .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left",
              .has_server = true,
              .sends_gradients = true,
+             .collects_vectors = true,
              .vectors_held = 4,
              .run = &run_parameter_server},
     Strategy{.name = "all_reduce",
@@ -42,6 +43,7 @@ constexpr std::array kStrategies = {
                         "al., Communication-efficient learning of deep networks from decentralized data, AISTATS 2017)",
              .on_loss = "a worker's unfinished samples go to the others; training ends only when no worker is left",
              .has_server = true,
+             .collects_vectors = true,
              .steps_locally = true,
              .has_own_data = true,
              .takes_shared_samples = true,
@@ -53,6 +55,7 @@ constexpr std::array kStrategies = {
                  "et al., Can decentralized algorithms outperform centralized algorithms?, NIPS 2017)",
              .on_loss = "the others average without it; its unfinished samples go to them; training ends only when no "
                         "worker is left",
+             .collects_vectors = true,
              .steps_locally = true,
              .averages_with_neighbours = true,
              .has_own_data = true,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
@@ -37,6 +39,10 @@ class FederatedLeader final : public Leader {
   std::size_t workers_in_step(std::size_t workers) const override {
     return root_of(std::min(goal(), clients_of(workers)));
   }
+  /// With a rule, a worker that has answered waits for the update, so the answers of a round are of different ones.
+  std::size_t vectors_in_update(std::size_t workers) const override {
+    return std::min(goal(), is_synchronous() ? clients_of(workers) : workers);
+  }
   std::int64_t epochs_at_once() const override { return std::max<std::int64_t>(1, job().local_epochs()); }
   float update_rate(float) const override { return job().outer_learning_rate(); }
 
@@ -46,6 +52,7 @@ class FederatedLeader final : public Leader {
   std::size_t clients_of(std::size_t workers) const;
   std::size_t share(std::size_t workers) const;
   net::RankSet choose();
+  bool is_in_buffer(net::Rank rank) const;
   bool somebody_is_far_behind();
   void start();
   void join_shared(net::Rank rank, Work& work) const;
@@ -56,6 +63,7 @@ class FederatedLeader final : public Leader {
   std::optional<SharedSamples> shared_;             // where the job has some
   std::vector<WorkerRoster::Answered> buffer_;      // of the next update
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
+  std::set<net::Rank> asked_;                       // for an answer to the next update
 };
 
 /// Answers that make an update.
@@ -88,8 +96,11 @@ std::size_t FederatedLeader::share(std::size_t workers) const {
 /// change may be treated as a gradient, with momentum over rounds (outer_momentum; Douillard et al., 2023). Where
 /// nobody waits, a change that is s rounds late counts 1/(1+s), since it was made from older values (Nguyen et al.,
 /// 2022).
+///
+/// With a rule (see Aggregation) each worker has one vote in a round, whatever its samples: a change that is late is
+/// shortened. Where too few have answered, the round is made anew with those that are left.
 Status FederatedLeader::advance() {
-  while (workers().in_use().empty()) MG_RETURN_IF_ERROR(next_answer());
+  MG_RETURN_IF_ERROR(await_workers());
   start();
   while (workers().any_busy() && buffer_.size() < goal()) {
     MG_TRY(std::optional<WorkerRoster::Answered> answered, next_answer());
@@ -117,6 +128,7 @@ void FederatedLeader::start() {
   for (auto& [rank, work] : assign(ranks, share(all))) {
     const auto own = static_cast<std::size_t>(work.samples_size());
     if (shared_) join_shared(rank, work);
+    asked_.insert(rank);
     set_local_steps(work, std::min(own, share(all)));
     if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
@@ -128,7 +140,8 @@ void FederatedLeader::start() {
 net::RankSet FederatedLeader::choose() {
   net::RankSet ranks = workers().ready();
   const std::size_t all = workers().in_use().size(), busy = all - ranks.size(), most = clients_of(all);
-  std::erase_if(ranks, [&](net::Rank rank) { return !work().has_for(rank); });
+  std::erase_if(ranks,
+                [&](net::Rank rank) { return !work().has_for(rank) || (rule() != nullptr && is_in_buffer(rank)); });
   if (busy >= most || somebody_is_far_behind()) return {};
   if (ranks.size() <= most - busy) return ranks;
   Random random = Random(job().seed()).fork(kClients).fork(static_cast<std::uint64_t>(step()));
@@ -136,6 +149,10 @@ net::RankSet FederatedLeader::choose() {
   ranks.resize(most - busy);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+bool FederatedLeader::is_in_buffer(net::Rank rank) const {
+  return std::ranges::any_of(buffer_, [&](const WorkerRoster::Answered& answered) { return answered.rank == rank; });
 }
 
 bool FederatedLeader::somebody_is_far_behind() {
@@ -152,6 +169,12 @@ bool FederatedLeader::somebody_is_far_behind() {
 Status FederatedLeader::update() {
   std::vector<WorkerRoster::Answered> answers = std::exchange(buffer_, {});
   std::stable_sort(answers.begin(), answers.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  const std::size_t asked = asked_.size();
+  const net::RankSet in_use = workers().in_use(), ready = workers().ready();
+  asked_.clear();
+  std::set_difference(in_use.begin(), in_use.end(), ready.begin(), ready.end(), std::inserter(asked_, asked_.end()));
+  MG_TRY(const bool is_update, are_enough(answers, asked));
+  if (!is_update) return {};
   std::vector<GlobalModel::Part> parts;
   for (const WorkerRoster::Answered& answered : answers) {
     const std::int64_t staleness = step() - answered.version;

@@ -71,6 +71,25 @@ void GlobalModel::step(std::span<const Part> parts, float learning_rate, std::in
   }
   const float scale = 1.0f / static_cast<float>(samples);
   for (float& g : gradient_) g *= scale;
+  update(learning_rate, step);
+}
+
+Status GlobalModel::step(std::span<const Part> parts, const Aggregation& rule, float learning_rate, std::int64_t step) {
+  const std::size_t gradient_bytes = gradient_.size() * sizeof(float);
+  Vectors gradients(gradient_.size()), all_states(states().size());
+  for (const Part& part : parts) {
+    gradients.add(part.body.substr(0, gradient_bytes), part.weight / static_cast<float>(part.samples));
+    if (has_states(part)) all_states.add(part.body.substr(gradient_bytes));
+  }
+  MG_RETURN_IF_ERROR(aggregate(rule, gradients, gradient_));
+  const bool most_are_honest = all_states.count() > 2 * rule.liars(parts.size());
+  if (most_are_honest) MG_RETURN_IF_ERROR(aggregate_states(all_states, states()));
+  update(learning_rate, step);
+  return {};
+}
+
+/// With the gradient.
+void GlobalModel::update(float learning_rate, std::int64_t step) {
   optimizer_->step(learning_rate, step);
   if (!average_.empty()) learn::ema_update(average_, parameters(), ema_decay_, step);
 }

@@ -7,6 +7,7 @@
 
 #include "mangrove/graph/graph.h"
 #include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/aggregation/aggregation.h"
 #include "mangrove/train/hyperparameters.h"
 
 namespace mangrove::train {
@@ -39,6 +40,9 @@ class GlobalModel {
   /// Makes one update with the gradient of the mean loss over all parts, added up in the order of the parts. States
   /// become their mean, weighted by samples, over the parts that contain states. step: counts from 1.
   void step(std::span<const Part> parts, float learning_rate, std::int64_t step);
+  /// The same with what this rule makes of the parts, each the gradient of the mean of its losses, times its weight.
+  /// States become what most workers say, where enough of them do. errors: those of aggregate(); values are as before.
+  Status step(std::span<const Part> parts, const Aggregation& rule, float learning_rate, std::int64_t step);
 
   learn::Schedule& schedule() { return schedule_; }
   learn::BestModel& best() { return best_; }
@@ -50,6 +54,7 @@ class GlobalModel {
  private:
   GlobalModel(Graph graph, const Hyperparameters& recipe, learn::Schedule schedule);
   Status make_optimizer(const Hyperparameters& recipe);
+  void update(float learning_rate, std::int64_t step);
   std::span<float> parameters() { return std::span(values_).first(gradient_.size()); }
   bool has_states(const Part& part) const { return part.body.size() > gradient_.size() * sizeof(float); }
   std::span<float> states() { return std::span(values_).subspan(gradient_.size()); }

@@ -1,6 +1,8 @@
 #include "mangrove/train/data_parallel/gossip.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 #include <set>
 
 #include "mangrove/graph/onnx.h"
@@ -21,6 +23,7 @@ class GossipLeader final : public Leader {
  private:
   Status advance() override;
   Status collect() override;
+  Status collect_median(const std::map<net::Rank, WorkerRoster::Answered>& by_rank);
   std::int64_t samples_per_step(std::size_t workers) const override {
     return static_cast<std::int64_t>(workers * batch());
   }
@@ -40,7 +43,7 @@ class GossipLeader final : public Leader {
 };
 
 Status GossipLeader::advance() {
-  while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
+  MG_RETURN_IF_ERROR(await_workers());
   MG_RETURN_IF_ERROR(welcome());
   start();
   MG_TRY(const auto by_rank, answers());
@@ -99,7 +102,8 @@ Result<std::map<net::Rank, WorkerRoster::Answered>> GossipLeader::answers() {
   return by_rank;
 }
 
-/// The mean of all workers' values, in the order of the ranks. Where nobody answers, that of before.
+/// The mean of all workers' values, in the order of the ranks. Where nobody answers, that of before. With a rule it is
+/// the median of each element: of all workers more may lie than of one worker's neighbours.
 Status GossipLeader::collect() {
   if (collected_ == step()) return {};
   for (const net::Rank rank : workers().ready()) {
@@ -109,6 +113,7 @@ Status GossipLeader::collect() {
   }
   MG_TRY(const auto by_rank, answers());
   if (by_rank.empty()) return {};
+  if (rule() != nullptr) return collect_median(by_rank);
   std::vector<float> mean(global_model().values().size()), values(mean.size());
   const float share = 1 / static_cast<float>(by_rank.size());
   for (const auto& [rank, answered] : by_rank) {
@@ -120,10 +125,39 @@ Status GossipLeader::collect() {
   return {};
 }
 
+Status GossipLeader::collect_median(const std::map<net::Rank, WorkerRoster::Answered>& by_rank) {
+  Vectors vectors(global_model().values().size());
+  for (const auto& [rank, answered] : by_rank) vectors.add(answered.body());
+  std::vector<float> median(vectors.elements());
+  MG_RETURN_IF_ERROR(aggregate_states(vectors, median).context("aggregate"));
+  global_model().set_values(median);
+  collected_ = step();
+  return {};
+}
+
+/// The rule is for what meets at one worker: its own values and those of its neighbours.
+Status check_neighbours(const TrainJob& job, const Neighbours& neighbours, std::size_t workers) {
+  const std::unique_ptr<Aggregation> rule = rule_of(job);
+  if (rule == nullptr) return {};
+  net::RankSet ranks(workers);
+  std::iota(ranks.begin(), ranks.end(), 1);
+  const Adjacency links = adjacency(neighbours, ranks, workers, job.seed(), 0);
+  for (const net::Rank rank : ranks) {
+    const auto own = links.find(rank);
+    const std::size_t vectors = 1 + (own == links.end() ? 0 : own->second.size());
+    MG_RETURN_IF_ERROR(check_enough_vectors(job, *rule, vectors,
+                                            "with neighbours '" + job.neighbours() + "' worker " +
+                                                std::to_string(rank - 1) + " has those of " + std::to_string(vectors) +
+                                                ", its own among them; use graph(A-B,...) with more neighbours"));
+  }
+  return {};
+}
+
 Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Neighbours neighbours, parse_neighbours(job.neighbours()));
   const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
   MG_RETURN_IF_ERROR(check_workers(neighbours, job.neighbours(), nodes));
+  MG_RETURN_IF_ERROR(check_neighbours(job, neighbours, nodes));
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   if (recipe.ema_decay > 0)

@@ -13,6 +13,8 @@ namespace mangrove::train {
 /// names the neighbours of the round (see Neighbours). It collects the values of all workers and takes their mean when
 /// the network is validated, saved or done, and when a worker joins or comes back; that worker begins with the mean.
 /// Running statistics are averaged.
+/// With a rule (see Aggregation) a worker goes on with what the rule makes of its own values and those of its
+/// neighbours, and rank 0 takes the median of all workers' values.
 ///
 /// right    Metropolis weights are symmetric, so an average leaves the mean over all workers as it is. In a connected
 ///          graph repeated averages bring all workers to that mean.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
+#include "mangrove/base/median.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/job/keys.h"
 #include "mangrove/train/dataset_summary.h"
@@ -13,6 +16,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 60;
+constexpr double kPatience = 3;  // timeouts that pass before a job with too few workers for its rule ends
 
 Status check_steps_between_averages(const TrainJob& job, std::int64_t samples, std::int64_t epochs) {
   const std::int64_t steps = (samples + job.batch() - 1) / job.batch() * epochs;
@@ -30,6 +34,7 @@ Leader::Leader(const TrainJob& job, job::RoleContext& context, const Hyperparame
     : job_(job),
       context_(context),
       recipe_(recipe),
+      rule_(rule_of(job)),
       global_model_(std::move(model)),
       reports_(context),
       codecs_(job, global_model_->graph()),
@@ -66,6 +71,11 @@ Status Leader::train() {
 Status Leader::prepare() {
   if (context_.endpoint.size() < 2)
     return make_error(Code::invalid_argument, "nodes: training needs at least one node, got 0");
+  if (rule_ != nullptr) {
+    const std::size_t vectors = vectors_in_update(static_cast<std::size_t>(context_.endpoint.size()) - 1);
+    MG_RETURN_IF_ERROR(
+        check_enough_vectors(job_, *rule_, vectors, "an update has those of " + std::to_string(vectors)));
+  }
   std::optional<learn::Checkpoint> checkpoint;
   if (!job_.resume_from().empty()) {
     MG_TRY(checkpoint, learn::parse_checkpoint(job_.resume_from()).context("resume"));
@@ -139,6 +149,8 @@ Status Leader::train_epoch() {
 
 /// Measures the validation split, where there is one, and reports the epoch that is done.
 Status Leader::finish_epoch() {
+  if (const std::int64_t samples = std::exchange(unlearnt_, 0); samples > 0)
+    reports_.event(SamplesUnlearnt{.epoch = progress_.epoch(), .samples = samples, .aggregate = job_.aggregate()});
   Reports::Epoch report;
   report.epoch = progress_.epoch();
   report.train = progress_.epoch_stats();
@@ -227,22 +239,66 @@ Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<
                      float rate) {
   MG_RETURN_IF_ERROR(count_in(answers));
   last_rate_ *= rate;
+  if (rule_ != nullptr) return global_model_->step(parts, *rule_, update_rate(last_rate_), step()).context("aggregate");
   global_model_->step(parts, update_rate(last_rate_), step());
   return {};
 }
 
+Status Leader::await_workers() {
+  const auto are_too_few = [&] {
+    const std::size_t workers = workers_.in_use().size();
+    return workers == 0 || (rule_ != nullptr && vectors_in_update(workers) < rule_->least());
+  };
+  const Deadline deadline = context_.clock.after(kPatience * job_.step_timeout_s());
+  while (are_too_few()) {
+    MG_RETURN_IF_ERROR(next_answer());
+    if (rule_ == nullptr || context_.clock.now() < deadline) continue;
+    const std::size_t left = workers_.in_use().size();
+    MG_RETURN_IF_ERROR(save_checkpoint());
+    return make_error(Code::failed_precondition,
+                      "aggregate: '" + job_.aggregate() + "' needs the updates of " + std::to_string(rule_->least()) +
+                          " workers at once, and only " + std::to_string(left) +
+                          " workers are left; a checkpoint was saved: resume it with more nodes");
+  }
+  return {};
+}
+
+Result<bool> Leader::are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked) {
+  if (answers.empty()) return false;
+  if (rule_ == nullptr || answers.size() >= rule_->least()) return true;
+  if (asked >= rule_->least()) {  // some have not answered
+    for (auto answered = answers.rbegin(); answered != answers.rend(); ++answered) work().give_back(answered->rank);
+    return false;
+  }
+  for (const WorkerRoster::Answered& answered : answers) unlearnt_ += answered.answer.count();
+  MG_RETURN_IF_ERROR(count_in(answers, 0));
+  return false;
+}
+
+/// Of a sample, where the job has a rule: the median of what the answers say. A lie may be any number.
+std::optional<double> Leader::typical_loss(std::span<const WorkerRoster::Answered> answers) const {
+  if (rule_ == nullptr) return std::nullopt;
+  std::vector<double> losses;
+  for (const WorkerRoster::Answered& answered : answers) {
+    const double loss = answered.answer.loss() / static_cast<double>(answered.answer.count());
+    losses.push_back(std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity());
+  }
+  return median(std::move(losses));
+}
+
 Status Leader::count_in(std::span<const WorkerRoster::Answered> answers, std::int64_t steps) {
   learn::BatchStats stats;
+  const std::optional<double> typical = typical_loss(answers);
   for (const WorkerRoster::Answered& answered : answers) {
     const Answer& answer = answered.answer;
-    if (!std::isfinite(answer.loss())) {
+    const double loss = typical ? *typical * static_cast<double>(answer.count()) : answer.loss();
+    if (!std::isfinite(loss)) {
       return make_error(Code::out_of_range, "training diverged at step " + std::to_string(step()) +
                                                 ": the loss became NaN or infinite; try a lower learning_rate");
     }
-    stats += {answer.loss(),
-              answer.correct(),
-              answer.count(),
-              {answer.early_correct().begin(), answer.early_correct().end()}};
+    const std::int64_t correct =
+        typical ? std::clamp<std::int64_t>(answer.correct(), 0, answer.count()) : answer.correct();
+    stats += {loss, correct, answer.count(), {answer.early_correct().begin(), answer.early_correct().end()}};
     if (advisor_) advisor_->add(answered.rank, answer.count(), answer.compute_s());
   }
   const std::int64_t before = samples_done();

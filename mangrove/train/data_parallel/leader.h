@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mangrove/learn/checkpoint.h"
+#include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/data_parallel/evaluation.h"
 #include "mangrove/train/data_parallel/global_model.h"
 #include "mangrove/train/data_parallel/learning_rates.h"
@@ -56,6 +57,8 @@ class Leader {
   virtual float update_rate(float scheduled) const { return scheduled; }
   /// The number of workers that the default learning rate is scaled by (see base_learning_rate).
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
+  /// The number of workers whose vectors one update is made of, while this number of workers is there.
+  virtual std::size_t vectors_in_update(std::size_t workers) const { return workers; }
   /// The square root of the number of workers, rounded down. It takes the place of the number of workers in strategies
   /// whose workers are apart for a while: they diverge at rates that synchronous steps can take.
   static std::size_t root_of(std::size_t workers);
@@ -74,6 +77,11 @@ class Leader {
   std::int64_t passes() const { return std::min(epochs_at_once(), job_.epochs() - progress_.epoch()); }
 
   GlobalModel& global_model() { return *global_model_; }
+  /// The job's rule, which makes one update of those of several workers. Null: the mean.
+  const Aggregation* rule() const { return rule_.get(); }
+  /// Waits until enough workers are in use for an update by the job's rule; without a rule one is enough. errors: those
+  /// of next_answer(); failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
+  Status await_workers();
   float last_rate() const { return last_rate_; }  // learning rate of the last update
 
   /// Training work on samples that the worker holds, without values. next: the samples that it will probably get
@@ -97,6 +105,9 @@ class Leader {
   Status apply(std::span<const WorkerRoster::Answered> answers, float rate = 1);
   /// As the apply() above, with gradients that the caller has put together from the answers.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
+  /// Whether these answers are enough for an update by the job's rule. If not, their samples are dealt out again; or,
+  /// where fewer workers had samples (asked) than the rule needs, they are counted without an update.
+  Result<bool> are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked);
 
  private:
   Status train();
@@ -105,6 +116,7 @@ class Leader {
   Status train_epoch();
   Status finish_epoch();
   bool validation_is_due() const;
+  std::optional<double> typical_loss(std::span<const WorkerRoster::Answered> answers) const;
   Result<Evaluation> evaluate(bool validation);
   std::string model();
   void finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds);
@@ -121,6 +133,7 @@ class Leader {
   const TrainJob& job_;
   job::RoleContext& context_;
   const Hyperparameters recipe_;
+  const std::unique_ptr<Aggregation> rule_;
   std::unique_ptr<GlobalModel> global_model_;
   Reports reports_;
   ServerCodecs codecs_;
@@ -135,6 +148,7 @@ class Leader {
   TrainingProgress progress_;
   std::optional<SpeedAdvisor> advisor_;  // only if can_be_advised()
   float last_rate_ = 0;                  // learning rate of the last step
+  std::int64_t unlearnt_ = 0;            // samples of the epoch that made no update
   Instant last_checkpoint_;
   job::Throttle throttle_;
 };

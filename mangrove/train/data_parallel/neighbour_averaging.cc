@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "mangrove/base/check.h"
+#include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/job_settings.h"
 
 namespace mangrove::train {
@@ -32,7 +35,8 @@ NeighbourAveraging::NeighbourAveraging(const TrainJob& job, const Graph& graph, 
       parts_(context, kValuesTag, interruption),
       interruption_(interruption),
       parameters_(static_cast<std::size_t>(graph.parameter_elements())),
-      codec_(codec_of(job, graph)) {}
+      codec_(codec_of(job, graph)),
+      rule_(rule_of(job)) {}
 
 bool NeighbourAveraging::accepts(const Averaging& averaging) const {
   const auto is_other_worker = [&](net::Rank rank) {
@@ -110,18 +114,23 @@ Status NeighbourAveraging::take_difference(Edge& edge, const ChunkChannel::Arriv
   return {};
 }
 
+/// Nothing: the neighbour's values have not come.
+Result<std::optional<ChunkChannel::Arrived>> NeighbourAveraging::arrived(net::Rank from, Deadline deadline) {
+  while (true) {
+    if (auto part = parts_.take(from, kStream)) return part;
+    MG_TRY(const bool came, parts_.wait({from}, deadline));
+    if (!came) return std::optional<ChunkChannel::Arrived>();
+  }
+}
+
 /// False: the neighbour's values have not come.
 Result<bool> NeighbourAveraging::receive(net::Rank from, std::span<const float> own, std::span<float> change,
                                          Deadline deadline) {
-  while (true) {
-    if (const auto part = parts_.take(from, kStream)) {
-      if (take(from, *part, own, change).ok()) return true;
-      parts_.refuse(from, kStream);
-      return false;  // nothing else will come
-    }
-    MG_TRY(const bool came, parts_.wait({from}, deadline));
-    if (!came) return false;
-  }
+  MG_TRY(const auto part, arrived(from, deadline));
+  if (!part) return false;
+  if (take(from, *part, own, change).ok()) return true;
+  parts_.refuse(from, kStream);  // nothing else will come
+  return false;
 }
 
 /// One average. A worker sends its values to each neighbour (n floats for each), and moves towards theirs:
@@ -140,6 +149,7 @@ Result<bool> NeighbourAveraging::average(const Averaging& averaging, std::span<f
   parts_.begin(averaging.id(), neighbours);
   for (const net::Rank rank : neighbours) send(rank, values);
   const Deadline deadline = context_.clock.after(patience_);
+  if (rule_ != nullptr) return apply_rule(neighbours, values, deadline);
   std::vector<float> mean(values.begin(), values.end()), change(values.size());
   for (std::size_t n = 0; n < neighbours.size(); ++n) {
     const Result<bool> there = receive(neighbours[n], values, change, deadline);
@@ -151,6 +161,43 @@ Result<bool> NeighbourAveraging::average(const Averaging& averaging, std::span<f
   }
   std::copy(mean.begin(), mean.end(), values.begin());
   return true;
+}
+
+/// A neighbour's values may be lies. A worker believes its own: they stay where the rule has too few others, or too
+/// many of these are no numbers.
+Result<bool> NeighbourAveraging::apply_rule(const net::RankSet& neighbours, std::span<float> values,
+                                            Deadline deadline) {
+  std::string own;
+  net::append_floats(own, values);
+  std::vector<ChunkChannel::Arrived> parts;
+  for (const net::Rank rank : neighbours) {
+    Result<std::optional<ChunkChannel::Arrived>> part = arrived(rank, deadline);
+    if (interruption_) return false;
+    if (!part.ok() && part.code() == Code::cancelled) return part.error();
+    if (!part.ok() || !*part) continue;  // lost or silent
+    if ((*part)->body().size() == own.size())
+      parts.push_back(*std::move(*part));
+    else
+      parts_.refuse(rank, kStream);
+  }
+  std::vector<std::string_view> all = {own};
+  for (const ChunkChannel::Arrived& part : parts) all.push_back(part.body());
+  if (const Status combined = combine(all, values); !combined.ok()) {
+    MG_CHECK(net::read_floats(own, values).ok());
+    log_warn("own values stay as they are", {{"neighbours", parts.size()}, {"reason", combined.error().message}});
+  }
+  return true;
+}
+
+Status NeighbourAveraging::combine(std::span<const std::string_view> all, std::span<float> values) const {
+  const std::size_t bytes = parameters_ * sizeof(float);
+  Vectors parameters(parameters_), states(values.size() - parameters_);
+  for (const std::string_view one : all) {
+    parameters.add(one.substr(0, bytes));
+    states.add(one.substr(bytes));
+  }
+  MG_RETURN_IF_ERROR(aggregate(*rule_, parameters, values.first(parameters_)));
+  return aggregate_states(states, values.subspan(parameters_));
 }
 
 }  // namespace mangrove::train

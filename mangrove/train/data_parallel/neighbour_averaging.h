@@ -10,6 +10,7 @@
 #include "mangrove/codec/difference.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/job/role.h"
+#include "mangrove/train/aggregation/aggregation.h"
 #include "mangrove/train/chunk_channel.h"
 #include "mangrove/train/messages.pb.h"
 #include "mangrove/train/tags.h"
@@ -27,7 +28,8 @@ namespace mangrove::train {
 /// cost    Each average moves n f32 to each neighbour, or the codec's message of the parameters and the states as f32.
 /// right   Both neighbours make the same step in opposite directions, so the mean of their parameters does not change.
 ///         A message that was lost is found by the numbers of the copies, and then all values are sent again.
-/// memory  With a codec, two copies of the parameters for every neighbour that the worker ever had.
+/// memory  With a codec, two copies of the parameters for every neighbour that the worker ever had. With a rule, the
+///         values of all neighbours at once, and a copy of its own.
 /// source  Koloskova et al., Decentralized stochastic optimization and gossip algorithms with compressed communication,
 ///         ICML 2019 (CHOCO-SGD). Here each neighbour has a copy of its own, because neighbours change and messages may
 ///         be lost.
@@ -42,7 +44,9 @@ class NeighbourAveraging {
   /// Whether its ranks are other workers, and its weights make sense.
   bool accepts(const Averaging& averaging) const;
   /// Sends the values to the neighbours, and moves the values towards those of each neighbour that answers, by its
-  /// weight. Returns false if the leader has other work; then nothing is changed. errors: cancelled.
+  /// weight. With a rule the values become what the rule makes of them and those of the neighbours, or stay as they are
+  /// where too few neighbours have answered. Returns false if the leader has other work; then nothing is changed.
+  /// errors: cancelled.
   Result<bool> average(const Averaging& averaging, std::span<float> values);
 
   const TransferStats& transfer_stats() const { return parts_.transfer_stats(); }
@@ -61,7 +65,10 @@ class NeighbourAveraging {
   };
   void send(net::Rank to, std::span<const float> values);
   void send_difference(net::Rank to, Edge& edge, std::span<const float> values);
+  Result<std::optional<ChunkChannel::Arrived>> arrived(net::Rank from, Deadline deadline);
   Result<bool> receive(net::Rank from, std::span<const float> own, std::span<float> change, Deadline deadline);
+  Result<bool> apply_rule(const net::RankSet& neighbours, std::span<float> values, Deadline deadline);
+  Status combine(std::span<const std::string_view> all, std::span<float> values) const;
   Status take(net::Rank from, const ChunkChannel::Arrived& part, std::span<const float> own, std::span<float> change);
   Status take_difference(Edge& edge, const ChunkChannel::Arrived& part, std::span<const float> own,
                          std::span<float> change);
@@ -72,6 +79,7 @@ class NeighbourAveraging {
   const std::optional<net::Message>& interruption_;
   const std::size_t parameters_;
   const std::unique_ptr<codec::Codec> codec_;  // null: values go as they are
+  const std::unique_ptr<Aggregation> rule_;    // null: the mean, by the weights
   std::map<net::Rank, Edge> edges_;
 };
 

@@ -3,6 +3,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/learn/checkpoint.h"
 #include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/data_parallel/balance.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy_row.h"
@@ -21,6 +22,13 @@ int vectors_of_codecs(const TrainJob& job, int workers) {
   return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.downlink_codec()) && !is_auto(job) ? 0 : 3);
 }
 
+/// What a worker of gossip holds for a rule: see NeighbourAveraging.
+int vectors_of_rule(const TrainJob& job, int workers) {
+  const bool compares = strategy_of(job).averages_with_neighbours && rule_of(job) != nullptr;
+  const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";
+  return compares ? (is_ring ? 2 : workers) + 1 : 0;
+}
+
 /// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and
 /// parameters as they travel: in its own vector, in the message that brings them and in the one that takes gradients
 /// away. For all_reduce it also has what a AllReduceWorker keeps (the network, values, gradient, sums, a scratch
@@ -32,7 +40,9 @@ learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sourc
   constexpr Bytes kFloat = sizeof(float);
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
-  const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, context.endpoint.size() - 1)) * weights;
+  const int workers = context.endpoint.size() - 1;
+  const Bytes held =
+      (strategy_of(job).vectors_held + vectors_of_codecs(job, workers) + vectors_of_rule(job, workers)) * weights;
   return {.limit = most_memory(job, context.device),
           .reserved = kConnection + held + 5 * batch + data.cached(),
           .released = weights,

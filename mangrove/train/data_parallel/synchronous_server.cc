@@ -20,8 +20,11 @@ std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
 /// It is right because the gradient of a sum is the sum of gradients: P workers with batch b compute what one computes
 /// with batch P b. With a quorum (k_of_n), the update is made with the first k answers. The others' samples are given
 /// out again later, so that each counts once; a slow worker costs its own time, not everyone's (Chen et al., 2016).
+///
+/// With a rule (see Aggregation) each worker has one vote, whatever its samples. Where too few have answered, the step
+/// is made anew with those that are left.
 Status SynchronousServer::advance() {
-  while (workers().ready().empty()) MG_RETURN_IF_ERROR(next_answer());
+  MG_RETURN_IF_ERROR(await_workers());
   const std::map<net::Rank, Work> works = assign(workers().ready(), batch());
   for (const auto& [rank, work] : works) workers().give_training(rank, work, global_model().values());
   const std::size_t wanted = quorum_ > 0 ? std::min(quorum_, works.size()) : works.size();
@@ -32,7 +35,8 @@ Status SynchronousServer::advance() {
   }
   std::vector<WorkerRoster::Answered> answers;
   for (auto& [rank, answered] : by_rank) answers.push_back(std::move(answered));
-  if (!answers.empty()) MG_RETURN_IF_ERROR(apply(answers));
+  MG_TRY(const bool is_update, are_enough(answers, works.size()));
+  if (is_update) MG_RETURN_IF_ERROR(apply(answers));
   abandon_others();
   return {};
 }

@@ -30,6 +30,7 @@ class SynchronousServer final : public Leader {
   Status advance() override;
   std::int64_t samples_per_step(std::size_t workers) const override;
   std::size_t workers_in_step(std::size_t workers) const override;
+  std::size_t vectors_in_update(std::size_t workers) const override { return workers_in_step(workers); }
   void abandon_others();
 
   const std::size_t quorum_;
