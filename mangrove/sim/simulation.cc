@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "mangrove/sim/lie_check.h"
 #include "mangrove/sim/timing_only.h"
 #include "mangrove/sim/virtual_cluster.h"
 
@@ -56,6 +57,7 @@ void set_up_simgrid() {
 
 Status simulate(const cluster::JobSpec& job, const World& world, SimulationOptions options) {
   if (s4u::Engine::has_instance()) return make_error(Code::failed_precondition, "a process can simulate only once");
+  MG_RETURN_IF_ERROR(check_lies(world, job, options.is_modelled));
   cluster::JobSpec played = job;
   if (options.is_modelled) {
     MG_TRY(played, model(job, options));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "mangrove/cluster/job_report.h"
@@ -25,7 +26,12 @@ VirtualCluster::VirtualCluster(const cluster::JobSpec& job, const World& world, 
       world_(world),
       options_(std::move(options)),
       network_(world, timeline_, options_.seed),
-      conditions_(world.devices.size()) {}
+      conditions_(world.devices.size()) {
+  for (std::size_t device = 1; device < world.devices.size(); ++device) {
+    if (const std::string& lies = world.devices[device].lies; !lies.empty())
+      liars_.emplace(std::piecewise_construct, std::tuple(device), std::tuple(lies, options_.seed + device));
+  }
+}
 
 Status VirtualCluster::run() {
   change_members([&](net::Members& members) {
@@ -61,6 +67,16 @@ Status VirtualCluster::run() {
   return {};
 }
 
+/// Null: it is honest.
+Liar* VirtualCluster::liar(std::size_t device) {
+  const auto found = liars_.find(device);
+  return found == liars_.end() ? nullptr : &found->second;
+}
+
+bool VirtualCluster::has_wrong_labels(std::size_t device) {
+  return liar(device) != nullptr && liar(device)->is_in_data();
+}
+
 /// Takes the next rank, which the members know already.
 VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   const auto rank = static_cast<net::Rank>(stays_.size());
@@ -74,7 +90,8 @@ VirtualCluster::Incarnation& VirtualCluster::enter(std::size_t device) {
   stay.device = device;
   stay.rank = rank;
   stay.endpoint = std::move(endpoint);
-  stay.machine = std::make_unique<VirtualDevice>(name, its.memory, options_.computes, shared_[its.memory],
+  stay.machine = std::make_unique<VirtualDevice>(name, its.memory, options_.computes,
+                                                 shared_[{its.memory, has_wrong_labels(device)}],
                                                  [this, &stay](double flops) { compute(stay, flops); });
   conditions_[device].rank = rank;
   if (rank > 0) usage_.add(static_cast<cluster::MemberId>(rank), name, {}, clock_.now());
@@ -87,7 +104,8 @@ void VirtualCluster::play(Incarnation& stay) {
   stay.actor = s4u::Actor::create(name, network_.host(stay.device), [this, &stay] {
     if (stay.rank == 0) return lead(stay);
     job::RoleContext context = context_of(stay);
-    const Status played = cluster::run_role_guarded(options_.play, job_of_nodes_, context);
+    const cluster::RoleMain role = has_wrong_labels(stay.device) ? with_flipped_labels(options_.play) : options_.play;
+    const Status played = cluster::run_role_guarded(role, job_of_nodes_, context);
     stay.endpoint->flush();
     stay.has_ended = true;
     log("role_ended",
@@ -146,6 +164,7 @@ void VirtualCluster::post(net::Rank from, net::Rank to, net::Message message) {
   const auto& receiver = *stays_[static_cast<std::size_t>(to)];
   if (!sender.is_alive || !receiver.is_alive) return;
   if (from == to) return arrive(to, std::move(message));
+  if (Liar* const liar_there = liar(sender.device)) liar_there->forge(message);
   const std::size_t bytes = options_.size_of(message);
   // std::function copies
   network_.send(

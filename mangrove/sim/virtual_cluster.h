@@ -4,12 +4,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/step_log.h"
 #include "mangrove/cluster/usage.h"
 #include "mangrove/sim/endpoint.h"
+#include "mangrove/sim/lie.h"
 #include "mangrove/sim/network.h"
 #include "mangrove/sim/simulation.h"
 #include "mangrove/sim/virtual_device.h"
@@ -48,6 +50,8 @@ class VirtualCluster {
     bool is_silent() const { return frozen > 0 || cut > 0; }
   };
 
+  Liar* liar(std::size_t device);
+  bool has_wrong_labels(std::size_t device);
   Incarnation& enter(std::size_t device);
   void play(Incarnation& stay);
   void lead(Incarnation& stay);
@@ -81,10 +85,12 @@ class VirtualCluster {
   VirtualClock clock_;
   Timeline timeline_;
   Network network_;
-  std::map<Bytes, VirtualDevice::SharedState> shared_;  // of devices with as much memory: they plan it alike
-  std::vector<std::unique_ptr<Incarnation>> stays_;     // by rank
-  std::vector<Condition> conditions_;                   // by device
-  std::vector<Absences> absences_;                      // by device, from the first on
+  // of devices with as much memory, which plan it alike, and with right labels, or with wrong ones
+  std::map<std::pair<Bytes, bool>, VirtualDevice::SharedState> shared_;
+  std::map<std::size_t, Liar> liars_;                // by device
+  std::vector<std::unique_ptr<Incarnation>> stays_;  // by rank
+  std::vector<Condition> conditions_;                // by device
+  std::vector<Absences> absences_;                   // by device, from the first on
   std::shared_ptr<const net::Members> members_ = std::make_shared<const net::Members>();
   cluster::UsageBook usage_;
   Instant sampled_;

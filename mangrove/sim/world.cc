@@ -8,6 +8,7 @@
 #include "mangrove/base/config_file.h"
 #include "mangrove/base/keys.h"
 #include "mangrove/base/table.h"
+#include "mangrove/sim/lie.h"
 
 namespace mangrove::sim {
 namespace {
@@ -46,6 +47,7 @@ struct Kind {
     keys.add("slowdown", device.slowdown, "of a slow one, times", 1, 1000);
     keys.add("churn", device.churn, "share of them that leaves within an hour", 0, 1);
     keys.add_seconds("away", device.away, "how long they are away on average");
+    keys.add("lies", device.lies, "what they do to the updates that they send, e.g. sign_flip");
     keys.add("from", device.from, "hour of the day at which they come", 0, 24);
     keys.add("to", device.to, "hour of the day at which they go", 0, 24);
     return keys;
@@ -129,6 +131,7 @@ class Reader {
       return make_error(Code::invalid_argument, "keys 'up' and 'down': a link has at least 8kbit");
     if (kind.device.from >= kind.device.to)
       return make_error(Code::invalid_argument, "key 'from' must be an hour before 'to'");
+    if (!kind.device.lies.empty()) MG_RETURN_IF_ERROR(find_lie(kind.device.lies).context("key 'lies'"));
     if (kind.device.away <= 0) return make_error(Code::invalid_argument, "key 'away' must be more than 0");
     return {};
   }

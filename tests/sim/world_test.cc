@@ -63,6 +63,7 @@ TEST_F(WorldFile, NamesWhatIsWrong) {
   EXPECT_NE(error_of("region a:\na - a:\n  delay: 1ms\npi:\n").find("between two regions"), std::string::npos);
   EXPECT_NE(error_of("region a:\n").find("no devices"), std::string::npos);
   EXPECT_NE(error_of("pi:\n  from: 9\n  to: 8\n").find("'from' must be an hour before 'to'"), std::string::npos);
+  EXPECT_NE(error_of("pi:\n  lies: flip\n").find("key 'lies': there is no lie 'flip'"), std::string::npos);
   EXPECT_NE(error_of("pi:\n  churn: 2\n").find("a number from 0 to 1"), std::string::npos);
 }
 
@@ -71,6 +72,9 @@ TEST_F(WorldFile, OfTheExamplesCanBeRead) {
   const auto four = load_world(folder / "boards.yaml");
   ASSERT_TRUE(four.ok()) << four.error().message;
   EXPECT_EQ(four->devices.size(), 5u);
+  const auto liars = load_world(folder / "liars.yaml");
+  ASSERT_TRUE(liars.ok()) << liars.error().message;
+  EXPECT_EQ(std::ranges::count(liars->devices, "scale(-10)", &Device::lies), 2);
   const auto faults = load_faults(folder / "faults.yaml", *four);
   ASSERT_TRUE(faults.ok()) << faults.error().message;
   EXPECT_EQ(faults->size(), 3u);
