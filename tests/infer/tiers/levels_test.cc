@@ -205,7 +205,7 @@ TEST(TierLevels, LostLateAndRepeatedMessagesChangeNothing) {
     InferJob job = levels_job(policy, thresholds);  // two devices of each tier: one may wait long for its network
     for (TierPart& part : *job.mutable_tiers()) part.set_devices(2);
     for (const Fate fate : {Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken}) {
-      for (const std::uint64_t every : {5, 7, 11}) {
+      for (const std::uint64_t every : {5U, 7U, 11U}) {
         const RoleWorld::Outcome outcome = run_exits(job, [&](RoleWorld& world) {
           world.world().set_fate(by_link([&](net::Rank from, net::Rank to, std::uint64_t message) {
             return (message + link_number(from, to)) % every == every - 1 ? fate : Fate::arrives;
