@@ -23,7 +23,7 @@ float normalised_entropy(std::span<const float> logits);
 /// says which samples leave at its exit and gives the values of the others on, without gaps, so that what has left
 /// costs nothing later. Segments of one network may lie on different devices.
 ///
-/// It is compiled for 1, 2, 4 ... samples, each size when it is first needed, so that few survivors cost little; each
+/// It is compiled for 1, 2, 4 ... samples, each size when it is first needed, so that few samples cost little; each
 /// size has its own copy of the weights.
 /// threads: one at a time.
 class ExitSegment {

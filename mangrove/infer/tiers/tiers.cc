@@ -39,7 +39,7 @@ class TierRun {
         tiers_(tiers),
         timeout_(options.timeout),
         answers_(job, data, exits),
-        survivors_(exits),
+        deferred_(exits),
         dispatch_(answers_.batches(), devices, options),
         scheduler_(options.scheduler) {}
 
@@ -50,7 +50,7 @@ class TierRun {
       for (const auto& [rank, part] : tiers_)
         if (!nodes_.is_usable(rank)) dispatch_.lose(rank);
       for (const TierDispatch::Order& order : dispatch_.next(context_.clock.now())) MG_RETURN_IF_ERROR(follow(order));
-      survivors_.drop_if([&](const TierTask& task) { return dispatch_.is_lost(task); });
+      deferred_.drop_if([&](const TierTask& task) { return dispatch_.is_lost(task); });
       if (dispatch_.done()) break;
       const Instant listened = context_.clock.now();
       MG_RETURN_IF_ERROR(send_private());
@@ -112,7 +112,7 @@ class TierRun {
   Status send(const TierDispatch::Order& order) {
     first_sent_.try_emplace(order.task, context_.clock.now());
     MG_TRY(Command command, task_command(job_, bottom_models_, data_, order.task, tiers_.at(order.rank)));
-    if (exits_.any() && order.task.answer != Answer::first) survivors_.give(command);
+    if (exits_.any() && order.task.answer != Answer::first) deferred_.give(command);
     const Instant now = context_.clock.now();
     nodes_.send(order.rank, command);
     dispatch_.sent(order.rank, order.task, now);
@@ -131,10 +131,10 @@ class TierRun {
 
   /// What a device passes on goes up a level; what it was given is needed no more.
   void pass_on(const TierTask& task, TierAnswer& said) {
-    survivors_.drop(task);
+    deferred_.drop(task);
     if (said.values().empty()) return;
     const TierTask next{TierExits::behind(task.answer), task.batch};
-    survivors_.keep(next, std::move(*said.mutable_values()));
+    deferred_.keep(next, std::move(*said.mutable_values()));
     dispatch_.want(next);
   }
 
@@ -185,7 +185,7 @@ class TierRun {
   const std::map<net::Rank, std::size_t>& tiers_;
   const Seconds timeout_;
   TierAnswers answers_;
-  DeferredSamples survivors_;
+  DeferredSamples deferred_;
   TierDispatch dispatch_;
   const Scheduler* scheduler_;
   std::deque<TierDispatch::Order> private_;  // that wait for values
@@ -219,7 +219,7 @@ void TierRun::add_exits(TiersResult& result) const {
   Bytes all = 0;
   result.sent_up.emplace();
   for (std::size_t answer = 1; answer < exits_.answers(); ++answer) {
-    const Bytes sent = survivors_.received(static_cast<Answer>(answer));
+    const Bytes sent = deferred_.received(static_cast<Answer>(answer));
     result.sent_up->push_back({std::string(kAnswerNames[answer]), sent, static_cast<double>(sent) / images});
     all += sent;
   }
