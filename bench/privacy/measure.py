@@ -44,8 +44,8 @@ def figures_of(args, folder, name, model, data, cuts):
         if setting["snr"] is not None:
             figures.append(fig.figure(f"{prefix}_snr", [setting["snr"]], ""))
         else:  # the cut as it is
-            figures += [fig.figure(f"{prefix}_head_share", [100 * setting["head_share"]], "%", better="lower"),
-                        fig.figure(f"{prefix}_head_time", [1e6 * setting["head_s"]], "us", better="lower")]
+            figures += [fig.figure(f"{prefix}_bottom_share", [100 * setting["bottom_share"]], "%", better="lower"),
+                        fig.figure(f"{prefix}_bottom_time", [1e6 * setting["bottom_s"]], "us", better="lower")]
     return figures
 
 

@@ -71,7 +71,7 @@ Status add_exits(const std::vector<infer::TierSpec>& tiers, const Graph& graph, 
 /// In two parts where the tier's devices are not trusted.
 Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::set<std::string>& disabled,
                    infer::InferJob& job) {
-  std::string &head = *job.add_heads(), &noise = *job.add_noises();
+  std::string &bottom = *job.add_bottom_models(), &noise = *job.add_noises();
   if (tier.trusted || infer::has_tier_exits(job)) {
     MG_TRY(const Graph whole, rewritten_for_inference(graph, disabled));
     job.add_members(encode_onnx(whole));
@@ -84,7 +84,7 @@ Status add_network(const infer::TierSpec& tier, const Graph& graph, const std::s
   if (!privacy.trained.empty()) {
     MG_TRY(noise, read_file(privacy.trained).context("key 'privacy': trained"));
   }
-  head = encode_onnx(front);
+  bottom = encode_onnx(front);
   job.add_members(encode_onnx(back));
   return {};
 }

@@ -93,7 +93,7 @@ InferJob without_networks(InferJob job) {
   for (const std::string& member : job.members()) job.add_member_sha256(data::sha256(member));
   job.clear_model();
   job.clear_members();
-  job.clear_heads();
+  job.clear_bottom_models();
   job.clear_noise_seed();
   job.clear_noises();
   for (TierPart& part : *job.mutable_tiers()) {

@@ -110,12 +110,12 @@ class Attack {
   const std::stop_token stop_;
   const Random noise_;
   std::uint64_t draws_ = 0;  // of noise
-  std::unique_ptr<CompiledStage> head_;
-  std::unique_ptr<learn::Replica> tail_;
+  std::unique_ptr<CompiledStage> bottom_;
+  std::unique_ptr<learn::Replica> top_;
   std::unique_ptr<Decoder> decoder_;
   std::size_t width_ = 0;  // values of an image
   std::vector<float> received_;
-  Seconds head_seconds_ = 0;
+  Seconds bottom_seconds_ = 0;
   Powers powers_;
   Leakage leakage_;
 };
@@ -125,11 +125,11 @@ Status Attack::prepare(const Graph& graph) {
   MG_RETURN_IF_ERROR(learn::check_single_exit(halves.back));
   const CompiledStageOptions stage{
       .micro_batch = options_.batch, .backend = options_.backend, .threads = options_.threads, .fuse = true};
-  MG_TRY(head_, CompiledStage::create(halves.front, 0, halves.front.nodes().size(), stage));
-  MG_TRY(tail_, learn::Replica::create(halves.back, {.batch = options_.batch,
-                                                     .mode = Mode::inference,
-                                                     .backend = options_.backend,
-                                                     .threads = options_.threads}));
+  MG_TRY(bottom_, CompiledStage::create(halves.front, 0, halves.front.nodes().size(), stage));
+  MG_TRY(top_, learn::Replica::create(halves.back, {.batch = options_.batch,
+                                                    .mode = Mode::inference,
+                                                    .backend = options_.backend,
+                                                    .threads = options_.threads}));
   const std::vector<std::int64_t> crossing = halves.back.inputs()[0].second.shape.dims();
   const Shape values({crossing.begin() + 1, crossing.end()});
   MG_TRY(decoder_, Decoder::create(values, data_.training->sample_shape(),
@@ -146,11 +146,11 @@ Status Attack::prepare(const Graph& graph) {
 
 /// What a device that is not trusted has of a batch.
 std::span<const float> Attack::received(const data::Batch& batch) {
-  const std::span<float> input = head_->input(batch.count);
+  const std::span<float> input = bottom_->input(batch.count);
   std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
   const Instant start = clock_.now();
-  const std::span<const float> values = head_->run(batch.count);
-  head_seconds_ += clock_.now() - start;
+  const std::span<const float> values = bottom_->run(batch.count);
+  bottom_seconds_ += clock_.now() - start;
   received_.resize(values.size());
   for (std::size_t first = 0; first < values.size(); first += width_) {
     std::string sent;
@@ -195,11 +195,11 @@ Result<Leakage> Attack::reconstruct() {
     pairs.request(std::span(samples).subspan(first, std::min(batch, images - first)));
   const Shape shape = data_.held_out->sample_shape();
   const auto pixels = static_cast<std::size_t>(shape.elements());
-  data::Batch values{.images = Tensor(DType::f32, tail_->graph().inputs()[0].second.shape.with_batch(options_.batch)),
+  data::Batch values{.images = Tensor(DType::f32, top_->graph().inputs()[0].second.shape.with_batch(options_.batch)),
                      .labels = {}};
   Likeness sum;
   std::int64_t correct = 0;
-  head_seconds_ = 0;
+  bottom_seconds_ = 0;
   powers_ = {};
   for (std::size_t first = 0; first < images; first += batch) {
     MG_RETURN_IF_ERROR(check_stop());
@@ -207,7 +207,7 @@ Result<Leakage> Attack::reconstruct() {
     const std::span<const float> sent = received(pair.prepared);
     std::ranges::copy(sent, values.images.as<float>().begin());
     values.count = pair.images.count;
-    const std::vector<std::int32_t> classes = tail_->predict(values);
+    const std::vector<std::int32_t> classes = top_->predict(values);
     for (std::size_t row = 0; row < classes.size(); ++row) correct += classes[row] == pair.images.labels[row] ? 1 : 0;
     const std::span<const float> made = decoder_->reconstruct(pair.images.count, sent);
     for (std::size_t row = 0; row < static_cast<std::size_t>(pair.images.count); ++row) {
@@ -219,7 +219,7 @@ Result<Leakage> Attack::reconstruct() {
   leakage_.likeness = mean(sum, images);
   leakage_.accuracy = static_cast<double>(correct) / static_cast<double>(images);
   leakage_.snr = powers_.snr();
-  leakage_.seconds = head_seconds_ / static_cast<double>(images);
+  leakage_.seconds = bottom_seconds_ / static_cast<double>(images);
   return leakage_;
 }
 

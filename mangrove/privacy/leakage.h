@@ -42,8 +42,8 @@ struct Leakage {
   double snr = 0;                  // in vivo: the mean square of the layer's values over the variance of what noise and
                                    // levels change in them; infinite where they change nothing
   Bytes bytes = 0;                 // sent for an image
-  std::int64_t multiply_adds = 0;  // of the head, for an image
-  Seconds seconds = 0;             // of the head, for an image, in batches
+  std::int64_t multiply_adds = 0;  // of the bottom model, for an image
+  Seconds seconds = 0;             // of the bottom model, for an image, in batches
   std::vector<std::vector<float>> examples;
 };
 

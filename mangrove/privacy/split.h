@@ -29,8 +29,8 @@ Result<PrivacySetting> parse_privacy(std::string_view text);
 std::string to_text(const PrivacySetting& privacy);
 
 /// The network as a trusted device computes it, up to this layer, and as one that is not trusted does.
-/// errors: those of split_behind; invalid_argument: the head has no convolution or dense layer, so that it would hand
-/// out the samples in another shape.
+/// errors: those of split_behind; invalid_argument: the bottom model has no convolution or dense layer, so that it
+/// would hand out the samples in another shape.
 Result<GraphHalves> split_for_privacy(const Graph& graph, const std::string& layer);
 
 // What is sent of one sample, of so many values: f32, or with levels the least value and the distance of two levels,

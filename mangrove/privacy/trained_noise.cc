@@ -92,8 +92,8 @@ class Training {
 
   const LeakageData& data_;
   const NoiseOptions& options_;
-  std::unique_ptr<CompiledStage> head_;
-  std::unique_ptr<learn::Replica> tail_;
+  std::unique_ptr<CompiledStage> bottom_;
+  std::unique_ptr<learn::Replica> top_;
   Execution::ParameterView noise_;
   data::Batch behind_;  // the layer
   double lambda_ = 0;
@@ -102,11 +102,11 @@ class Training {
 Status Training::prepare(const GraphHalves& halves) {
   const CompiledStageOptions stage{
       .micro_batch = options_.batch, .backend = options_.backend, .threads = options_.threads, .fuse = true};
-  MG_TRY(head_, CompiledStage::create(halves.front, 0, halves.front.nodes().size(), stage));
+  MG_TRY(bottom_, CompiledStage::create(halves.front, 0, halves.front.nodes().size(), stage));
   MG_TRY(const Graph noisy, with_noise(halves.back));
-  MG_TRY(tail_, learn::Replica::create(
-                    noisy, {.batch = options_.batch, .backend = options_.backend, .threads = options_.threads}));
-  const auto views = tail_->execution().parameters();
+  MG_TRY(top_, learn::Replica::create(
+                   noisy, {.batch = options_.batch, .backend = options_.backend, .threads = options_.threads}));
+  const auto views = top_->execution().parameters();
   noise_ = *std::ranges::find(views, kNoiseParameter, &Execution::ParameterView::name);
   behind_.images = Tensor(DType::f32, noisy.inputs()[0].second.shape.with_batch(options_.batch));
   return {};
@@ -115,18 +115,18 @@ Status Training::prepare(const GraphHalves& halves) {
 /// The values of the next batch behind the layer.
 Status Training::load(data::Loader& loader) {
   MG_TRY(data::Batch batch, loader.next());
-  const std::span<float> input = head_->input(batch.count);
+  const std::span<float> input = bottom_->input(batch.count);
   std::ranges::copy(batch.images.as<float>().first(input.size()), input.begin());
-  std::ranges::copy(head_->run(batch.count), behind_.images.as<float>().begin());
+  std::ranges::copy(bottom_->run(batch.count), behind_.images.as<float>().begin());
   behind_.labels = std::move(batch.labels);
   behind_.count = batch.count;
   return {};
 }
 
 void Training::step(std::int64_t number, double power, learn::Optimizer& optimizer) {
-  tail_->compute_gradients(behind_, 1 / static_cast<float>(behind_.count));
-  const bool is_weak = power / variance(tail_->execution().parameter(kNoiseParameter).as<float>()) > options_.snr;
-  const double pull = std::sqrt(mean_square(tail_->execution().gradient(kNoiseParameter).as<float>()));
+  top_->compute_gradients(behind_, 1 / static_cast<float>(behind_.count));
+  const bool is_weak = power / variance(top_->execution().parameter(kNoiseParameter).as<float>()) > options_.snr;
+  const double pull = std::sqrt(mean_square(top_->execution().gradient(kNoiseParameter).as<float>()));
   lambda_ = is_weak ? pull : kDecay * lambda_;
   for (std::size_t i = 0; i < noise_.value.size(); ++i)
     if (noise_.value[i] != 0)  // padding of the layout stays 0
@@ -153,9 +153,9 @@ Status Training::train(std::uint64_t stream, std::span<float> noise, const std::
   const double power = mean_square(behind_.images.as<float>().first(batch * noise.size()));
   const double scale = std::sqrt(power / (2 * kFirstSnr * options_.snr));  // Laplace(0, b) has variance 2 b^2
   for (float& value : noise) value = static_cast<float>(laplace(random, scale));
-  Tensor first(DType::f32, tail_->graph().value(kNoiseParameter).shape);
+  Tensor first(DType::f32, top_->graph().value(kNoiseParameter).shape);
   std::ranges::copy(noise, first.as<float>().begin());
-  MG_RETURN_IF_ERROR(tail_->execution().set_parameter(kNoiseParameter, first));
+  MG_RETURN_IF_ERROR(top_->execution().set_parameter(kNoiseParameter, first));
   learn::OptimizerOptions adam{.name = "adam", .epsilon = kEpsilon};
   MG_TRY(learn::Optimizer optimizer, learn::Optimizer::create(adam, {{noise_.value, noise_.gradient}}));
   for (std::int64_t number = 0; number < options_.steps; ++number) {
@@ -165,7 +165,7 @@ Status Training::train(std::uint64_t stream, std::span<float> noise, const std::
     if (number + 1 < options_.steps) MG_RETURN_IF_ERROR(load(loader));
     if (progress) progress(static_cast<std::int64_t>(stream) * options_.steps + number + 1);
   }
-  std::ranges::copy(tail_->execution().parameter(kNoiseParameter).as<float>(), noise.begin());
+  std::ranges::copy(top_->execution().parameter(kNoiseParameter).as<float>(), noise.begin());
   return {};
 }
 
@@ -200,7 +200,7 @@ Result<Graph> with_noise(const Graph& back) {
   return Graph::create(std::move(parts));
 }
 
-Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, const Graph& head) {
+Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, const Graph& bottom) {
   if (privacy.trained.empty()) return Tensor();
   const std::string where = "privacy: trained=" + privacy.trained;
   MG_TRY(const TensorFile collections, parse_safetensors(file).context(where));
@@ -216,7 +216,7 @@ Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, co
     return make_error(Code::invalid_argument, where + ": noise for layer '" + privacy.layer + "' " + what);
   };
   const Shape& shape = noise.shape();
-  const Shape& sent = head.value(head.outputs()[0]).shape;
+  const Shape& sent = bottom.value(bottom.outputs()[0]).shape;
   if (noise.dtype() != DType::f32 || shape.rank() != sent.rank() || shape[0] < 1 || sent.with_batch(shape[0]) != shape)
     return wrong("is " + std::string(dtype_name(noise.dtype())) + " " + to_string(shape) + ", expected f32 " +
                  to_string(sent));

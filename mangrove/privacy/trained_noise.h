@@ -50,11 +50,12 @@ constexpr const char* kNoiseParameter = "mangrove.noise";  // of with_noise
 /// errors: unimplemented (a batch normalization whose statistics are not constants: names it); those of optimize.
 Result<Graph> with_noise(const Graph& back);
 
-/// The collection that a setting with trained noise is about, [tensors, ...] for the values [...] that its head, a
-/// network with one output [N, ...], sends of a sample; an empty tensor where the setting has no trained noise. file:
-/// the bytes of Privacy::trained, in safetensors format: a collection under the name of each layer that it was trained
-/// for. errors, with "privacy: trained=FILE" in front: those of parse_safetensors; not_found (no such layer: names
-/// those that are there); invalid_argument (another type or shape: names both; a value that is not finite).
-Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, const Graph& head);
+/// The collection that a setting with trained noise is about, [tensors, ...] for the values [...] that its bottom
+/// model, a network with one output [N, ...], sends of a sample; an empty tensor where the setting has no trained
+/// noise. file: the bytes of Privacy::trained, in safetensors format: a collection under the name of each layer that it
+/// was trained for. errors, with "privacy: trained=FILE" in front: those of parse_safetensors; not_found (no such
+/// layer: names those that are there); invalid_argument (another type or shape: names both; a value that is not
+/// finite).
+Result<Tensor> noise_of(std::string_view file, const PrivacySetting& privacy, const Graph& bottom);
 
 }  // namespace mangrove::privacy

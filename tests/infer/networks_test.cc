@@ -185,8 +185,8 @@ TEST(NetworkServer, OfTiersAreGivenToTheirDevicesOnly) {
     job.add_members(name);
     job.add_tiers();
   }
-  job.add_heads();
-  job.add_heads("head");
+  job.add_bottom_models();
+  job.add_bottom_models("bottom model");
   NetworkServer networks(job);
   EXPECT_TRUE(ask(networks, 1, "whole network", 0, Code::permission_denied).ok()) << "it is not yet of a tier";
   networks.grant(1, 0);
@@ -199,7 +199,7 @@ TEST(NetworkServer, OfTiersAreGivenToTheirDevicesOnly) {
     EXPECT_EQ(refused->size(), 0);
   }
   EXPECT_TRUE(ask(networks, 1, "rest of it", 0, Code::permission_denied).ok());
-  EXPECT_EQ(ask(networks, 2, "head", 0, Code::invalid_argument)->refusal(), "the job has no such network");
+  EXPECT_EQ(ask(networks, 2, "bottom model", 0, Code::invalid_argument)->refusal(), "the job has no such network");
   EXPECT_EQ(ask(networks, 2, "rest of it", 10, Code::invalid_argument)->refusal(), "it has no part at 10");
 }
 

@@ -160,18 +160,18 @@ TEST(TrainedNoise, IsReadFromItsFile) {
   const Tensor noise = random_tensor({5, 4, 6, 6}, 1, 1);
   ASSERT_TRUE(write_file_atomically(folder / "n", encode_safetensors({{{"pool", noise}}, {}})).ok());
   const std::string file = read_file(folder / "n").value();
-  const Graph head = split_behind(small_graph(), "pool")->front;
-  const auto read = noise_of(file, *parse_privacy("split@pool,trained=n"), head);
+  const Graph bottom = split_behind(small_graph(), "pool")->front;
+  const auto read = noise_of(file, *parse_privacy("split@pool,trained=n"), bottom);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->shape(), noise.shape());
   EXPECT_TRUE(std::ranges::equal(read->as<float>(), noise.as<float>()));
-  EXPECT_EQ(noise_of("", *parse_privacy("split@pool,noise=1"), head)->elements(), 0) << "none is wanted";
+  EXPECT_EQ(noise_of("", *parse_privacy("split@pool,noise=1"), bottom)->elements(), 0) << "none is wanted";
 }
 
 TEST(TrainedNoise, WhatDoesNotFitIsRefused) {
-  const Graph head = split_behind(small_graph(), "pool")->front;
+  const Graph bottom = split_behind(small_graph(), "pool")->front;
   const auto refused = [&](const std::string& file) {
-    const auto noise = noise_of(file, *parse_privacy("split@pool,trained=n.st"), head);
+    const auto noise = noise_of(file, *parse_privacy("split@pool,trained=n.st"), bottom);
     EXPECT_FALSE(noise.ok());
     return noise.ok() ? "" : noise.error().message;
   };

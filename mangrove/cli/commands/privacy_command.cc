@@ -88,10 +88,10 @@ json setting_report(const privacy::PrivacySetting& privacy, const privacy::Leaka
           {"accuracy", leakage.accuracy},
           {"accuracy_cost", accuracy - leakage.accuracy},
           {"bytes", leakage.bytes},
-          {"head_multiply_adds", leakage.multiply_adds},
-          {"head_share",
+          {"bottom_multiply_adds", leakage.multiply_adds},
+          {"bottom_share",
            multiply_adds > 0 ? static_cast<double>(leakage.multiply_adds) / static_cast<double>(multiply_adds) : 0},
-          {"head_s", leakage.seconds}};
+          {"bottom_s", leakage.seconds}};
 }
 
 std::string leakage_table(const json& report) {
@@ -113,8 +113,8 @@ std::string leakage_table(const json& report) {
                         r["privacy"].get<std::string>(), width, r["ssim"].get<double>(), r["psnr_db"].get<double>(),
                         std::isfinite(snr) ? format_number(snr) : "-", format_bytes(r["bytes"].get<Bytes>()),
                         100 * r["accuracy"].get<double>(), 100 * r["accuracy_cost"].get<double>(),
-                        format_number(1e-6 * r["head_multiply_adds"].get<double>()),
-                        100 * r["head_share"].get<double>(), format_seconds(r["head_s"].get<double>()));
+                        format_number(1e-6 * r["bottom_multiply_adds"].get<double>()),
+                        100 * r["bottom_share"].get<double>(), format_seconds(r["bottom_s"].get<double>()));
   }
   return text +
          "SSIM 1: the image is reconstructed. SNR: the values' mean square over the variance of what is changed in "

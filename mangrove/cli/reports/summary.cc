@@ -248,9 +248,9 @@ std::string tier_rows(const infer::TiersResult& r) {
   }
   for (const infer::TiersResult::Tier& t : r.tiers)
     if (t.privacy)
-      text += row("  " + t.tier + ": not trusted",
-                  fmt::format("{}: {} a task on the coordinator, {} sent for an image", *t.privacy,
-                              format_seconds(t.head_seconds.value_or(0)), format_bytes(t.bytes_per_image.value_or(0))));
+      text += row("  " + t.tier + ": not trusted", fmt::format("{}: {} a task on the coordinator, {} sent for an image",
+                                                               *t.privacy, format_seconds(t.bottom_seconds.value_or(0)),
+                                                               format_bytes(t.bytes_per_image.value_or(0))));
   return text + tier_exit_rows(r);
 }
 

@@ -66,8 +66,8 @@ Result<std::unique_ptr<BottomModels::Model>> BottomModels::make_model(const Infe
   if (has_noise && job.noise_seed() == 0)
     return make_error(Code::invalid_argument, "noise without a seed that nobody else knows");
   const std::string trained = part < job.noises_size() ? job.noises(part) : "";
-  model->noise = Random(job.noise_seed()).fork(noise_stream(job.heads(part), model->privacy.noise, trained));
-  MG_TRY(const Graph graph, parse_onnx(job.heads(part)));
+  model->noise = Random(job.noise_seed()).fork(noise_stream(job.bottom_models(part), model->privacy.noise, trained));
+  MG_TRY(const Graph graph, parse_onnx(job.bottom_models(part)));
   MG_TRY(model->trained, privacy::noise_of(trained, model->privacy, graph));
   MG_TRY(model->stage, CompiledStage::create(graph, 0, graph.nodes().size(), compile_options(job, context)));
   model->values = elements_at_cut(graph, graph.nodes().size(), 1);

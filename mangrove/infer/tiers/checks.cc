@@ -45,9 +45,9 @@ Status check_sent(const InferJob& job, const std::string& what, Bytes of_image, 
 Status check_privacy(const InferJob& job, int part) {
   if (job.tiers(part).trusted() || has_tier_exits(job)) return {};  // which are for trusted tiers only
   MG_TRY(const privacy::PrivacySetting privacy, privacy::parse_privacy(job.tiers(part).privacy()));
-  const bool has_bottom = part < job.heads_size() && !job.heads(part).empty();
+  const bool has_bottom = part < job.bottom_models_size() && !job.bottom_models(part).empty();
   if (!has_bottom) return bad("it is not trusted, and its network has no bottom model");
-  MG_TRY(const Graph bottom, parse_onnx(job.heads(part)).context("bottom model"));
+  MG_TRY(const Graph bottom, parse_onnx(job.bottom_models(part)).context("bottom model"));
   MG_RETURN_IF_ERROR(privacy::noise_of(part < job.noises_size() ? job.noises(part) : "", privacy, bottom));
   const Bytes of_image = privacy::sent_bytes(privacy, elements_at_cut(bottom, bottom.nodes().size(), 1));
   return check_sent(job, "privacy: split@" + privacy.layer, of_image, "levels, or a layer with fewer values");
@@ -137,7 +137,7 @@ Result<Graph> whole_network(const InferJob& job, int part) {
   if (has_tier_exits(job)) return without_early_exits(graph);
   if (job.tiers(part).trusted()) return graph;
   MG_RETURN_IF_ERROR(learn::check_single_exit(graph));
-  MG_TRY(const Graph bottom, parse_onnx(job.heads(part)));
+  MG_TRY(const Graph bottom, parse_onnx(job.bottom_models(part)));
   return join(bottom, graph);
 }
 

@@ -67,8 +67,8 @@ struct TiersResult {
     Latency latency = {};  // of its tasks
     // Only for an untrusted tier:
     std::optional<std::string> privacy = {};
-    std::optional<Seconds> head_seconds = {};   // time of the coordinator for a task
-    std::optional<Bytes> bytes_per_image = {};  // bytes sent to it
+    std::optional<Seconds> bottom_seconds = {};  // time of the coordinator for a task
+    std::optional<Bytes> bytes_per_image = {};   // bytes sent to it
     static void fields(auto& self, auto& field) {
       field("tier", self.tier);
       field("labels", self.labels);
@@ -79,7 +79,7 @@ struct TiersResult {
       field("coarse_accuracy", self.coarse_accuracy);
       field("latency", self.latency);
       field("privacy", self.privacy);
-      field("head_s", self.head_seconds);
+      field("bottom_s", self.bottom_seconds);
       field("bytes_per_image", self.bytes_per_image);
     }
   };

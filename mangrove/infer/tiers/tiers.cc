@@ -84,7 +84,7 @@ class TierRun {
     }
   }
 
-  /// A task that needs a head's values waits for its turn: they take time, in which nobody listens.
+  /// A task that needs a bottom model's values waits for its turn: they take time, in which nobody listens.
   Status follow(const TierDispatch::Order& order) {
     if (order.kind == TierDispatch::Order::Kind::run) {
       if (!bottom_models_.has(tiers_.at(order.rank))) return send(order);
@@ -258,7 +258,7 @@ TiersResult TierRun::result(Seconds predicted) const {
   for (std::size_t part = 0; part < result.tiers.size(); ++part) {
     if (!bottom_models_.has(part)) continue;
     result.tiers[part].privacy = job_.tiers(static_cast<int>(part)).privacy();
-    result.tiers[part].head_seconds = bottom_models_.seconds(part);
+    result.tiers[part].bottom_seconds = bottom_models_.seconds(part);
     result.tiers[part].bytes_per_image = bottom_models_.bytes(part);
   }
   if (exits_.any()) add_exits(result);

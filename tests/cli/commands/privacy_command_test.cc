@@ -44,13 +44,13 @@ TEST_F(PrivacyCommand, ReportsEachSettingOfEachCut) {
   EXPECT_EQ(plain["privacy"], "split@conv1");
   EXPECT_EQ(plain["accuracy_cost"], 0);
   EXPECT_EQ(plain["bytes"], 4 * 20 * 24 * 24);
-  EXPECT_EQ(plain["head_multiply_adds"], 24 * 24 * 25 * 20);
+  EXPECT_EQ(plain["bottom_multiply_adds"], 24 * 24 * 25 * 20);
   EXPECT_EQ(coarse["privacy"], "split@pool1,levels=2");
   EXPECT_EQ(coarse["bytes"], 8 + 20 * 12 * 12 / 8);
   for (const json& setting : report["settings"]) {
     EXPECT_TRUE(setting["ssim"] >= -1.0 && setting["ssim"] <= 1.0);
     EXPECT_GT(setting["psnr_db"], 0.0);
-    EXPECT_GT(setting["head_s"], 0.0);
+    EXPECT_GT(setting["bottom_s"], 0.0);
   }
   const auto image = data::load_image(grid);
   ASSERT_TRUE(image.ok()) << image.error().message;

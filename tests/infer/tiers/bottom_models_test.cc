@@ -38,7 +38,7 @@ TEST(BottomModels, AnImageHasOneNoiseForAllTiersWithTheSameSplit) {
   for (const char* privacy : {"split@conv,noise=2", "split@relu,noise=1"}) {
     job.mutable_tiers()->RemoveLast();
     job.mutable_members()->RemoveLast();
-    job.mutable_heads()->RemoveLast();
+    job.mutable_bottom_models()->RemoveLast();
     add_tier(job, "edge", privacy);
     const std::vector<float> other = values_of(job, kOther);
     ASSERT_EQ(other.size(), values.size());

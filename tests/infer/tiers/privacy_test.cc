@@ -139,13 +139,13 @@ TEST(TierPrivacy, NoMessageToADeviceThatIsNotTrustedHasASample) {
     const InferJob job = split_job(privacy);
     const Played split = run(job);
     ASSERT_TRUE(split.outcome.leader.ok()) << split.outcome.leader.error().message;
-    EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).heads_size() > 0);
+    EXPECT_FALSE(without_networks(job).noise_seed() != 0 || without_networks(job).bottom_models_size() > 0);
     EXPECT_EQ(without_networks(job).noises_size(), 0);
     EXPECT_EQ(without_networks(job).SerializeAsString().find(",trained="), std::string::npos)
         << "whose file, and where";
     std::string weights;
     net::append_floats(weights, small_graph().initializers().at("wc").as<float>().first(8));
-    ASSERT_NE(job.heads(1).find(weights), std::string::npos);
+    ASSERT_NE(job.bottom_models(1).find(weights), std::string::npos);
     std::size_t tasks = 0;
     for (const auto& [from, sent] : split.sent) {
       for (const Sent& message : sent) {
@@ -338,7 +338,7 @@ TEST(TierPrivacy, ChecksTheJob) {
   EXPECT_NE(
       refused([](InferJob& job) { job.mutable_tiers(1)->clear_privacy(); }).find("tiers: cloud: privacy: expected"),
       std::string::npos);
-  EXPECT_EQ(refused([](InferJob& job) { job.mutable_heads()->RemoveLast(); }),
+  EXPECT_EQ(refused([](InferJob& job) { job.mutable_bottom_models()->RemoveLast(); }),
             "tiers: cloud: it is not trusted, and its network has no bottom model");
   EXPECT_TRUE(check_tiers(split_job("split@pool,trained=n")).ok());
   EXPECT_TRUE(refused([](InferJob& job) {
@@ -349,7 +349,7 @@ TEST(TierPrivacy, ChecksTheJob) {
   ASSERT_FALSE(no_fit.ok());
   EXPECT_EQ(no_fit.error().message, "tiers: cloud: privacy: trained=n: no noise for layer 'conv', only for 'pool'");
   InferJob other_bottom = split_job("split@conv");
-  *other_bottom.mutable_heads(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
+  *other_bottom.mutable_bottom_models(1) = encode_onnx(split_behind(small_graph(), "pool")->front);
   EXPECT_FALSE(run(other_bottom).outcome.leader.ok()) << "a bottom model and a rest of two cuts";
 }
 

@@ -15,14 +15,14 @@ void add_tier(InferJob& job, const std::string& name, const std::string& privacy
   part.set_privacy(privacy);
   if (privacy.empty()) {
     job.add_members(encode_onnx(small_graph()));
-    job.add_heads();
+    job.add_bottom_models();
     job.add_noises();
     return;
   }
   const privacy::PrivacySetting parsed = *privacy::parse_privacy(privacy);
   const GraphHalves halves = *split_behind(small_graph(), parsed.layer);
   job.add_members(encode_onnx(halves.back));
-  job.add_heads(encode_onnx(halves.front));
+  job.add_bottom_models(encode_onnx(halves.front));
   job.add_noises(parsed.trained.empty() ? "" : noise_behind_pool());
 }
 
