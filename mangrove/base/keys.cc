@@ -4,41 +4,15 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/format.h"
+#include "mangrove/base/parse_number.h"
 #include "mangrove/base/suggestion.h"
 
 namespace mangrove {
 namespace {
-
-constexpr double kNoBound = std::numeric_limits<float>::max();  // from here on
-
-/// The whole text as a number within [low, high].
-template <class Number>
-Result<Number> parse_number(const std::string& text, Number low, Number high, const std::string& expected) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc() || stop != end || !(number >= low && number <= high))
-    return make_error(Code::invalid_argument, fmt::format("'{}' is not {}", text, expected));
-  return number;
-}
-
-/// As people write a bound: 1,048,576; 0.9999.
-std::string bound_text(double bound) {
-  constexpr double kWholeBelow = 1e15;
-  const bool is_whole = std::abs(bound) < kWholeBelow && bound == std::floor(bound);
-  return is_whole ? format_count(std::llround(bound)) : fmt::format("{}", bound);
-}
-
-std::string describe_range(double low, double high) {
-  if (high >= kNoBound) return "a number of " + bound_text(low) + " or more";
-  return "a number from " + bound_text(low) + " to " + bound_text(high);
-}
 
 /// high: "" where there is no upper bound.
 Error out_of_range(const std::string& text, const std::string& low, const std::string& high) {
@@ -83,13 +57,10 @@ void Keys::add(std::string name, std::string& target, std::string help) {
 }
 
 void Keys::add(std::string name, std::int64_t& target, std::string help, std::int64_t low, std::int64_t high) {
-  const bool is_open = high == std::numeric_limits<std::int64_t>::max();
-  const std::string least = format_count(low), most = format_count(high);
-  const std::string expected =
-      is_open ? "a whole number of " + least + " or more" : "a whole number from " + least + " to " + most;
-  add({std::move(name), std::move(help), "N", range_text(least, most, static_cast<double>(high)),
-       [&target, low, high, expected](const std::string& text) -> Status {
-         MG_TRY(target, parse_number(text, low, high, expected));
+  add({std::move(name), std::move(help), "N",
+       range_text(format_count(low), format_count(high), static_cast<double>(high)),
+       [&target, low, high](const std::string& text) -> Status {
+         MG_TRY(target, parse_whole_number(text, low, high));
          return {};
        },
        [&target] { return std::to_string(target); }});
@@ -98,7 +69,7 @@ void Keys::add(std::string name, std::int64_t& target, std::string help, std::in
 void Keys::add(std::string name, double& target, std::string help, double low, double high) {
   add({std::move(name), std::move(help), "NUMBER", range_text(bound_text(low), bound_text(high), high),
        [&target, low, high](const std::string& text) -> Status {
-         MG_TRY(target, parse_number(text, low, high, describe_range(low, high)));
+         MG_TRY(target, parse_number(text, low, high));
          return {};
        },
        [&target] { return fmt::format("{}", target); }});

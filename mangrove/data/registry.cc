@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/data/cifar.h"
 #include "mangrove/data/clip_folder.h"
@@ -210,7 +211,7 @@ Result<CommonOptions> common_options(const DatasetSpec& spec) {
   if (!per_class.ok())
     return make_error(
         Code::invalid_argument,
-        "option 'balance': '" + balance + "' is not yes, no or a number from 1 to " + std::to_string(kMostPerClass));
+        "option 'balance': '" + balance + "' is not yes, no or a number from 1 to " + format_count(kMostPerClass));
   options.balance = static_cast<std::size_t>(*per_class);
   return options;
 }

@@ -1,24 +1,11 @@
 #include "mangrove/data/spec.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "mangrove/base/parse_number.h"
 
 namespace mangrove::data {
 namespace {
-
-Error bad_option(std::string_view key, const std::string& value, const std::string& expected) {
-  return make_error(Code::invalid_argument, "option '" + std::string(key) + "': '" + value + "' is not " + expected);
-}
-
-template <class Number>
-Result<Number> parse_number(std::string_view key, const std::string& text, Number low, Number high,
-                            const std::string& expected) {
-  Number number{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc() || end != text.data() + text.size() || !(number >= low && number <= high))
-    return bad_option(key, text, expected);
-  return number;
-}
 
 bool is_key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -84,14 +71,13 @@ Result<std::int64_t> DatasetSpec::whole_number(std::string_view key, std::int64_
                                                std::int64_t high) const {
   const auto value = option(key);
   if (!value) return otherwise;
-  return parse_number(key, *value, low, high,
-                      "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  return parse_whole_number(*value, low, high).context("option '" + std::string(key) + "'");
 }
 
 Result<double> DatasetSpec::number(std::string_view key, double otherwise, double low, double high) const {
   const auto value = option(key);
   if (!value) return otherwise;
-  return parse_number(key, *value, low, high, "a number within its range");
+  return parse_number(*value, low, high).context("option '" + std::string(key) + "'");
 }
 
 }  // namespace mangrove::data

@@ -397,8 +397,8 @@ TEST(Augmentation, SaysWhatIsWrongWithARecipe) {
       {"flipp", Code::not_found, "unknown transformation 'flipp'; did you mean 'flip'?"},
       {"flip,,normalise", Code::not_found, "unknown transformation ''"},
       {"pad-crop", Code::invalid_argument, "pad-crop: needs a number behind its name"},
-      {"pad-crop:x", Code::invalid_argument, "pad-crop: 'x' is not a number from 0 to 1000"},
-      {"pad-crop:-1", Code::invalid_argument, "is not a number from 0 to 1000"},
+      {"pad-crop:x", Code::invalid_argument, "pad-crop: 'x' is not a number from 0 to 1,000"},
+      {"pad-crop:-1", Code::invalid_argument, "is not a number from 0 to 1,000"},
       {"flip:nan", Code::invalid_argument, "is not a number from 0 to 1"},
       {"flip:0.5:1", Code::invalid_argument, "flip: 2 arguments: expected flip[:0.5]"},
       {"mixup:0", Code::invalid_argument, "mixup: '0' is not a number from 0.01 to 2"},
@@ -409,7 +409,7 @@ TEST(Augmentation, SaysWhatIsWrongWithARecipe) {
       {"normalise:0/0/0:1/1", Code::invalid_argument, "'0/0/0' is not 2 numbers"},
       {"normalise:0/0:1/0", Code::invalid_argument, "'1/0' is not 2 numbers"},
       {"normalise:0/x:1/1", Code::invalid_argument, "'0/x' is not 2 numbers"},
-      {"zca", Code::invalid_argument, "zca: samples of 8192 values: at most 4096"},
+      {"zca", Code::invalid_argument, "zca: samples of 8,192 values: at most 4,096"},
   };
   for (const Case& test : cases) {
     const auto augmentation = Augmentation::create(test.recipe, dataset);

@@ -102,7 +102,7 @@ TEST_F(ImageFolderTest, BalanceRepeatsSmallClassesInTrainingOnly) {
   EXPECT_EQ((*open(Split::train, ",balance=9"))->size(), 18u);
   for (const char* bad : {"0", "-3", "some", "2.5"})
     expect_refused(open(Split::train, std::string(",balance=") + bad), Code::invalid_argument,
-                   "is not yes, no or a number from 1 to 1000000");
+                   "is not yes, no or a number from 1 to 1,000,000");
 }
 
 TEST_F(ImageFolderTest, SaysWhatIsWrong) {

@@ -1,10 +1,9 @@
 #include "mangrove/data/augment/augmentation.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "mangrove/base/parse_number.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/data/augment/transform.h"
 
@@ -172,16 +171,7 @@ std::span<const NamedRecipe> named_recipes() {
 
 Result<double> RecipeItem::number(std::size_t at, double otherwise, double low, double high) const {
   if (at >= arguments.size()) return otherwise;
-  const std::string& text = arguments[at];
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code == std::errc() && end == text.data() + text.size() && value >= low && value <= high) return value;
-  const auto written = [](double number) {
-    std::array<char, 32> digits{};
-    return std::string(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
-  };
-  return make_error(Code::invalid_argument,
-                    "'" + text + "' is not a number from " + written(low) + " to " + written(high));
+  return parse_number(arguments[at], low, high);
 }
 
 Result<double> RecipeItem::required_number(std::size_t at, double low, double high) const {

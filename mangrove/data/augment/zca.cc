@@ -1,5 +1,6 @@
 #include <Eigen/Dense>
 
+#include "mangrove/base/format.h"
 #include "mangrove/data/augment/transform.h"
 #include "mangrove/data/statistics.h"
 
@@ -70,9 +71,8 @@ MadeTransform make_zca(RecipeItem& item, const TransformContext& context) {
   MG_TRY(const double epsilon, item.number(0, 0.01, 1e-9, 1e9));
   const auto size = static_cast<Eigen::Index>(context.sample.elements());
   if (size > kMostValues)
-    return make_error(Code::invalid_argument, "samples of " + std::to_string(size) + " values: at most " +
-                                                  std::to_string(kMostValues) +
-                                                  ", as its matrix has the square of that");
+    return make_error(Code::invalid_argument, "samples of " + format_count(size) + " values: at most " +
+                                                  format_count(kMostValues) + ", as its matrix has the square of that");
   MG_TRY(const auto train, open_training_samples(context));
   MG_TRY(Moments moments, find_moments(*train, size));
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(moments.covariance);
