@@ -78,9 +78,10 @@ Status check_without_data(const TrainSettings& settings) {
   MG_RETURN_IF_ERROR(check_transfer(settings));
   MG_RETURN_IF_ERROR(train::check_job(job_of(settings)));
   const std::string& name = settings.network();
-  if (!is_model_file(name)) return zoo::check_model_name(name);
+  if (!is_model_file(name)) MG_RETURN_IF_ERROR(zoo::check_model_name(name));
+  if (!settings.init_from.empty()) return check_new_head(settings);  // which can be trained
+  if (!is_model_file(name)) return {};
   MG_TRY(const Graph network, load_model(name, settings.input_shape));
-  if (!settings.init_from.empty()) return {};  // its new head can be trained
   return learn::check_trainable(network).context("model " + name);
 }
 

@@ -1,5 +1,7 @@
 #include "mangrove/cli/training_phases.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -28,11 +30,15 @@ Status resume_from(const fs::path& checkpoint, train::TrainJob& job) {
   return {};
 }
 
-/// The job with the part of its network frozen that `freeze` names: all that is needed for a node's output.
+/// The part of a network that `freeze` names, all that is needed for a node's output, and the rest.
+Result<GraphHalves> split_frozen(const std::string& freeze, const Graph& network) {
+  return split_behind(network, freeze == kBackbone ? zoo::kHeadFeatures : freeze).context("freeze");
+}
+
+/// The job with this part of its network frozen.
 Result<train::TrainJob> with_frozen_part(const std::string& freeze, train::TrainJob job) {
-  const std::string node = freeze == kBackbone ? zoo::kHeadFeatures : freeze;
   MG_TRY(const Graph network, parse_onnx(job.model()).context("model"));
-  MG_TRY(const GraphHalves halves, split_behind(network, node).context("freeze"));
+  MG_TRY(const GraphHalves halves, split_frozen(freeze, network));
   job.set_frozen(encode_onnx(halves.front));
   job.set_model(encode_onnx(halves.back));
   return job;
@@ -115,6 +121,20 @@ Status check_transfer(const TrainSettings& settings) {
   if (settings.freeze == kNoFreeze || !settings.init_from.empty()) return {};
   return make_error(Code::invalid_argument, "freeze: '" + settings.freeze +
                                                 "' is for a network that has learnt something: give it with init_from");
+}
+
+Status check_new_head(const TrainSettings& settings) {
+  const std::string& name = settings.network();
+  const Result<Graph> network = open_model(name, {.sample_shape = {}, .input_shape = settings.input_shape});
+  if (!network.ok() && !is_model_file(name)) return {};  // it may fit the data, if not the samples of its paper
+  if (!network.ok()) return network.error();
+  const Shape input = network->inputs().empty() ? Shape() : network->inputs()[0].second.shape;
+  const Shape sample({input.begin() + std::min<std::ptrdiff_t>(1, std::ssize(input.dims())), input.end()});
+  constexpr std::int64_t kClasses = 2;  // any number: no node's name depends on it
+  MG_TRY(const Graph headed, zoo::with_new_head(*network, sample, kClasses, settings.job.seed()).context("init_from"));
+  if (settings.freeze == kNoFreeze) return {};
+  MG_RETURN_IF_ERROR(split_frozen(settings.freeze, headed));
+  return {};
 }
 
 Result<Graph> initial_network(const TrainSettings& settings, const data::Dataset& dataset) {

@@ -15,6 +15,11 @@ namespace mangrove::cli {
 /// errors: invalid_argument: keys of transfer learning that do not go together; names them.
 Status check_transfer(const TrainSettings& settings);
 
+/// What is wrong with a network that gets a new head (init_from), whatever the data are: that it can have none, or that
+/// the node is not in it that is to be the last frozen one (freeze).
+/// errors: those of load_model, zoo::with_new_head and split_behind.
+Status check_new_head(const TrainSettings& settings);
+
 /// The network that a run begins with: of the zoo, of an ONNX file, or one of these with a new head for the classes of
 /// the data set (init_from). errors: those of load_model, zoo::build_model and zoo::with_new_head.
 Result<Graph> initial_network(const TrainSettings& settings, const data::Dataset& dataset);
