@@ -11,14 +11,15 @@
 #   tidy      clang-tidy on the sources that changed, without --since those of the last commit
 #   shell     shellcheck on every shell script
 #   links     links of the pages
-#   commits   subjects of commits have at most 72 characters
+#   commits   subjects of commits have at most 72 characters, and a body follows
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 scripts/install-packages.sh build check
 
 generated=build/release/generated   # headers that protoc makes
-first_commit_checked=4f51071        # up to it, nothing checked the rule
+first_commit_checked=4f51071        # up to it, nothing checked the length of subjects
+bodies_since=2026-11-25T18:00Z      # what was written before, nothing checked for a body
 flags=(-std=c++20 -I. -isystem "$generated" -DMANGROVE_WITH_ONEDNN -fopenmp -Wall -Wextra -Wshadow -Wconversion)
 
 in_parallel() { xargs -r -P "$(nproc)" "$@"; }
@@ -62,9 +63,14 @@ check_links() { scripts/check-links.py; }
 
 check_commits() {
   git rev-parse --verify --quiet "$first_commit_checked^{commit}" >/dev/null || return 0  # a shallow clone
-  local long
+  local long bare
   long=$(git log --format='%h %s' "$first_commit_checked..HEAD" | awk 'length($0) > 72 + length($1) + 1')
-  [ -z "$long" ] || { printf 'longer than 72 characters:\n%s\n' "$long"; return 1; }
+  [ -z "$long" ] || printf 'longer than 72 characters:\n%s\n' "$long"
+  bare=$(git log --no-merges --format='%x01%at %h %s%n%b' "$first_commit_checked..HEAD" |
+    awk -v RS='\001' -v since="$(date -d "$bodies_since" +%s)" '
+      $1 >= since && !/\n.*[^ \n]/ { sub(/^[0-9]+ /, ""); sub(/\n.*/, ""); print }')
+  [ -z "$bare" ] || printf 'without a body that says why:\n%s\n' "$bare"
+  [ -z "$long$bare" ]
 }
 
 all="" since=HEAD~1
