@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <initializer_list>
 #include <optional>
 
 #include "mangrove/base/log.h"
@@ -19,10 +20,6 @@ using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
-
-std::string subject_of(const std::optional<net::Caller>& caller) {
-  return caller ? caller->subject.uri() : "";
-}
 
 bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
   return !a.host().empty() && a.host() == b.host() && a.address() == b.address();
@@ -76,11 +73,13 @@ class ClusterService::Service final : public Cluster::Service {
 
   OpenCalls& calls() { return calls_; }
   void cut_revoked() {
-    calls_.cut_where([this](const grpc::ServerContext& context) { return gate_.is_revoked(context); });
+    calls_.cut_where([this](const std::string& serial) { return gate_.is_revoked(serial); });
   }
   void wait_for_clients(Deadline deadline);
 
  private:
+  Result<std::optional<net::Caller>> admit(const grpc::ServerContext& context, std::initializer_list<Role> roles,
+                                           OpenCalls::Call& call);
   Member welcome(const NodeDescription& description, const std::string& certified,
                  const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
@@ -99,14 +98,27 @@ class ClusterService::Service final : public Cluster::Service {
   int clients_ MG_GUARDED_BY(mutex_) = 0;  // streams of RunJob
 };
 
+Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::ServerContext& context,
+                                                                  std::initializer_list<Role> roles,
+                                                                  OpenCalls::Call& call) {
+  MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles));
+  if (!caller) {
+    MG_RETURN_IF_ERROR(call.take("", ""));
+    return caller;
+  }
+  MG_RETURN_IF_ERROR(call.take(caller->subject.uri(), caller->serial));
+  // from here on it is found among the open calls, but it may have been revoked just before
+  if (gate_.is_revoked(caller->serial))
+    return make_error(Code::permission_denied, caller->subject.name + " was revoked");
+  return caller;
+}
+
 // ---- nodes
 
 grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStream* stream) {
-  // before it is looked at who calls: who is revoked in between is found among the open calls
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
-  const auto caller = gate_.admit(*context, {Role::node});
+  const auto caller = admit(*context, {Role::node}, call);
   if (!caller.ok()) return net::to_grpc(caller.error());
-  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
@@ -180,9 +192,8 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
 
 grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, ClientStream* stream) {
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
-  const auto caller = gate_.admit(*context, {Role::client, Role::admin});
+  const auto caller = admit(*context, {Role::client, Role::admin}, call);
   if (!caller.ok()) return net::to_grpc(caller.error());
-  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   FromClient first;
   if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
     return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
@@ -207,9 +218,8 @@ void ClusterService::Service::wait_for_clients(Deadline deadline) {
 grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, grpc::ServerReader<PushedFrame>* stream,
                                                  PushFramesResponse*) {
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
-  const auto caller = gate_.admit(*context, {Role::client, Role::admin});
+  const auto caller = admit(*context, {Role::client, Role::admin}, call);
   if (!caller.ok()) return net::to_grpc(caller.error());
-  if (const Status taken = call.take(subject_of(*caller)); !taken.ok()) return net::to_grpc(taken);
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();

@@ -27,8 +27,7 @@ Status Gate::check(const std::optional<net::Caller>& caller, std::initializer_li
     return make_error(Code::permission_denied,
                       "no certificate was shown; join the cluster first, with a string of: mangrove invite");
   const identity::Subject& subject = caller->subject;
-  if (registrar_ != nullptr && registrar_->is_revoked(caller->serial))
-    return make_error(Code::permission_denied, subject.name + " was revoked");
+  if (is_revoked(caller->serial)) return make_error(Code::permission_denied, subject.name + " was revoked");
   if (std::ranges::find(roles, subject.role) != roles.end()) return {};
   std::vector<std::string> names;
   for (const Role role : roles) names.emplace_back(role_name(role));
@@ -55,12 +54,6 @@ Status Gate::check_owner(const std::optional<net::Caller>& caller, const std::st
   return make_error(Code::permission_denied, "the job belongs to " +
                                                  (other.ok() ? other->name : "somebody without a certificate") +
                                                  "; only who began it, and admins, may do this");
-}
-
-bool Gate::is_revoked(const grpc::ServerContextBase& context) const {
-  if (!asks_who_ || registrar_ == nullptr) return false;
-  const std::optional<net::Caller> caller = net::caller(context);
-  return caller && registrar_->is_revoked(caller->serial);
 }
 
 }  // namespace mangrove::cluster

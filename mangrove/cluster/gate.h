@@ -29,8 +29,8 @@ class Gate {
   /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
   /// errors: permission_denied (says whose it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
-  /// Whether it would not be let in any more, whatever its role is.
-  bool is_revoked(const grpc::ServerContextBase& context) const;
+  /// Whether the certificate of this serial is not let in any more, whatever its role is.
+  bool is_revoked(const std::string& serial) const { return registrar_ != nullptr && registrar_->is_revoked(serial); }
 
  private:
   Status check(const std::optional<net::Caller>& caller, std::initializer_list<identity::Role> roles) const;

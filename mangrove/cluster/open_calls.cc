@@ -18,7 +18,7 @@ OpenCalls::Call::~Call() {
   calls_.open_.erase(context_);
 }
 
-Status OpenCalls::Call::take(const std::string& who) {
+Status OpenCalls::Call::take(const std::string& who, const std::string& serial) {
   MutexLock lock(calls_.mutex_);
   const Limits& limits = calls_.limits_;
   if (calls_.open_.size() > limits.all)
@@ -27,7 +27,9 @@ Status OpenCalls::Call::take(const std::string& who) {
   if (!who.empty() && static_cast<std::size_t>(of_him) >= limits.of_one)
     return make_error(Code::resource_exhausted,
                       who + " has too many streams open: at most " + std::to_string(limits.of_one));
-  calls_.open_.at(context_).who = who;
+  Open& own = calls_.open_.at(context_);
+  own.who = who;
+  own.serial = serial;
   return {};
 }
 
@@ -46,10 +48,10 @@ void OpenCalls::cut_mute(Instant now) {
     if (now > open.first_message) context->TryCancel();
 }
 
-void OpenCalls::cut_where(const std::function<bool(const grpc::ServerContext&)>& is_to_end) {
+void OpenCalls::cut_where(const std::function<bool(const std::string&)>& is_to_end) {
   MutexLock lock(mutex_);
   for (const auto& [context, open] : open_)
-    if (is_to_end(*context)) context->TryCancel();
+    if (!open.serial.empty() && is_to_end(open.serial)) context->TryCancel();
 }
 
 void OpenCalls::cut_all() {

@@ -34,9 +34,9 @@ class OpenCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    /// who: the subject of the caller's certificate; "": he has none, and is not counted by himself.
+    /// who, serial: of the caller's certificate; "": he has none, and is not counted by himself.
     /// errors: resource_exhausted (too many are open, of all or of his).
-    Status take(const std::string& who);
+    Status take(const std::string& who, const std::string& serial);
     void greeted();  // the first message has come
     void cut();
 
@@ -46,14 +46,15 @@ class OpenCalls {
   };
 
   void cut_mute(Instant now);
-  void cut_where(const std::function<bool(const grpc::ServerContext&)>& is_to_end);
+  /// is_to_end: says of the serial of a certificate whether what it has opened ends.
+  void cut_where(const std::function<bool(const std::string& serial)>& is_to_end);
   /// Cuts all that are open, and at once those that come.
   void cut_all();
 
  private:
   struct Open {
     Deadline first_message;  // by when it must come
-    std::string who{};
+    std::string who{}, serial{};
   };
 
   const Limits limits_;
