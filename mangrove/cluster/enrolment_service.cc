@@ -86,6 +86,7 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
+  revoked_();  // whose name it has taken over
   fill(response, *signed_one);
   MG_TRY(const identity::Subject subject, signed_one->subject());
   log_info("member joined", {{"name", subject.name}, {"role", role_name(subject.role)}, {"peer", context.peer()}});

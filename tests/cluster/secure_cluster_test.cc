@@ -461,6 +461,20 @@ TEST_F(SecureCluster, ARevokedNodeIsCutAndStaysOut) {
   EXPECT_NE(again.error().message.find("pi was revoked"), std::string::npos) << again.error().message;
 }
 
+TEST_F(SecureCluster, WhoTakesANameOverPutsTheOldBoardOut) {
+  const auto stolen = *join(invite("node"), {Role::node, "pi"});
+  const auto node = start_node(stolen);
+  ASSERT_TRUE(node.ok()) << node.error().message;
+  ASSERT_EQ(listing(), "pi alive");
+  const auto enrolled = enrol(invite("node", "pi"), {Role::node, "other"}, soon(), {});
+  ASSERT_TRUE(enrolled.ok()) << enrolled.error().message;
+  EXPECT_TRUE(eventually([&] { return listing() == "pi lost"; })) << listing();
+  const auto replacement = start_node(net::Credentials::of(*enrolled));
+  ASSERT_TRUE(replacement.ok()) << replacement.error().message;
+  EXPECT_EQ((*replacement)->name(), "pi");
+  EXPECT_EQ(start_node(stolen).code(), Code::permission_denied);
+}
+
 /// The job's answer is what rank 1 says first. Rank 0 asks when it may.
 struct Question {
   RoleMain role() {
