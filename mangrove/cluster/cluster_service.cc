@@ -297,6 +297,11 @@ grpc::Status ClusterService::Service::GetJob(grpc::ServerContext* context, const
   const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr || job->id() != request->job_id())
     return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
+  if (*caller && !job->is_for((*caller)->subject.uri())) {
+    const Status refused = make_error(Code::permission_denied, (*caller)->subject.name + " has no part in this job");
+    gate_.record(*context, "get_job", job->id(), refused);
+    return net::to_grpc(refused);
+  }
   *response = job->job_of_nodes();
   return grpc::Status::OK;
 }

@@ -64,6 +64,12 @@ void JobAttempt::assign_ranks(const std::vector<Member>& nodes) {
     if (!around_.membership.alive(node.id)) lose(node.id, MemberState::lost);
 }
 
+bool JobAttempt::is_for(const std::string& subject) const {
+  MutexLock lock(mutex_);
+  const net::Subjects subjects = members_.subjects();
+  return std::ranges::any_of(subjects, [&](const auto& entry) { return entry.second == subject; });
+}
+
 /// Plays rank 0 in a thread of its own, while this one follows what happens.
 Status JobAttempt::lead() {
   net::Members start;

@@ -53,6 +53,9 @@ class JobAttempt {
   /// The job as nodes get it: without networks that they may have already.
   const JobSpec& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
 
+  /// Whether a node of the job shows certificates of this subject.
+  bool is_for(const std::string& subject) const;
+
   /// Returns when the job has ended on this machine and, within a short bound, on its nodes.
   /// errors: those of Admission and of the job.
   Status run();

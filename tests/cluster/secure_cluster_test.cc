@@ -518,7 +518,18 @@ grpc::Status send_forged(const std::string& coordinator, const std::string& job,
   return stream->Finish();
 }
 
-TEST_F(SecureCluster, AMemberCannotSpeakForTheRankOfAnother) {
+/// What a node is told about a job that it asks for.
+Status get_job(const std::string& coordinator, const std::string& job, const net::Credentials& own) {
+  const auto stub = Cluster::NewStub(open_channel(coordinator, &own));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  GetJobRequest request;
+  request.set_job_id(job);
+  JobSpec spec;
+  return net::from_grpc(stub->GetJob(&context, request, &spec));
+}
+
+TEST_F(SecureCluster, AMemberNeitherGetsTheJobOfOthersNorSpeaksForTheirRanks) {
   Question question;
   coordinator.reset();
   options.play = question.role();
@@ -539,6 +550,7 @@ TEST_F(SecureCluster, AMemberCannotSpeakForTheRankOfAnother) {
   ASSERT_EQ(question.has_begun.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
   const auto status = admin()->status({});
   ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(get_job(coordinator->address(), status->job().id(), *mallory).code(), Code::permission_denied);
   const grpc::Status sent = send_forged(coordinator->address(), status->job().id(), *mallory);
   EXPECT_TRUE(sent.ok()) << sent.error_message();
   question.may_ask.set_value();
