@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
 
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/client_session.h"
@@ -20,6 +21,12 @@ using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
+
+ToNode about_revoked(const std::set<std::string>& serials) {
+  ToNode message;
+  message.mutable_revoked()->mutable_serials()->Add(serials.begin(), serials.end());
+  return message;
+}
 
 bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
   return !a.host().empty() && a.host() == b.host() && a.address() == b.address();
@@ -72,9 +79,7 @@ class ClusterService::Service final : public Cluster::Service {
   grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, JobSpec* response) override;
 
   OpenCalls& calls() { return calls_; }
-  void cut_revoked() {
-    calls_.cut_where([this](const std::string& serial) { return gate_.is_revoked(serial); });
-  }
+  void cut_revoked();
   void wait_for_clients(Deadline deadline);
 
  private:
@@ -93,6 +98,7 @@ class ClusterService::Service final : public Cluster::Service {
   const Clock& clock_;
   const ClusterServiceOptions options_;
   OpenCalls calls_;
+  Mutex greeting_;  // a node's first message is its welcome
   Mutex mutex_;
   Condition changed_;
   int clients_ MG_GUARDED_BY(mutex_) = 0;  // streams of RunJob
@@ -111,6 +117,13 @@ Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::Se
   if (gate_.is_revoked(caller->serial))
     return make_error(Code::permission_denied, caller->subject.name + " was revoked");
   return caller;
+}
+
+void ClusterService::Service::cut_revoked() {
+  calls_.cut_where([this](const std::string& serial) { return gate_.is_revoked(serial); });
+  const ToNode message = about_revoked(gate_.revoked());
+  MutexLock lock(greeting_);
+  for (const Member& member : membership_.alive()) member.link->send(message);
 }
 
 // ---- nodes
@@ -144,12 +157,17 @@ Member ClusterService::Service::welcome(const NodeDescription& description, cons
   // it joins again before we have noticed that its line is broken
   for (const Member& old : membership_.alive())
     if (old.certified == certified && are_one_process(old.description, description)) gone(old, MemberState::lost);
-  Member member = membership_.join(description, certified, link, clock_.now());
-  ToNode message;
-  message.mutable_welcome()->set_name(member.description.name());
-  message.mutable_welcome()->set_heartbeat_interval_s(options_.heartbeat_interval);
-  message.mutable_welcome()->set_silence_limit_s(options_.silence_limit);
-  link->send(std::move(message));
+  Member member;
+  {
+    MutexLock lock(greeting_);
+    member = membership_.join(description, certified, link, clock_.now());
+    ToNode message;
+    message.mutable_welcome()->set_name(member.description.name());
+    message.mutable_welcome()->set_heartbeat_interval_s(options_.heartbeat_interval);
+    message.mutable_welcome()->set_silence_limit_s(options_.silence_limit);
+    link->send(std::move(message));
+    if (const std::set<std::string> revoked = gate_.revoked(); !revoked.empty()) link->send(about_revoked(revoked));
+  }
   log_info("node joined", {{"node", member.description.name()}, {"address", description.address()}});
   if (const auto job = jobs_.current()) job->member_joined();
   return member;

@@ -31,7 +31,7 @@ class ClusterService {
 
   /// Ends streams that were opened and have said nothing since. To be called now and then.
   void cut_mute_streams(Instant now);
-  /// Ends the streams of those that were revoked.
+  /// Ends the streams of those that were revoked, and tells the nodes who they are.
   void cut_revoked();
   /// Waits for the clients' streams to end, until the deadline, then cuts every stream, old and new.
   void shutdown(Deadline deadline);

@@ -37,6 +37,7 @@ struct Coordinator::Impl {
   Impl(const CoordinatorOptions& given, std::unique_ptr<JobStore> kept);
   Status open();
   void watch(const std::stop_token& stop);
+  void cut_revoked();
   void shutdown();
 
   const CoordinatorOptions options;
@@ -51,7 +52,7 @@ struct Coordinator::Impl {
       options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
   const Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
   ClusterService service;
-  EnrolmentService enrolment{options.registrar, gate, [this] { service.cut_revoked(); }};
+  EnrolmentService enrolment{options.registrar, gate, [this] { cut_revoked(); }};
   std::unique_ptr<RpcServer> server;
   std::optional<Renewal> renewal;  // of its own certificate, where it signs
   Mutex mutex;
@@ -77,6 +78,7 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
                .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}
 
 Status Coordinator::Impl::open() {
+  transport.refuse(gate.revoked());
   MG_TRY(HostPort listen, parse_host_port(options.listen));
   MG_TRY(server, RpcServer::start(listen, {&service.service(), &enrolment.service(), &transport.service()},
                                   {.credentials = options.credentials.get(),
@@ -93,6 +95,11 @@ Status Coordinator::Impl::open() {
   jobs.open(address);
   watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   return {};
+}
+
+void Coordinator::Impl::cut_revoked() {
+  transport.refuse(gate.revoked());
+  service.cut_revoked();
 }
 
 /// Looks for silent nodes and mute streams several times within the limits for them.

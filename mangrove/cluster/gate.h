@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "mangrove/base/result.h"
@@ -29,6 +30,9 @@ class Gate {
   /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
   /// errors: permission_denied (says whose it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
+  std::set<std::string> revoked() const {
+    return registrar_ != nullptr ? registrar_->revoked() : std::set<std::string>();
+  }
   /// Whether the certificate of this serial is not let in any more, whatever its role is.
   bool is_revoked(const std::string& serial) const { return registrar_ != nullptr && registrar_->is_revoked(serial); }
 

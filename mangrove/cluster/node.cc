@@ -138,6 +138,7 @@ void Node::Impl::serve() {
 void Node::Impl::obey(const ToNode& message) {
   if (message.has_start_role()) roles.start(message.start_role(), description.address(), options.coordinator, *this);
   if (message.has_end_role()) roles.end(message.end_role().job_id());
+  if (message.has_revoked()) transport.refuse({message.revoked().serials().begin(), message.revoked().serials().end()});
   if (!message.has_members_changed()) return;
   const MembersChanged& news = message.members_changed();
   roles.members_changed(news, options.coordinator);

@@ -243,4 +243,9 @@ bool Registrar::is_revoked(const std::string& serial) const {
   return revoked_.contains(serial);
 }
 
+std::set<std::string> Registrar::revoked() const {
+  MutexLock lock(mutex_);
+  return revoked_;
+}
+
 }  // namespace mangrove::cluster

@@ -77,6 +77,8 @@ class Registrar {
   /// itself).
   Status revoke(const std::string& name, identity::WallTime now);
   bool is_revoked(const std::string& serial) const;
+  /// Serials of all certificates that were taken back.
+  std::set<std::string> revoked() const;
 
  private:
   Registrar(fs::path folder, identity::Authority authority, Database books)

@@ -201,6 +201,10 @@ void GrpcTransport::set_members(const std::string& job, const Members& members,
   }
 }
 
+void GrpcTransport::refuse(const std::set<std::string>& serials) {
+  impl_->service.refuse(serials);
+}
+
 void GrpcTransport::shutdown(Seconds grace) {
   {
     MutexLock lock(impl_->mutex);

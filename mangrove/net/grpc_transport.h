@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "mangrove/base/units.h"
@@ -46,6 +47,9 @@ class GrpcTransport {
   /// rank without an address is ignored.
   void set_members(const std::string& job, const Members& members, const std::map<Rank, std::string>& addresses = {},
                    const Subjects& subjects = {});
+  /// Who shows a certificate with one of these serials, because it was revoked, sends nothing to this process any more,
+  /// neither on streams that are open nor on new ones.
+  void refuse(const std::set<std::string>& serials);
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
   /// do not answer cannot make it last longer. To be called before the server's shutdown.
   void shutdown(Seconds grace);

@@ -40,16 +40,20 @@ struct InboundTable {
   bool closed MG_GUARDED_BY(mutex) = false;
   std::uint64_t uses MG_GUARDED_BY(mutex) = 0;
   std::map<std::string, Entry> links MG_GUARDED_BY(mutex);
-  std::set<grpc::CallbackServerContext*> open MG_GUARDED_BY(mutex);
+  std::map<grpc::CallbackServerContext*, std::string> open MG_GUARDED_BY(mutex);  // streams, with the sender's serial
+  std::set<std::string> revoked MG_GUARDED_BY(mutex);                             // serials
 
-  /// errors: cancelled, resource_exhausted.
-  Result<std::shared_ptr<InboundLink>> add(const std::string& id, grpc::CallbackServerContext* context);
+  /// errors: cancelled, resource_exhausted, permission_denied (revoked).
+  Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& serial,
+                                           grpc::CallbackServerContext* context);
   void remove(const std::string& id, grpc::CallbackServerContext* context);
 };
 
-Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, grpc::CallbackServerContext* context) {
+Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, const std::string& serial,
+                                                       grpc::CallbackServerContext* context) {
   MutexLock lock(mutex);
   if (closed) return make_error(Code::cancelled, "shutting down");
+  if (revoked.contains(serial)) return make_error(Code::permission_denied, "the certificate was revoked");
   if (links.size() >= kLinksRemembered && !links.contains(id)) {
     const auto oldest = std::ranges::min_element(
         links, {}, [](const auto& entry) { return std::pair(entry.second.open_streams > 0, entry.second.last_used); });
@@ -60,7 +64,7 @@ Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, gr
   if (!entry.link) entry.link = std::make_shared<InboundLink>();
   ++entry.open_streams;
   entry.last_used = ++uses;
-  open.insert(context);
+  open[context] = serial;
   return entry.link;
 }
 
@@ -174,11 +178,11 @@ class RefusedStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
 };
 
 /// Whose certificate the sender has shown, if he is one who takes part in jobs.
-std::optional<std::string> peer_of(const grpc::CallbackServerContext& context) {
+std::optional<Caller> peer_of(const grpc::CallbackServerContext& context) {
   const std::optional<Caller> who = caller(context);
   if (!who || (who->subject.role != identity::Role::node && who->subject.role != identity::Role::coordinator))
     return std::nullopt;
-  return who->subject.uri();
+  return who;
 }
 
 /// The link that a stream belongs to, if it says so as peer.proto asks.
@@ -198,8 +202,8 @@ PeerService::PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who)
 PeerService::~PeerService() = default;
 
 grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::CallbackServerContext* context) {
-  const std::optional<std::string> sender = asks_who_ ? peer_of(*context) : std::nullopt;
-  if (asks_who_ && !sender) {
+  const std::optional<Caller> who = asks_who_ ? peer_of(*context) : std::nullopt;
+  if (asks_who_ && !who) {
     log_warn("messages from a stranger refused", {{"peer", context->peer()}});
     return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "messages of jobs come from nodes alone"});
   }
@@ -209,16 +213,24 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
     return new RefusedStream({grpc::StatusCode::INVALID_ARGUMENT, "metadata mangrove-link: expected 16 hex digits"});
   }
   // so that nobody goes on with another's link
+  const std::optional<std::string> sender = who ? std::optional(who->subject.uri()) : std::nullopt;
   const std::string key = sender.value_or("") + " " + *id;
-  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, context);
+  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, who ? who->serial : "", context);
   if (!link.ok()) return new RefusedStream(to_grpc(link.error()));
   return new InboundStream(jobs_, inbound_, key, std::move(*link), sender, context);
+}
+
+void PeerService::refuse(const std::set<std::string>& serials) {
+  MutexLock lock(inbound_->mutex);
+  inbound_->revoked.insert(serials.begin(), serials.end());
+  for (const auto& [context, serial] : inbound_->open)
+    if (inbound_->revoked.contains(serial)) context->TryCancel();
 }
 
 void PeerService::shutdown() {
   MutexLock lock(inbound_->mutex);
   inbound_->closed = true;
-  for (grpc::CallbackServerContext* context : inbound_->open) context->TryCancel();
+  for (const auto& [context, serial] : inbound_->open) context->TryCancel();
 }
 
 }  // namespace mangrove::net

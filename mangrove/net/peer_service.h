@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "mangrove/net/local_endpoints.h"
 #include "mangrove/net/peer.grpc.pb.h"
@@ -19,6 +21,8 @@ class PeerService final : public Peer::CallbackService {
   ~PeerService() override;
 
   grpc::ServerBidiReactor<Envelope, Receipt>* Exchange(grpc::CallbackServerContext* context) override;
+  /// Cuts the streams of certificates with these serials, and takes none from them any more.
+  void refuse(const std::set<std::string>& serials);
   /// Cancels all streams, and every one that comes later.
   void shutdown();
 

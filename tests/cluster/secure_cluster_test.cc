@@ -518,6 +518,37 @@ grpc::Status send_forged(const std::string& coordinator, const std::string& job,
   return stream->Finish();
 }
 
+/// A stream for messages of jobs to a process of the cluster, with nothing on it yet.
+struct PeerStream {
+  PeerStream(const std::string& address, const net::Credentials& own)
+      : stub(net::Peer::NewStub(open_channel(address, &own))) {
+    context.set_deadline(from_now(20));
+    context.AddMetadata("mangrove-link", "fedcba9876543210");
+    stream = stub->Exchange(&context);
+    stream->WaitForInitialMetadata();
+  }
+  std::unique_ptr<net::Peer::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<net::Envelope, net::Receipt>> stream;
+};
+
+TEST_F(SecureCluster, ARevokedMemberSendsNoMessagesOfJobs) {
+  const auto mallory = *join(invite("node"), {Role::node, "mallory"});
+  const auto before = start_node(*join(invite("node"), {Role::node, "pi"}));
+  ASSERT_TRUE(before.ok()) << before.error().message;
+  PeerStream to_node((*before)->address(), *mallory), to_coordinator(coordinator->address(), *mallory);
+  ASSERT_TRUE(admin()->revoke("mallory").ok());
+  const auto after = start_node(*join(invite("node"), {Role::node, "pa"}));
+  ASSERT_TRUE(after.ok()) << after.error().message;
+  EXPECT_EQ(to_node.stream->Finish().error_code(), grpc::StatusCode::CANCELLED) << "open before";
+  EXPECT_EQ(to_coordinator.stream->Finish().error_code(), grpc::StatusCode::CANCELLED) << "open before";
+  for (const std::string& address : {coordinator->address(), (*before)->address(), (*after)->address()}) {
+    const bool refused = eventually(
+        [&] { return send_forged(address, "job", *mallory).error_code() == grpc::StatusCode::PERMISSION_DENIED; });
+    EXPECT_TRUE(refused) << address;
+  }
+}
+
 /// What a node is told about a job that it asks for.
 Status get_job(const std::string& coordinator, const std::string& job, const net::Credentials& own) {
   const auto stub = Cluster::NewStub(open_channel(coordinator, &own));
