@@ -8,6 +8,7 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 
 namespace mangrove::net {
 
@@ -88,6 +89,9 @@ class Endpoint {
   /// what they have in flight (a window, one answer per question), so the queue is bounded by them. A rank may send to
   /// itself.
   virtual void send(Rank to, Tag tag, std::string payload) = 0;
+  /// Bytes of messages with this tag that are queued here for that rank, which may be slow or hostile: for strategies
+  /// whose bound is what others ask for. 0 where messages arrive at once.
+  virtual Bytes queued_bytes(Rank /*to*/, Tag /*tag*/) const { return 0; }
 
   /// The oldest waiting message with this tag from one of these ranks.
   /// errors: unavailable: a rank in `from` is gone and no message from the set is waiting (ask members() which);

@@ -1,5 +1,7 @@
 #include "mangrove/net/grpc_transport.h"
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -53,6 +55,7 @@ struct GrpcTransport::Impl {
   PeerService service;
   PeerLinks links;
 
+  std::atomic<Bytes> longest_payload = kLongestPayload;
   Mutex mutex;  // before those of jobs and links
   bool closed MG_GUARDED_BY(mutex) = false;
   std::map<std::pair<std::string, Rank>, Joined> joined MG_GUARDED_BY(mutex);
@@ -79,6 +82,10 @@ class GrpcEndpoint final : public Endpoint {
   void cancel() override { local_->mailbox.cancel(); }
 
   void send(Rank to, Tag tag, std::string payload) override;
+  Bytes queued_bytes(Rank to, Tag tag) const override {
+    const std::string address = transport_.address(job_, rank_, to);
+    return address.empty() ? 0 : transport_.links.queued_bytes(address, job_, to, tag);
+  }
   Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) override {
     return local_->mailbox.recv(from, {tag}, deadline);
   }
@@ -96,7 +103,7 @@ class GrpcEndpoint final : public Endpoint {
 void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
   MG_CHECK_MSG(to >= 0 && to < size(), "rank " + std::to_string(to) + " of " + std::to_string(size()));
   if (!local_->mailbox.alive(to)) return;
-  if (static_cast<Bytes>(payload.size()) > kLongestPayload) {
+  if (static_cast<Bytes>(payload.size()) > transport_.longest_payload.load()) {
     log_error("message dropped: too long", {{"job", job_}, {"to", to}, {"tag", tag}, {"bytes", payload.size()}});
     return;
   }
@@ -203,6 +210,10 @@ void GrpcTransport::set_members(const std::string& job, const Members& members,
 
 void GrpcTransport::refuse(const std::set<std::string>& serials) {
   impl_->service.refuse(serials);
+}
+
+void GrpcTransport::set_longest_payload(Bytes bytes) {
+  impl_->longest_payload = std::clamp(bytes, Bytes{0}, kLongestPayload);
 }
 
 void GrpcTransport::shutdown(Seconds grace) {

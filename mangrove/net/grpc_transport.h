@@ -17,7 +17,7 @@ class Service;
 namespace mangrove::net {
 
 /// Longest payload of one message; a longer one is dropped with an error in the log. The gRPC server must take messages
-/// of 1 GiB (ServerBuilder::SetMaxReceiveMessageSize).
+/// that are 64 KiB longer (ServerBuilder::SetMaxReceiveMessageSize).
 constexpr Bytes kLongestPayload = GiB(1) - KiB(64);
 
 /// Carries the messages of all jobs of one process over gRPC: one service on the process's port, one outgoing stream
@@ -50,6 +50,8 @@ class GrpcTransport {
   /// Who shows a certificate with one of these serials, because it was revoked, sends nothing to this process any more,
   /// neither on streams that are open nor on new ones.
   void refuse(const std::set<std::string>& serials);
+  /// Where the processes of this cluster take less than kLongestPayload.
+  void set_longest_payload(Bytes bytes);
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
   /// do not answer cannot make it last longer. To be called before the server's shutdown.
   void shutdown(Seconds grace);

@@ -19,7 +19,7 @@ Result<std::shared_ptr<LocalRank>> LocalEndpoints::join(const std::string& job, 
     return make_error(Code::already_exists,
                       "rank " + std::to_string(rank) + " of job " + job + " runs in this process already");
   }
-  entry->second = {std::make_shared<LocalRank>(rank, std::move(members), clock_), std::move(subjects)};
+  entry->second = {std::make_shared<LocalRank>(rank, std::move(members), clock_, room_), std::move(subjects)};
   expire_locked();
   std::deque<Parked> others;
   for (Parked& parked : parked_) {
@@ -59,7 +59,7 @@ void LocalEndpoints::deliver(const std::string& job, Rank to, Message message, s
   park(key, std::move(parcel));
 }
 
-void LocalEndpoints::hand_over(const Key& key, const Held& held, Parcel parcel) {
+void LocalEndpoints::hand_over(const Key& key, Held& held, Parcel parcel) {
   Message& message = parcel.message;
   LocalRank& local = *held.local;
   if (message.from < 0 || message.from >= local.mailbox.size()) {
@@ -74,19 +74,29 @@ void LocalEndpoints::hand_over(const Key& key, const Held& held, Parcel parcel) 
     return;
   }
   local.meter.received(message.from, message.tag, parcel.bytes);
-  local.mailbox.deliver(std::move(message));
+  const Rank from = message.from;
+  if (!local.mailbox.deliver(std::move(message)) && held.refused.insert(from).second)
+    log_warn("messages refused: too much waits unread",
+             {{"job", key.first}, {"from", from}, {"to", key.second}, {"bytes", parcel.bytes}});
 }
 
 void LocalEndpoints::park(const Key& key, Parcel parcel) {
   const Bytes cost = static_cast<Bytes>(parcel.bytes) + kParkedOverhead;
-  const auto found = parked_job_bytes_.find(key.first);
-  const Bytes job_bytes = (found == parked_job_bytes_.end() ? 0 : found->second) + cost;
-  if (job_bytes > limits_.job_bytes || parked_total_bytes_ + cost > limits_.total_bytes) {
+  const auto parked_of = [](const std::map<std::string, Bytes>& bytes, const std::string& whose) {
+    const auto found = bytes.find(whose);
+    return found == bytes.end() ? 0 : found->second;
+  };
+  const std::string sender = parcel.sender.value_or("");
+  const Bytes job_bytes = parked_of(parked_job_bytes_, key.first) + cost;
+  const Bytes sender_bytes = parked_of(parked_sender_bytes_, sender) + cost;
+  if (job_bytes > limits_.job_bytes || (!sender.empty() && sender_bytes > limits_.sender_bytes) ||
+      parked_total_bytes_ + cost > limits_.total_bytes) {
     log_warn("message dropped: too much waits for ranks that have not joined",
              {{"job", key.first}, {"to", key.second}, {"bytes", parcel.bytes}, {"waiting_bytes", parked_total_bytes_}});
     return;
   }
   parked_job_bytes_[key.first] = job_bytes;
+  parked_sender_bytes_[sender] = sender_bytes;
   parked_total_bytes_ += cost;
   parked_.push_back({key, std::move(parcel), clock_->now()});
 }
@@ -94,9 +104,13 @@ void LocalEndpoints::park(const Key& key, Parcel parcel) {
 void LocalEndpoints::forget_bytes(const Parked& parked) {
   const Bytes cost = static_cast<Bytes>(parked.parcel.bytes) + kParkedOverhead;
   parked_total_bytes_ -= cost;
-  const auto job = parked_job_bytes_.find(parked.to.first);
-  job->second -= cost;
-  if (job->second == 0) parked_job_bytes_.erase(job);
+  const auto give_back = [cost](std::map<std::string, Bytes>& bytes, const std::string& whose) {
+    const auto found = bytes.find(whose);
+    found->second -= cost;
+    if (found->second == 0) bytes.erase(found);
+  };
+  give_back(parked_job_bytes_, parked.to.first);
+  give_back(parked_sender_bytes_, parked.parcel.sender.value_or(""));
 }
 
 void LocalEndpoints::expire() {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,13 +14,14 @@
 #include "mangrove/net/mailbox.h"
 #include "mangrove/net/subjects.h"
 #include "mangrove/net/traffic_meter.h"
+#include "mangrove/net/waiting_room.h"
 
 namespace mangrove::net {
 
 /// A rank that this process holds.
 struct LocalRank {
-  LocalRank(Rank rank, Members members, std::shared_ptr<const Clock> clock)
-      : mailbox(rank, std::make_shared<const Members>(std::move(members)), std::move(clock)) {}
+  LocalRank(Rank rank, Members members, std::shared_ptr<const Clock> clock, std::shared_ptr<WaitingRoom> room)
+      : mailbox(rank, std::make_shared<const Members>(std::move(members)), std::move(clock), std::move(room)) {}
 
   Mailbox mailbox;
   TrafficMeter meter;
@@ -29,16 +31,19 @@ struct LocalRank {
 struct ParkingLimits {
   Seconds time = 30;
   Bytes job_bytes = MiB(128);
+  Bytes sender_bytes = MiB(128);  // where it is known who sends
   Bytes total_bytes = MiB(256);
 };
 
-/// The ranks of all jobs that this process holds, and messages that came before their rank has joined.
+/// The ranks of all jobs that this process holds, and messages that came before their rank has joined. How many bytes
+/// of messages wait is bounded: those that come when there is no room are dropped, with a line in the log.
 /// threads: any thread may call any method.
 class LocalEndpoints {
  public:
   explicit LocalEndpoints(ParkingLimits limits = {},
-                          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>())
-      : limits_(limits), clock_(std::move(clock)) {}
+                          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>(),
+                          std::shared_ptr<WaitingRoom> room = WaitingRoom::of_this_process())
+      : limits_(limits), clock_(std::move(clock)), room_(std::move(room)) {}
 
   /// Takes over the messages that wait for it. errors: already_exists.
   Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members, Subjects subjects = {});
@@ -70,19 +75,22 @@ class LocalEndpoints {
   struct Held {
     std::shared_ptr<LocalRank> local;
     Subjects subjects;
+    std::set<Rank> refused = {};  // of whom too much waits unread: it is logged once
   };
 
-  void hand_over(const Key& key, const Held& held, Parcel parcel) MG_REQUIRES(mutex_);
+  void hand_over(const Key& key, Held& held, Parcel parcel) MG_REQUIRES(mutex_);
   void park(const Key& key, Parcel parcel) MG_REQUIRES(mutex_);
   void expire_locked() MG_REQUIRES(mutex_);
   void forget_bytes(const Parked& parked) MG_REQUIRES(mutex_);
 
   const ParkingLimits limits_;
   const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<WaitingRoom> room_;
   Mutex mutex_;  // before that of a mailbox
   std::map<Key, Held> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first
   std::map<std::string, Bytes> parked_job_bytes_ MG_GUARDED_BY(mutex_);
+  std::map<std::string, Bytes> parked_sender_bytes_ MG_GUARDED_BY(mutex_);  // "": it is not known who sends
   Bytes parked_total_bytes_ MG_GUARDED_BY(mutex_) = 0;
 };
 

@@ -7,6 +7,12 @@
 namespace mangrove::net {
 namespace {
 
+/// What a message takes while it waits.
+Bytes cost(const Message& message) {
+  constexpr Bytes kOverhead = 256;
+  return static_cast<Bytes>(message.payload.size()) + kOverhead;
+}
+
 bool is_any(const RankSet& from) {
   return from.size() == 1 && from.front() == kAnyRank;
 }
@@ -24,15 +30,34 @@ std::string describe(const RankSet& from, const std::vector<Tag>& tags) {
 
 }  // namespace
 
-Mailbox::Mailbox(Rank owner, std::shared_ptr<const Members> members, std::shared_ptr<const Clock> clock)
-    : owner_(owner), clock_(std::move(clock)), members_(std::move(members)) {}
+Mailbox::Mailbox(Rank owner, std::shared_ptr<const Members> members, std::shared_ptr<const Clock> clock,
+                 std::shared_ptr<WaitingRoom> room)
+    : owner_(owner), clock_(std::move(clock)), room_(std::move(room)), members_(std::move(members)) {}
 
-void Mailbox::deliver(Message message) {
+Mailbox::~Mailbox() {
   MutexLock lock(mutex_);
-  if (cancelled_ || !members_->alive(message.from)) return;
+  clear();
+}
+
+bool Mailbox::deliver(Message message) {
+  MutexLock lock(mutex_);
+  if (cancelled_ || !members_->alive(message.from)) return true;
+  if (room_ != nullptr) {
+    const Bytes bytes = cost(message);
+    Bytes& of_sender = waiting_bytes_[message.from];
+    if ((of_sender > 0 && of_sender + bytes > room_->of_one()) || !room_->take(bytes)) return false;
+    of_sender += bytes;
+  }
   std::deque<Waiting>& queue = waiting_[message.tag][message.from];
   queue.push_back({arrived_++, std::move(message)});
   changed_.notify_all();
+  return true;
+}
+
+void Mailbox::clear() {
+  waiting_.clear();
+  for (const auto& [sender, bytes] : waiting_bytes_) room_->give_back(bytes);
+  waiting_bytes_.clear();
 }
 
 Result<Message> Mailbox::recv(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline) {
@@ -89,6 +114,10 @@ std::optional<Message> Mailbox::take(const RankSet& from, const std::vector<Tag>
   oldest->second.pop_front();
   if (oldest->second.empty()) oldest_senders->erase(oldest);
   if (oldest_senders->empty()) waiting_.erase(oldest_tag);
+  if (room_ != nullptr) {
+    waiting_bytes_[message.from] -= cost(message);
+    room_->give_back(cost(message));
+  }
   return message;
 }
 
@@ -132,7 +161,7 @@ int Mailbox::size() const {
 void Mailbox::cancel() {
   MutexLock lock(mutex_);
   cancelled_ = true;
-  waiting_.clear();
+  clear();
   changed_.notify_all();
 }
 

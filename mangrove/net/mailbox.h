@@ -10,6 +10,7 @@
 
 #include "mangrove/base/mutex.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/net/waiting_room.h"
 
 namespace mangrove::net {
 
@@ -18,12 +19,17 @@ namespace mangrove::net {
 /// threads: any thread may call any method.
 class Mailbox {
  public:
-  /// Members are shared where many endpoints are in one process. clock: of the Deadlines of recv().
+  /// Members are shared where many endpoints are in one process. clock: of the Deadlines of recv(). room: for what
+  /// waits here; null: all that there is.
   Mailbox(Rank owner, std::shared_ptr<const Members> members,
-          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
+          std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>(),
+          std::shared_ptr<WaitingRoom> room = nullptr);
   Mailbox(Rank owner, Members members) : Mailbox(owner, std::make_shared<const Members>(std::move(members))) {}
+  ~Mailbox();
 
-  void deliver(Message message);  // dropped after cancel(), or if it comes from a rank that is gone
+  /// The message is dropped after cancel(), and if it comes from a rank that is gone. False: it is dropped because too
+  /// much waits unread, of its sender or of all.
+  bool deliver(Message message);
   /// As Endpoint::recv_any(). cost: O(tags * ranks in `from` * log of the (tag, sender) pairs that wait), however many
   /// messages wait; of ascending ranks no more than O(pairs * log of the ranks) to find one.
   Result<Message> recv(const RankSet& from, const std::vector<Tag>& tags, Deadline deadline);
@@ -41,6 +47,7 @@ class Mailbox {
     std::uint64_t order;  // of arrival
     Message message;
   };
+  void clear() MG_REQUIRES(mutex_);
   using Senders = std::map<Rank, std::deque<Waiting>>;  // no deque is empty
 
   std::optional<Result<Message>> outcome(const RankSet& from, const std::vector<Tag>& tags) MG_REQUIRES(mutex_);
@@ -50,9 +57,11 @@ class Mailbox {
 
   const Rank owner_;
   const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<WaitingRoom> room_;
   mutable Mutex mutex_;
   Condition changed_;
-  std::map<Tag, Senders> waiting_ MG_GUARDED_BY(mutex_);  // no map of senders is empty
+  std::map<Tag, Senders> waiting_ MG_GUARDED_BY(mutex_);       // no map of senders is empty
+  std::map<Rank, Bytes> waiting_bytes_ MG_GUARDED_BY(mutex_);  // by sender; where there is a room
   std::uint64_t arrived_ MG_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const Members> members_ MG_GUARDED_BY(mutex_);
   bool cancelled_ MG_GUARDED_BY(mutex_) = false;

@@ -113,6 +113,11 @@ void PeerLinks::send(const std::string& address, std::unique_ptr<Outgoing> messa
   table_->changed.notify_all();
 }
 
+Bytes PeerLinks::queued_bytes(const std::string& address, const std::string& job, Rank to, Tag tag) const {
+  MutexLock lock(table_->mutex);
+  return table_->links.at(address).queue.queued_bytes(job, to, tag);
+}
+
 void PeerLinks::drop(const std::string& address, const std::string& job, Rank rank) {
   MutexLock lock(table_->mutex);
   Link& link = table_->links.at(address);

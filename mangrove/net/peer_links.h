@@ -26,6 +26,8 @@ class PeerLinks {
   void remove_user(const std::string& address);
   /// Queues the message. It is dropped after shutdown(), and if its rank is gone. REQUIRES: the address has a user.
   void send(const std::string& address, std::unique_ptr<Outgoing> message);
+  /// See Endpoint. REQUIRES: the address has a user.
+  Bytes queued_bytes(const std::string& address, const std::string& job, Rank to, Tag tag) const;
   /// The rank is gone: frees what waits for it.
   void drop(const std::string& address, const std::string& job, Rank rank);
   /// Spends up to `grace` on what is queued, then closes all streams.

@@ -20,6 +20,7 @@ class InboundStream;
 constexpr std::uint64_t kMessagesPerReceipt = 64;
 constexpr Bytes kBytesPerReceipt = MiB(1);
 constexpr std::size_t kLinksRemembered = 4096;
+constexpr std::size_t kLinksOfOne = 64;  // sender, of whom it is known who he is
 
 /// What is known of a link, over all its streams.
 struct InboundLink {
@@ -43,22 +44,42 @@ struct InboundTable {
   std::map<grpc::CallbackServerContext*, std::string> open MG_GUARDED_BY(mutex);  // streams, with the sender's serial
   std::set<std::string> revoked MG_GUARDED_BY(mutex);                             // serials
 
+  /// prefix: of the ids of all links of this sender; "": it is not known who he is. serial: of his certificate.
   /// errors: cancelled, resource_exhausted, permission_denied (revoked).
-  Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& serial,
+  Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& prefix, const std::string& serial,
                                            grpc::CallbackServerContext* context);
   void remove(const std::string& id, grpc::CallbackServerContext* context);
+
+  using Place = std::map<std::string, Entry>::iterator;
+  /// The longest unused of these makes room for another. errors: resource_exhausted (all are used).
+  Status forget_one(Place begin, Place end) MG_REQUIRES(mutex);
 };
 
-Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, const std::string& serial,
+Status InboundTable::forget_one(Place begin, Place end) {
+  const auto oldest = std::min_element(begin, end, [](const auto& a, const auto& b) {
+    return std::pair(a.second.open_streams > 0, a.second.last_used) <
+           std::pair(b.second.open_streams > 0, b.second.last_used);
+  });
+  if (oldest->second.open_streams > 0) return make_error(Code::resource_exhausted, "too many links");
+  links.erase(oldest);
+  return {};
+}
+
+Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, const std::string& prefix,
+                                                       const std::string& serial,
                                                        grpc::CallbackServerContext* context) {
   MutexLock lock(mutex);
   if (closed) return make_error(Code::cancelled, "shutting down");
   if (revoked.contains(serial)) return make_error(Code::permission_denied, "the certificate was revoked");
-  if (links.size() >= kLinksRemembered && !links.contains(id)) {
-    const auto oldest = std::ranges::min_element(
-        links, {}, [](const auto& entry) { return std::pair(entry.second.open_streams > 0, entry.second.last_used); });
-    if (oldest->second.open_streams > 0) return make_error(Code::resource_exhausted, "too many links");
-    links.erase(oldest);
+  if (!links.contains(id)) {
+    const Place begin = links.lower_bound(prefix);
+    const Place end = std::find_if(begin, links.end(), [&](const auto& one) { return !one.first.starts_with(prefix); });
+    const bool has_too_many = !prefix.empty() && static_cast<std::size_t>(std::distance(begin, end)) >= kLinksOfOne;
+    if (has_too_many) {
+      MG_RETURN_IF_ERROR(forget_one(begin, end));
+    } else if (links.size() >= kLinksRemembered) {
+      MG_RETURN_IF_ERROR(forget_one(links.begin(), links.end()));
+    }
   }
   Entry& entry = links[id];
   if (!entry.link) entry.link = std::make_shared<InboundLink>();
@@ -214,8 +235,9 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
   }
   // so that nobody goes on with another's link
   const std::optional<std::string> sender = who ? std::optional(who->subject.uri()) : std::nullopt;
-  const std::string key = sender.value_or("") + " " + *id;
-  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, who ? who->serial : "", context);
+  const std::string prefix = sender ? *sender + " " : "";
+  const std::string key = prefix + *id;
+  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, prefix, who ? who->serial : "", context);
   if (!link.ok()) return new RefusedStream(to_grpc(link.error()));
   return new InboundStream(jobs_, inbound_, key, std::move(*link), sender, context);
 }

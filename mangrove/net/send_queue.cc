@@ -20,6 +20,15 @@ void SendQueue::acknowledge(std::uint64_t sequence) {
   }
 }
 
+Bytes SendQueue::queued_bytes(const std::string& job, Rank to, Tag tag) const {
+  std::size_t bytes = 0;
+  for (const auto& message : messages_) {
+    const Envelope& envelope = message->envelope;
+    if (envelope.tag() == tag && envelope.to() == to && envelope.job() == job) bytes += envelope.payload().size();
+  }
+  return static_cast<Bytes>(bytes);
+}
+
 void SendQueue::drop(const std::string& job, Rank rank) {
   lost_.emplace(job, rank);
   std::deque<std::shared_ptr<const Outgoing>> kept;

@@ -35,6 +35,8 @@ class SendQueue {
   /// No endpoint uses the link any more: the ranks that are gone need not be remembered.
   void forget_lost() { lost_.clear(); }
 
+  /// Of messages with this tag for that rank that are not receipted.
+  Bytes queued_bytes(const std::string& job, Rank to, Tag tag) const;
   bool empty() const { return messages_.empty(); }
   bool has_next() const { return written_ < messages_.size(); }
 

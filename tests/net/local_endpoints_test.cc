@@ -94,5 +94,30 @@ TEST(LocalEndpoints, RankCanJoinAgainAfterItLeft) {
   EXPECT_TRUE(jobs.join("job", 0, all_alive(1)).ok());
 }
 
+TEST(LocalEndpoints, OneSenderDoesNotFillTheRoomOfOthers) {
+  const std::string kilobyte(1'000, 'x');
+  LocalEndpoints jobs(ParkingLimits{.job_bytes = 4'000, .sender_bytes = 5'000, .total_bytes = 8'000});
+  const auto send = [&](const std::string& job, const std::string& sender) {
+    jobs.deliver(job, 1, {0, 1, kilobyte}, kilobyte.size(), sender);
+  };
+  for (int job = 0; job < 10; ++job)
+    for (int i = 0; i < 3; ++i) send("made up " + std::to_string(job), "mangrove://node/mallory");
+  for (int i = 0; i < 3; ++i) send("job", "mangrove://node/ann");
+  const auto rank = jobs.join("job", 1, all_alive(2), {{0, "mangrove://node/ann"}});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(waiting(**rank), kilobyte);
+}
+
+TEST(LocalEndpoints, MessagesThatNobodyReadsAreBounded) {
+  const auto room = std::make_shared<WaitingRoom>(/*of_one=*/4'000, /*of_all=*/8'000);
+  LocalEndpoints jobs({}, std::make_shared<SteadyClock>(), room);
+  const auto rank = jobs.join("job", 1, all_alive(3));
+  for (int i = 0; i < 10; ++i) jobs.deliver("job", 1, {2, /*tag=*/77, std::string(1'000, 'x')}, 1'000);
+  deliver(jobs, "job", 1, "of another");
+  EXPECT_EQ(waiting(**rank), "of another");
+  int waited = 0;
+  while ((*rank)->mailbox.poll({2}, {77})) ++waited;
+  EXPECT_EQ(waited, 3);
+}
+
 }  // namespace
 }  // namespace mangrove::net

@@ -92,5 +92,29 @@ TEST(Mailbox, ManyWaitingMessagesDoNotSlowDownOthers) {
   }
 }
 
+TEST(Mailbox, RefusesWhatFindsNoRoomAndGivesItBackWhenItIsRead) {
+  const auto room = std::make_shared<WaitingRoom>(/*of_one=*/4'000, /*of_all=*/6'000);
+  const std::string kilobyte(1'000, 'x');
+  const auto fill = [&](Mailbox& mailbox, Rank from) {
+    int taken = 0;
+    while (mailbox.deliver({from, 9, kilobyte})) ++taken;
+    return taken;
+  };
+  const auto members = std::make_shared<const Members>(all_alive(4));
+  Mailbox mailbox(0, members, std::make_shared<SteadyClock>(), room);
+  EXPECT_EQ(fill(mailbox, 1), 3) << "each takes some bytes more";
+  EXPECT_EQ(fill(mailbox, 2), 1) << "of all";
+  ASSERT_TRUE(mailbox.recv({1}, {9}, SteadyClock().now()).ok());
+  EXPECT_EQ(fill(mailbox, 1), 1) << "room again";
+  {
+    Mailbox other(1, members, std::make_shared<SteadyClock>(), room);
+    EXPECT_FALSE(other.deliver({2, 9, kilobyte})) << "all mailboxes share it";
+    mailbox.cancel();
+    EXPECT_EQ(fill(other, 2), 3) << "what nobody reads any more takes none";
+  }
+  Mailbox last(2, members, std::make_shared<SteadyClock>(), room);
+  EXPECT_TRUE(last.deliver({3, 9, std::string(5'000, 'x')})) << "one message may be longer than what one sender has";
+}
+
 }  // namespace
 }  // namespace mangrove::net

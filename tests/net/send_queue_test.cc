@@ -57,5 +57,25 @@ TEST(SendQueue, DropsWhatIsForALostRankNowAndLater) {
   EXPECT_EQ(rest(queue), (Sequences{2, 4}));
 }
 
+TEST(SendQueue, KnowsHowMuchOfATagWaitsForARank) {
+  SendQueue queue;
+  for (const auto& [to, tag] : {std::pair(1, 7U), {1, 8U}, {2, 7U}, {1, 7U}}) {
+    auto message = std::make_unique<Outgoing>();
+    message->envelope.set_job("job");
+    message->envelope.set_to(to);
+    message->envelope.set_tag(tag);
+    message->envelope.set_payload("12345");
+    queue.push(std::move(message));
+  }
+  EXPECT_EQ(queue.queued_bytes("job", 1, 7), 10);
+  EXPECT_EQ(queue.queued_bytes("other", 1, 7), 0);
+  queue.next();
+  EXPECT_EQ(queue.queued_bytes("job", 1, 7), 10) << "it is kept until it is receipted";
+  queue.acknowledge(1);
+  EXPECT_EQ(queue.queued_bytes("job", 1, 7), 5);
+  queue.drop("job", 1);
+  EXPECT_EQ(queue.queued_bytes("job", 1, 7), 0);
+}
+
 }  // namespace
 }  // namespace mangrove::net
