@@ -31,8 +31,8 @@ void ShardDirectory::want(net::Rank rank, std::uint32_t shard) {
   }
 }
 
-void ShardDirectory::refuse(net::Rank rank, std::uint32_t shard, net::Rank source) {
-  refused_.insert({{rank, shard}, source});
+bool ShardDirectory::refuse(net::Rank rank, std::uint32_t shard, net::Rank source) {
+  return refused_.insert({{rank, shard}, source}).second;
 }
 
 void ShardDirectory::lose(net::Rank rank) {

@@ -9,7 +9,8 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Seconds kLookEvery = 1;  // at who has joined, whose messages are to be taken too
+constexpr Bytes kMostQueued = MiB(4);  // for one rank: an honest one has asked for 8 parts at most
+constexpr Seconds kLookEvery = 1;      // at who has joined, whose messages are to be taken too
 
 bool is_about_shards(net::Tag tag) {
   return tag == kShardTag || tag == kShardBytesTag;
@@ -77,9 +78,11 @@ void ShardEndpoint::answer(net::Rank to, const ShardMessage::Read& request) {
 }
 
 void ShardEndpoint::send(net::Rank to, const ShardMessage& message, std::string_view body) {
+  const bool is_data = message.has_list() || message.has_part();
+  if (is_data && inner().queued_bytes(to, kShardBytesTag) > kMostQueued)
+    return log_debug("a question for shards is not answered: the rank does not take its answers", {{"rank", to}});
   std::string payload = net::begin_payload(message.SerializeAsString(), body.size());
   payload += body;
-  const bool is_data = message.has_list() || message.has_part();
   inner().send(to, is_data ? kShardBytesTag : kShardTag, std::move(payload));
 }
 

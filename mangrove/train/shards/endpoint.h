@@ -14,8 +14,9 @@ namespace mangrove::train {
 constexpr Bytes kShardPart = KiB(256);  // the largest part in one message: gradients must not wait long behind it
 
 /// An endpoint that handles messages about shards whenever its rank waits for other messages. So a rank gives and takes
-/// shards beside its work with its one thread, in real time as in virtual time. threads: those of the role, one at a
-/// time.
+/// shards beside its work with its one thread, in real time as in virtual time. A question of a few bytes has an answer
+/// of up to a megabyte: a rank that does not take its answers gets no more of them. threads: those of the role, one at
+/// a time.
 class ShardEndpoint : public net::Endpoint {
  public:
   /// Takes the place of the endpoint of this context's rank.
@@ -36,6 +37,7 @@ class ShardEndpoint : public net::Endpoint {
   net::Rank rank() const override { return inner().rank(); }
   int size() const override { return inner().size(); }
   void send(net::Rank to, net::Tag tag, std::string payload) override { inner().send(to, tag, std::move(payload)); }
+  Bytes queued_bytes(net::Rank to, net::Tag tag) const override { return inner().queued_bytes(to, tag); }
   Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
     return recv_any(from, {tag}, deadline);
   }

@@ -5,6 +5,11 @@
 #include "mangrove/data/spec.h"
 
 namespace mangrove::train {
+namespace {
+
+constexpr std::size_t kLongestReason = 100;  // bytes
+
+}  // namespace
 
 Result<std::unique_ptr<ShardLeader>> ShardLeader::create(const TrainJob& job, job::RoleContext& context) {
   const std::string key = "data_from: cluster: the coordinator";
@@ -74,13 +79,13 @@ void ShardLeader::take_have(net::Rank from, const ShardMessage::Have& have) {
 }
 
 void ShardLeader::take_want(net::Rank from, const ShardMessage::Want& want) {
-  if (want.shard() >= shards_.outlines().size()) return;
-  if (!want.reason().empty()) {
+  if (want.shard() >= shards_.outlines().size() || want.refused() < 0 || want.refused() >= size()) return;
+  // told once, in few words: a hostile worker could say it for ever
+  if (!want.reason().empty() && directory_.refuse(from, want.shard(), want.refused())) {
     reports_.event(ShardRefused{.node = reports_.node(want.refused()),
                                 .by = reports_.node(from),
                                 .shard = shards_.outlines()[want.shard()].name,
-                                .reason = want.reason()});
-    directory_.refuse(from, want.shard(), want.refused());
+                                .reason = want.reason().substr(0, kLongestReason)});
   }
   directory_.want(from, want.shard());
 }

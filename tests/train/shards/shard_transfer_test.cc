@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "tests/base/sanitizer.h"
@@ -11,8 +13,11 @@
 #include "mangrove/data/glyphs.h"
 #include "mangrove/data/shards.h"
 #include "mangrove/data/subset.h"
+#include "mangrove/job/machine.h"
+#include "mangrove/net/payload.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/shards/endpoint.h"
+#include "mangrove/train/shards/leader.h"
 #include "mangrove/train/strategy.h"
 #include "mangrove/train/tags.h"
 
@@ -299,6 +304,66 @@ TEST_F(ShardTransfer, AFolderThatCannotBeWrittenKeepsAWorkerOutAndSaysSo) {
   expect_complete(outcome, small(40), "without rank 1");
   EXPECT_TRUE(outcome.has_event("worker_left_out"));
   EXPECT_TRUE(outcome.has_event((of_rank(1) / "fetched").string()));
+}
+
+/// Rank 0 of a job whose only worker asks this, and takes none of the answers.
+class AskedByOneWhoTakesNothing final : public net::Endpoint {
+ public:
+  explicit AskedByOneWhoTakesNothing(std::deque<net::Message> questions) : questions_(std::move(questions)) {}
+  net::Rank rank() const override { return 0; }
+  int size() const override { return 2; }
+  void send(net::Rank, net::Tag tag, std::string payload) override {
+    queued_[tag] += static_cast<Bytes>(payload.size());
+  }
+  Bytes queued_bytes(net::Rank, net::Tag tag) const override {
+    const auto found = queued_.find(tag);
+    return found == queued_.end() ? 0 : found->second;
+  }
+  Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
+    return recv_any(from, {tag}, deadline);
+  }
+  Result<net::Message> recv_any(const net::RankSet&, const std::vector<net::Tag>&, Deadline) override {
+    if (questions_.empty()) return make_error(Code::cancelled, "the job ends");
+    net::Message next = std::move(questions_.front());
+    questions_.pop_front();
+    return next;
+  }
+  net::Members members() const override { return {1, {{0, "coordinator", true}, {1, "mallory", true}}}; }
+  net::Traffic traffic() const override { return {}; }
+  void cancel() override {}
+
+ private:
+  std::deque<net::Message> questions_;
+  std::map<net::Tag, Bytes> queued_;
+};
+
+TEST_F(ShardTransfer, QuestionsWhoseAnswersNobodyTakesFillNoMemory) {
+  pack(2'000, KiB(512));
+  ShardMessage list, part, refusal;
+  list.mutable_ask();
+  part.mutable_read()->set_shard(0);
+  refusal.mutable_want()->set_reason(std::string(10'000, 'r'));
+  std::deque<net::Message> questions;
+  for (int i = 0; i < 1'000; ++i)
+    for (ShardMessage* question : {&list, &part, &refusal}) {
+      refusal.mutable_want()->set_refused(i);  // most are no ranks of the job
+      questions.push_back({1, kShardTag, net::begin_payload(question->SerializeAsString(), 0)});
+    }
+  AskedByOneWhoTakesNothing endpoint(std::move(questions));
+  SteadyClock clock;
+  job::Machine device;
+  std::vector<Report> reports;
+  job::RoleContext context{
+      .endpoint = endpoint, .clock = clock, .device = device, .data_folder = of_rank(0), .report = [&](Report report) {
+        reports.push_back(std::move(report));
+      }};
+  const auto leader = ShardLeader::create(small(2'000), context);
+  ASSERT_TRUE(leader.ok()) << leader.error().message;
+  EXPECT_EQ((*leader)->recv({1}, 1, clock.after(60)).code(), Code::cancelled) << "all were looked at";
+  EXPECT_GT(endpoint.queued_bytes(1, kShardBytesTag), MiB(2));
+  EXPECT_LT(endpoint.queued_bytes(1, kShardBytesTag), MiB(5));
+  EXPECT_LE(reports.size(), 2U) << "a refusal is told once";
+  for (const Report& report : reports) EXPECT_LT(report.json.size(), 1'000U);
 }
 
 }  // namespace
