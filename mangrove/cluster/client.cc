@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <charconv>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
@@ -38,6 +40,20 @@ FromClient following(const std::string& job_id) {
   FromClient first;
   first.mutable_follow()->set_job_id(job_id);
   return first;
+}
+
+/// Whether the coordinator takes a job that is so long. It says so before anything is sent.
+Status check_length(grpc::ClientContext& context, const FromClient& first) {
+  const auto& told = context.GetServerInitialMetadata();
+  const auto found = told.find(kLongestJobMetadata);
+  Bytes longest = 0;
+  if (found == told.end() || std::from_chars(found->second.begin(), found->second.end(), longest).ec != std::errc())
+    return {};
+  const auto length = static_cast<Bytes>(first.ByteSizeLong());
+  if (length <= longest) return {};
+  return make_error(Code::resource_exhausted, "the job with its model or checkpoint is " + format_bytes(length) +
+                                                  " long, and the coordinator takes " + format_bytes(longest) +
+                                                  "; it takes more with: mangrove coordinator --max-model SIZE");
 }
 
 /// What a person's request to stop ends.
@@ -188,8 +204,12 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
   const auto stream = stub->RunJob(&context);
   Outbox<FromClient> outbox([&](const FromClient& message) { return stream->Write(message); },
                             [&] { context.TryCancel(); });
-  outbox.send(std::move(first));
   Talk talk;
+  if (first.has_job()) {
+    stream->WaitForInitialMetadata();
+    if (Status checked = check_length(context, first); !checked.ok()) talk.ended = std::move(checked);
+  }
+  if (!talk.ended) outbox.send(std::move(first));
   {
     grpc::ClientContext pushing;
     std::jthread pusher;

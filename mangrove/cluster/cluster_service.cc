@@ -9,9 +9,11 @@
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/client_session.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/node_checks.h"
 #include "mangrove/cluster/open_calls.h"
 #include "mangrove/cluster/outbox.h"
+#include "mangrove/cluster/rate_limit.h"
 #include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
@@ -21,6 +23,8 @@ using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
 constexpr Seconds kLastWordsWithin = 1;  // to a node
+constexpr int kMostJoinsAMinute = 1200;  // from an address, behind which there may be a hall of boards
+constexpr int kMostJoinsOfOne = 120;     // member, a minute: each may add a rank to a job for good
 
 ToNode about_revoked(const std::set<std::string>& serials) {
   ToNode message;
@@ -41,6 +45,12 @@ class StreamLink final : public NodeLink {
                 [context] { context->TryCancel(); }) {}
 
   void send(ToNode message) override { outbox_.send(std::move(message)); }
+  /// The answer to a heartbeat; a node that reads nothing needs no more of them.
+  void echo() {
+    ToNode answer;
+    answer.mutable_echo();
+    outbox_.send_if_keeping_up(std::move(answer));
+  }
   void cut() override {
     MutexLock lock(mutex_);
     if (context_ != nullptr) context_->TryCancel();
@@ -88,6 +98,8 @@ class ClusterService::Service final : public Cluster::Service {
   Member welcome(const NodeDescription& description, const std::string& certified,
                  const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
+  /// Before a stream has begun.
+  grpc::Status refuse(const grpc::ServerContext& context, const Status& reason) const;
   static void reject(const Member& member, const std::string& reason, StreamLink& link);
   void gone(const Member& member, MemberState state);
   void count_client(int change);
@@ -99,6 +111,8 @@ class ClusterService::Service final : public Cluster::Service {
   const ClusterServiceOptions options_;
   OpenCalls calls_;
   Mutex greeting_;  // a node's first message is its welcome
+  RateLimit joins_{"joins from one address", kMostJoinsAMinute};
+  RateLimit rejoins_{"joins of one member", kMostJoinsOfOne};
   Mutex mutex_;
   Condition changed_;
   int clients_ MG_GUARDED_BY(mutex_) = 0;  // streams of RunJob
@@ -108,13 +122,13 @@ Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::Se
                                                                   std::initializer_list<Role> roles,
                                                                   OpenCalls::Call& call) {
   MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles));
-  if (!caller) {
-    MG_RETURN_IF_ERROR(call.take("", ""));
-    return caller;
+  const Status taken = caller ? call.take(caller->subject.uri(), caller->serial) : call.take("", "");
+  if (!taken.ok()) {
+    refuse(context, taken);
+    return taken.error();
   }
-  MG_RETURN_IF_ERROR(call.take(caller->subject.uri(), caller->serial));
   // from here on it is found among the open calls, but it may have been revoked just before
-  if (gate_.is_revoked(caller->serial))
+  if (caller && gate_.is_revoked(caller->serial))
     return make_error(Code::permission_denied, caller->subject.name + " was revoked");
   return caller;
 }
@@ -132,17 +146,26 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = admit(*context, {Role::node}, call);
   if (!caller.ok()) return net::to_grpc(caller.error());
+  Status taken = joins_.take(address_of(context->peer()), clock_.now());
+  if (taken.ok() && *caller) taken = rejoins_.take((*caller)->subject.uri(), clock_.now());
+  if (!taken.ok()) return refuse(*context, taken);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
   call.greeted();
-  if (const Status checked = check_message(first); !checked.ok()) return net::to_grpc(checked);
+  if (const Status checked = check_message(first); !checked.ok()) return refuse(*context, checked);
   const auto link = std::make_shared<StreamLink>(context, stream);
   const Member member = welcome(first.hello(), *caller ? (*caller)->subject.name : "", link);
   gate_.record(*context, "node_joined", member.description.name());
   gone(member, follow(member, stream, *link));
   link->close();
   return grpc::Status::OK;
+}
+
+grpc::Status ClusterService::Service::refuse(const grpc::ServerContext& context, const Status& reason) const {
+  log_warn("refused", {{"peer", context.peer()}, {"reason", reason.error().message}});
+  gate_.record(context, "call", "", reason);
+  return net::to_grpc(reason);
 }
 
 void ClusterService::Service::gone(const Member& member, MemberState state) {
@@ -165,6 +188,7 @@ Member ClusterService::Service::welcome(const NodeDescription& description, cons
     message.mutable_welcome()->set_name(member.description.name());
     message.mutable_welcome()->set_heartbeat_interval_s(options_.heartbeat_interval);
     message.mutable_welcome()->set_silence_limit_s(options_.silence_limit);
+    message.mutable_welcome()->set_longest_message(options_.longest_message);
     link->send(std::move(message));
     if (const std::set<std::string> revoked = gate_.revoked(); !revoked.empty()) link->send(about_revoked(revoked));
   }
@@ -195,9 +219,7 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
         reject(member, "declared lost after a silence; join again", link);
         return MemberState::lost;
       }
-      ToNode answer;
-      answer.mutable_echo();
-      link.send(std::move(answer));
+      link.echo();
       if (job) job->resources_used(member.id, message.heartbeat());
     }
     if (message.has_role_ended() && job) job->role_ended(member.id, message.role_ended());
@@ -212,10 +234,16 @@ grpc::Status ClusterService::Service::RunJob(grpc::ServerContext* context, Clien
   OpenCalls::Call call(calls_, context, clock_.now() + options_.greeting_limit);
   const auto caller = admit(*context, {Role::client, Role::admin}, call);
   if (!caller.ok()) return net::to_grpc(caller.error());
+  context->AddInitialMetadata(kLongestJobMetadata, std::to_string(options_.longest_message));
+  stream->SendInitialMetadata();
   FromClient first;
   if (!stream->Read(&first) || !(first.has_job() || first.has_follow()))
-    return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, or say which it follows"};
+    return {grpc::StatusCode::INVALID_ARGUMENT, "a client must send a job first, of at most " +
+                                                    format_bytes(options_.longest_message) +
+                                                    ", or say which it follows"};
   call.greeted();
+  if (first.has_follow())
+    if (const Status checked = check_question(first); !checked.ok()) return refuse(*context, checked);
   count_client(+1);
   const Status served = ClientSession(context, stream, gate_, *caller, clock_).serve(std::move(first), jobs_);
   count_client(-1);
@@ -241,6 +269,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   PushedFrame frame;
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();
+  if (const Status checked = check_question(frame); !checked.ok()) return refuse(*context, checked);
   const std::shared_ptr<Job> owned = jobs_.running();
   const std::shared_ptr<JobAttempt> job = owned == nullptr ? nullptr : owned->current_run();
   if (job != nullptr)
@@ -255,6 +284,11 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
     if (frame.last()) {
       job->frames()->end();
       return grpc::Status::OK;
+    }
+    if (const auto length = static_cast<Bytes>(frame.ByteSizeLong()); length > kLongestFrame) {
+      frame.Clear();
+      frame.set_problem("an image of " + format_bytes(length) + ", where " + format_bytes(kLongestFrame) +
+                        " is the longest");
     }
     const bool taken = job->frames()->push({.name = std::move(*frame.mutable_name()),
                                             .image = std::move(*frame.mutable_image()),
@@ -294,6 +328,7 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* conte
                                                       SwitchSchedulerResponse* response) {
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status checked = check_question(*request); !checked.ok()) return refuse(*context, checked);
   const std::shared_ptr<Job> owned = jobs_.running();
   if (owned == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
   if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) {
@@ -312,6 +347,7 @@ grpc::Status ClusterService::Service::GetJob(grpc::ServerContext* context, const
                                              JobSpec* response) {
   const auto caller = gate_.admit(*context, {Role::node});
   if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status checked = check_question(*request); !checked.ok()) return refuse(*context, checked);
   const std::shared_ptr<JobAttempt> job = jobs_.current();
   if (job == nullptr || job->id() != request->job_id())
     return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};

@@ -6,6 +6,7 @@
 #include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/message_limits.h"
 
 namespace grpc {
 class Service;
@@ -15,8 +16,9 @@ namespace mangrove::cluster {
 
 struct ClusterServiceOptions {
   Seconds heartbeat_interval = 0.5;
-  Seconds silence_limit = 3;    // told to the nodes
-  Seconds greeting_limit = 10;  // for the first message of a stream
+  Seconds silence_limit = 3;                 // told to the nodes
+  Seconds greeting_limit = 10;               // for the first message of a stream
+  Bytes longest_message = kLongestPossible;  // told to nodes and clients
 };
 
 /// The coordinator's side of cluster.proto: lets in whom the gate admits, turns streams into calls of Membership and

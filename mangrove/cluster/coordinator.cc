@@ -1,5 +1,6 @@
 #include "mangrove/cluster/coordinator.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_transport.h"
@@ -41,6 +43,8 @@ struct Coordinator::Impl {
   void shutdown();
 
   const CoordinatorOptions options;
+  const Bytes longest =
+      std::min((options.max_model > 0 ? options.max_model : longest_by_memory()) + kLongestSettings, kLongestPossible);
   std::string address;  // set by open()
   const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
   Clock& clock = *awake;
@@ -75,7 +79,10 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
            unique_prefix(), store.get()),
       service(membership, jobs, gate, clock,
               {.heartbeat_interval = given.heartbeat_interval,
-               .silence_limit = given.heartbeat_interval * given.heartbeat_misses}) {}
+               .silence_limit = given.heartbeat_interval * given.heartbeat_misses,
+               .longest_message = longest}) {
+  transport.set_longest_payload(longest - kLongestQuestion);
+}
 
 Status Coordinator::Impl::open() {
   transport.refuse(gate.revoked());
@@ -83,7 +90,9 @@ Status Coordinator::Impl::open() {
   MG_TRY(server, RpcServer::start(listen, {&service.service(), &enrolment.service(), &transport.service()},
                                   {.credentials = options.credentials.get(),
                                    .strangers_call = EnrolmentService::kOpenToStrangers,
-                                   .insecure = options.insecure}));
+                                   .insecure = options.insecure,
+                                   .longest_message = longest,
+                                   .room = room_for(longest)}));
   if (listen.is_wildcard()) listen.host = public_host();
   listen.port = server->port();
   address = listen.to_string();

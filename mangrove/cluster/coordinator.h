@@ -19,6 +19,7 @@ struct CoordinatorOptions {
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
   Registrar* registrar = nullptr;  // signs certificates; null: nobody does. It must outlive the coordinator
   bool insecure = false;           // plain text on any address
+  Bytes max_model = 0;             // longest model, checkpoint or message of a job; 0: see longest_by_memory()
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;      // a node silent for so many intervals is lost
   data::DataFolder data_folder;  // where rank 0 finds the data that it gives to workers

@@ -193,6 +193,11 @@ const std::string& CoordinatorLink::name() const {
   return impl_->welcome.name();
 }
 
+std::optional<Bytes> CoordinatorLink::longest_message() const {
+  const Bytes told = impl_->welcome.longest_message();
+  return told > 0 ? std::optional(told) : std::nullopt;
+}
+
 bool CoordinatorLink::read(ToNode& message) {
   while (impl_->stream->Read(&message)) {
     impl_->heard();

@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
+#include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/net/credentials.h"
 
@@ -34,6 +36,8 @@ class CoordinatorLink {
 
   /// Its name in the cluster.
   const std::string& name() const;
+  /// Of a message to the coordinator, bytes; nothing: it does not say.
+  std::optional<Bytes> longest_message() const;
   /// The next message that is for the node; waits for one. False: the line is down, for good.
   bool read(ToNode& message);
   void send(FromNode message);

@@ -5,6 +5,8 @@
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/enrolment.h"
+#include "mangrove/cluster/message_limits.h"
+#include "mangrove/cluster/rate_limit.h"
 #include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
@@ -12,6 +14,8 @@ namespace {
 
 using identity::Role;
 using identity::wall_now;
+
+constexpr int kMostJoinsAMinute = 1200;  // from an address, behind which there may be a hall of boards
 
 std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
@@ -70,10 +74,16 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Registrar* const registrar_;
   const Gate& gate_;
   const std::function<void()> revoked_;
+  const SteadyClock clock_;
+  RateLimit joins_{"joins from one address", kMostJoinsAMinute};
 };
 
 Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Signed& response) {
   if (registrar_ == nullptr) return no_registrar();
+  if (const Status taken = joins_.take(address_of(context.peer()), clock_.now()); !taken.ok()) {
+    log_warn("joining refused", {{"peer", context.peer()}, {"reason", taken.error().message}});
+    return taken;
+  }
   const auto header = context.client_metadata().find(kEnrolMetadata);
   EnrolRequest request;
   if (header == context.client_metadata().end() ||
@@ -98,6 +108,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   MG_TRY(const std::optional<net::Caller> caller,
          gate_.admit(context, {Role::node, Role::admin, Role::client, Role::viewer}));
   if (registrar_ == nullptr || !caller) return no_registrar();
+  MG_RETURN_IF_ERROR(check_question(request));
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   MG_TRY(const auto certificate, registrar_->renew(caller->subject, caller->serial, parsed, wall_now()));
   fill(response, certificate);
@@ -109,6 +120,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
 Status EnrolmentService::Service::invite(const grpc::ServerContext& context, const InviteRequest& request,
                                          InviteResponse& response) {
   MG_TRY(const std::string by, admin(context));
+  MG_RETURN_IF_ERROR(check_question(request));
   MG_TRY(const Role role, identity::parse_role(request.role()));
   const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
   const identity::WallTime now = wall_now();
@@ -146,6 +158,7 @@ Status EnrolmentService::Service::list(const grpc::ServerContext& context, ListM
 
 Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, const RevokeRequest& request) {
   MG_TRY(const std::string by, admin(context));
+  MG_RETURN_IF_ERROR(check_question(request));
   MG_RETURN_IF_ERROR(registrar_->revoke(request.name(), wall_now()));
   log_info("revoked", {{"name", request.name()}, {"by", by}});
   gate_.record(context, "revoke", request.name());

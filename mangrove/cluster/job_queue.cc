@@ -5,7 +5,11 @@
 namespace mangrove::cluster {
 
 JobQueue::JobQueue(JobEnvironment surroundings, std::string prefix, JobStore* store)
-    : prefix_(std::move(prefix)), store_(store), check_(surroundings.check), surroundings_(std::move(surroundings)) {}
+    : prefix_(std::move(prefix)),
+      store_(store),
+      check_(surroundings.check),
+      clock_(surroundings.clock),
+      surroundings_(std::move(surroundings)) {}
 
 void JobQueue::open(std::string own_address) {
   MutexLock lock(mutex_);
@@ -28,6 +32,7 @@ void JobQueue::open(std::string own_address) {
 
 Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const std::string& owner, const void* follower,
                                              Reporter reporter) {
+  if (!owner.empty()) MG_RETURN_IF_ERROR(begins_.take(owner, clock_.now()));
   MG_RETURN_IF_ERROR(check_(job));
   MutexLock lock(mutex_);
   if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");
@@ -83,8 +88,7 @@ void JobQueue::shutdown(Deadline deadline) {
   if (running == nullptr) return;
   running->suspend();
   MutexLock lock(mutex_);
-  const Clock& clock = surroundings_.clock;
-  while (current_ != nullptr && clock.now() < deadline) changed_.wait_for(mutex_, deadline - clock.now());
+  while (current_ != nullptr && clock_.now() < deadline) changed_.wait_for(mutex_, deadline - clock_.now());
 }
 
 }  // namespace mangrove::cluster

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "mangrove/cluster/job.h"
+#include "mangrove/cluster/rate_limit.h"
 
 namespace mangrove::cluster {
 
@@ -20,8 +21,8 @@ class JobQueue {
   void open(std::string own_address);
 
   /// Runs the job of this owner (see Job); `follower` follows it from its first report on (see Job::follow).
-  /// errors: those of JobEnvironment::check: nothing of the job is kept then; failed_precondition (busy), unavailable
-  /// (not open yet, shutting down), those of the store.
+  /// errors: resource_exhausted (this owner begins too many), those of JobEnvironment::check: nothing of the job is
+  /// kept then; failed_precondition (busy), unavailable (not open yet, shutting down), those of the store.
   Result<std::shared_ptr<Job>> begin(JobSpec job, const std::string& owner, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
   std::shared_ptr<Job> find(const std::string& id) const;
@@ -40,6 +41,8 @@ class JobQueue {
   const std::string prefix_;
   JobStore* const store_;
   const JobCheck check_;
+  const Clock& clock_;
+  RateLimit begins_{"jobs of one client", 120};
   mutable Mutex mutex_;
   Condition changed_;
   JobEnvironment surroundings_ MG_GUARDED_BY(mutex_);

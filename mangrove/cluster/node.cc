@@ -10,6 +10,7 @@
 #include "mangrove/cluster/coordinator_link.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/host.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/reference_conv.h"
 #include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/resource_monitor.h"
@@ -72,7 +73,9 @@ Status Node::Impl::open() {
   MG_TRY(HostPort listen, parse_host_port(options.listen));
   MG_TRY(const HostPort coordinator, parse_host_port(options.coordinator).context("coordinator"));
   MG_TRY(server, RpcServer::start(listen, {&transport.service()},
-                                  {.credentials = options.credentials.get(), .insecure = options.insecure}));
+                                  {.credentials = options.credentials.get(),
+                                   .insecure = options.insecure,
+                                   .room = room_for(longest_by_memory())}));
   listen.port = server->port();
   if (listen.is_wildcard()) {
     MG_TRY(listen.host, local_host_towards(coordinator).context("coordinator " + options.coordinator));
@@ -98,6 +101,7 @@ Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   // shutdown() takes leave of a link that is there before it; a later one would be read for ever
   if (down) return make_error(Code::cancelled, "shut down while joining");
   name = joined->name();
+  if (const auto longest = joined->longest_message()) transport.set_longest_payload(*longest - kLongestQuestion);
   link = std::move(joined);
   return {};
 }

@@ -7,10 +7,13 @@
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
+#include "mangrove/base/units.h"
+#include "mangrove/cluster/message_limits.h"
 
 namespace mangrove::cluster {
 
 /// Messages on their way into one stream: sending never waits for a slow or frozen peer, a thread of the outbox does.
+/// Where more waits than there is room for, the stream is cut: its peer reads nothing.
 /// threads: any thread may call any method.
 template <class Message>
 class Outbox {
@@ -18,22 +21,20 @@ class Outbox {
   using Write = std::function<bool(const Message&)>;  // may block; false: the stream is broken
   using Cut = std::function<void()>;                  // makes a blocked Write return false
 
-  Outbox(Write write, Cut cut) : write_(std::move(write)), cut_(std::move(cut)), writer_([this] { run(); }) {}
+  /// room: bytes that may wait; one message may be longer.
+  Outbox(Write write, Cut cut, Bytes room = longest_by_memory())
+      : write_(std::move(write)), cut_(std::move(cut)), room_(room), writer_([this] { run(); }) {}
   ~Outbox() { close(0); }
 
   void send(Message message) {
     MutexLock lock(mutex_);
-    if (closed_) return;
-    waiting_.push_back(std::move(message));
-    changed_.notify_all();
+    if (!closed_) push(std::move(message));
   }
 
   /// For what the next message will supersede: dropped when the peer is behind.
   void send_if_keeping_up(Message message) {
     MutexLock lock(mutex_);
-    if (closed_ || waiting_.size() >= kBehind) return;
-    waiting_.push_back(std::move(message));
-    changed_.notify_all();
+    if (!closed_ && waiting_.size() < kBehind) push(std::move(message));
   }
 
   /// Takes no more, writes what waits for at most `grace`, then cuts the stream if some is left. Afterwards nothing is
@@ -48,7 +49,7 @@ class Outbox {
       const Deadline deadline = clock.after(grace);
       while (!over_ && clock.now() < deadline) changed_.wait_for(mutex_, deadline - clock.now());
       if (!over_) {
-        waiting_.clear();
+        forget();
         cut_();
       }
       written = over_ && !broken_;
@@ -61,6 +62,33 @@ class Outbox {
  private:
   static constexpr std::size_t kBehind = 16;
 
+  static Bytes cost(const Message& message) {
+    constexpr Bytes kOverhead = 64;
+    if constexpr (requires { message.ByteSizeLong(); }) {
+      return static_cast<Bytes>(message.ByteSizeLong()) + kOverhead;
+    } else {
+      return static_cast<Bytes>(message.size()) + kOverhead;
+    }
+  }
+
+  void push(Message message) MG_REQUIRES(mutex_) {
+    const Bytes bytes = cost(message);
+    if (!waiting_.empty() && waiting_bytes_ + bytes > room_) {
+      broken_ = closed_ = true;
+      forget();
+      cut_();
+    } else {
+      waiting_bytes_ += bytes;
+      waiting_.push_back(std::move(message));
+    }
+    changed_.notify_all();
+  }
+
+  void forget() MG_REQUIRES(mutex_) {
+    waiting_.clear();
+    waiting_bytes_ = 0;
+  }
+
   void run() {
     MutexLock lock(mutex_);
     while (true) {
@@ -68,12 +96,13 @@ class Outbox {
       if (waiting_.empty()) break;
       const Message message = std::move(waiting_.front());
       waiting_.pop_front();
+      waiting_bytes_ -= cost(message);
       mutex_.unlock();
       const bool written = write_(message);
       mutex_.lock();
       if (written) continue;
       broken_ = closed_ = true;
-      waiting_.clear();
+      forget();
     }
     over_ = true;
     changed_.notify_all();
@@ -81,9 +110,11 @@ class Outbox {
 
   Write write_;
   Cut cut_;
+  const Bytes room_;
   Mutex mutex_;
   Condition changed_;
   std::deque<Message> waiting_ MG_GUARDED_BY(mutex_);
+  Bytes waiting_bytes_ MG_GUARDED_BY(mutex_) = 0;
   bool closed_ MG_GUARDED_BY(mutex_) = false;
   bool broken_ MG_GUARDED_BY(mutex_) = false;
   bool over_ MG_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,7 @@
 #include "mangrove/cluster/rpc.h"
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -8,17 +9,24 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr int kLongestMessageBytes = 1 << 30;  // a model or a checkpoint travels in one
-constexpr int kKeepaliveMs = 10'000;           // between pings
-constexpr int kKeepaliveTimeoutMs = 20'000;    // for the answer to one
+constexpr auto kLongestMessageBytes = static_cast<int>(kLongestPossible);
+constexpr int kMostCalls = 128;              // of a connection at once
+constexpr int kKeepaliveMs = 10'000;         // between pings
+constexpr int kKeepaliveTimeoutMs = 20'000;  // for the answer to one
 
 int milliseconds(Seconds seconds) {
   return static_cast<int>(seconds * 1000);
 }
 
 void set_server_options(grpc::ServerBuilder& builder, const RpcSecurity& security) {
-  builder.SetMaxReceiveMessageSize(kLongestMessageBytes);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min(security.longest_message, kLongestPossible)));
+  if (security.room > 0) {
+    grpc::ResourceQuota room("messages that come in");
+    room.Resize(static_cast<std::size_t>(security.room));
+    builder.SetResourceQuota(room);
+  }
   builder.SetMaxSendMessageSize(kLongestMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
   // two servers on one port would share its connections between them
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);

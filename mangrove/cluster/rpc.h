@@ -10,6 +10,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/address.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/net/credentials.h"
 
 namespace grpc {
@@ -24,8 +25,10 @@ struct RpcSecurity {
   const net::Credentials* credentials = nullptr;  // null: plain text
   std::string strangers_call{};                   // see server_credentials() in net
   bool insecure = false;                          // plain text on any address
-  Seconds handshake_within = 10;                  // for a connection to say who it is, or it is closed
-  Seconds call_within = 60;                       // a connection without a call for so long is closed
+  Bytes longest_message = kLongestPossible;
+  Bytes room = 0;                 // for messages that have not come to their end; 0: as much as there is
+  Seconds handshake_within = 10;  // for a connection to say who it is, or it is closed
+  Seconds call_within = 60;       // a connection without a call for so long is closed
 };
 
 /// The one gRPC server of a process, on one port.

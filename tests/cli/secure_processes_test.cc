@@ -300,6 +300,37 @@ TEST_F(Secure, AStrangersLongMessageTakesNoMemory) {
   EXPECT_LT(peak_memory(*coordinator) - before, 32'000) << "kB";
 }
 
+TEST_F(Secure, AJobReadsNoFilesThatTheNodesOwnerHasNotOpened) {
+  const auto node = start_invited("n1");
+  ASSERT_NE(ready_line(*node), "") << node->err();
+  for (const char* data : {"csv:/etc/passwd", "csv:../../../../../../etc/passwd"}) {
+    const Finished refused = as_admin({"train", "--model", "mlp", "--data", data, "--coordinator", address, "--run-dir",
+                                       (folder / "run").string(), "--json"});
+    EXPECT_NE(refused.status, 0);
+    EXPECT_EQ((refused.out + refused.err).find("root:"), std::string::npos) << refused.err;
+  }
+}
+
+// Members may make nobody hold more than the room for what has not come to its end, whatever they call.
+TEST_F(Secure, AMembersLongMessageTakesNoMoreThanTheRoomForIt) {
+  coordinator->signal(SIGTERM);
+  ASSERT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  start_secure_coordinator("127.0.0.1:0", state, {"--max-model", "16MiB"});
+  const auto node = start_invited("n1");
+  ASSERT_NE(ready_line(*node), "") << node->err();
+  const auto own = net::Credentials::of(admin());
+  const auto shown = net::channel_credentials(own.get(), {Role::coordinator});
+  const std::string run = "/mangrove.cluster.Cluster/RunJob", list = "/mangrove.cluster.Cluster/ListNodes";
+  for (const std::string& method : {run, list}) call(address, shown, method);
+  const long before = peak_memory(*coordinator);
+  ASSERT_GT(before, 0);
+  for (const std::string& method : {run, list}) EXPECT_FALSE(call(address, shown, method, 512U << 20U).ok()) << method;
+  EXPECT_LT(peak_memory(*coordinator) - before, 130'000) << "kB";
+  EXPECT_TRUE(becomes("n1 alive"));
+  const Finished trained = as_admin(training("run"));
+  EXPECT_EQ(trained.status, 0) << trained.err;
+}
+
 TEST_F(Secure, AKeyThatOthersMayReadIsRefused) {
   const fs::path file = fs::directory_iterator(config.path() / "mangrove/identities")->path();
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);

@@ -41,9 +41,10 @@ struct SeparateProcesses : ::testing::Test {
     ASSERT_FALSE(address.empty()) << coordinator->err();
   }
   /// One that keeps its state has certificates.
-  void start_secure_coordinator(const std::string& listen, const fs::path& state) {
+  void start_secure_coordinator(const std::string& listen, const fs::path& state, std::vector<std::string> more = {}) {
     is_secure = true;
-    start_coordinator(listen, {"--state", state});
+    more.insert(more.end(), {"--state", state});
+    start_coordinator(listen, more);
   }
   /// Invited when it is started for the first time, where certificates are asked for.
   std::unique_ptr<Process> start_node(const std::string& name) {

@@ -103,6 +103,21 @@ TEST_F(OutboxTest, ABrokenStreamTakesNoMore) {
   EXPECT_EQ(stream.writes(), 1);
 }
 
+TEST(Outbox, CutsAPeerThatReadsNothingWhenTooMuchWaits) {
+  Stream stream;
+  Outbox<std::string> outbox([&](const std::string& message) { return stream.write(message); }, [&] { stream.cut(); },
+                             /*room=*/4'000);
+  stream.freeze(true);
+  outbox.send(std::string(10'000, 'x'));  // one message may be longer
+  ASSERT_TRUE(eventually([&] { return stream.writes() == 1; }));
+  for (int i = 0; i < 3; ++i) outbox.send(std::string(1'000, 'x'));
+  EXPECT_FALSE(stream.was_cut());
+  outbox.send(std::string(1'000, 'x'));
+  EXPECT_TRUE(stream.was_cut());
+  EXPECT_FALSE(outbox.close(20));
+  EXPECT_EQ(stream.writes(), 1);
+}
+
 TEST_F(OutboxTest, ClosingTwiceIsHarmless) {
   EXPECT_TRUE(outbox.close(1));
   EXPECT_TRUE(outbox.close(1));

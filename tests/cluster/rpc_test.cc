@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <list>
+
 #include "tests/cluster/test_identity.h"
 
 #include "mangrove/cluster/cluster.grpc.pb.h"
@@ -59,6 +61,20 @@ TEST(RpcServer, ClosesConnectionsThatDoNotSayWhoTheyAre) {
       nonsense((*server)->port(), "GET / HTTP/1.1\r\n"), plain((*server)->port(), kHttp2Begins);
   for (const MuteConnection* connection : {&silent, &half_said, &nonsense, &plain})
     EXPECT_TRUE(connection->is_closed(kAtMost));
+}
+
+TEST(RpcServer, HalfOpenConnectionsKeepNobodyOut) {
+  Cluster::Service service;
+  const auto own = test_credentials(identity::Role::coordinator, "c");
+  const auto server = RpcServer::start({"127.0.0.1", 0}, {&service},
+                                       {.credentials = own.get(), .handshake_within = 2, .call_within = 3600});
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  std::list<MuteConnection> connections;
+  for (int i = 0; i < 500; ++i) connections.emplace_back((*server)->port(), "");
+  const auto client = test_credentials(identity::Role::client, "anna");
+  const auto channel = open_channel("127.0.0.1:" + std::to_string((*server)->port()), client.get());
+  EXPECT_TRUE(wait_connected(*channel, SteadyClock().after(kAtMost), {}).ok());
+  for (const MuteConnection& connection : connections) EXPECT_TRUE(connection.is_closed(kAtMost));
 }
 
 TEST(RpcServer, ClosesConnectionsWithoutACall) {

@@ -14,6 +14,7 @@
 #include "mangrove/cluster/access.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/coordinator_identity.h"
+#include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/rpc.h"
@@ -658,6 +659,80 @@ TEST(Plain, ListensOnThisMachineAlone) {
   options.listen = "0.0.0.0:0";
   options.insecure = true;
   EXPECT_TRUE(Coordinator::start(options).ok());
+}
+
+TEST_F(SecureCluster, AClientBeginsSoManyJobsAMinuteAndNoMore) {
+  const auto connected = [&](const std::string& name) {
+    return std::move(*Client::connect(coordinator->address(), *join(invite("client"), {Role::client, name})));
+  };
+  const auto clara = connected("clara"), bob = connected("bob");
+  JobSpec job;
+  job.mutable_train()->set_strategy("none");
+  for (int i = 0; i < 120; ++i) ASSERT_EQ(clara->run(job, nullptr, {}).code(), Code::invalid_argument);
+  const Status refused = clara->run(job, nullptr, {});
+  ASSERT_EQ(refused.code(), Code::resource_exhausted);
+  EXPECT_NE(refused.error().message.find("too many jobs of one client"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(bob->run(job, nullptr, {}).code(), Code::invalid_argument) << "others may";
+}
+
+TEST_F(SecureCluster, AJobThatIsTooLongIsRefusedBeforeItIsSent) {
+  coordinator.reset();
+  options.max_model = MiB(2);
+  start();
+  JobSpec job;
+  job.mutable_train()->set_model(std::string(MiB(4), 'm'));
+  const Status refused = admin()->run(job, nullptr, {});
+  ASSERT_EQ(refused.code(), Code::resource_exhausted) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("--max-model"), std::string::npos) << refused.error().message;
+  // and one that is sent all the same is not taken
+  const auto own = net::Credentials::of(admin_identity());
+  const auto stub = Cluster::NewStub(open_channel(coordinator->address(), own.get()));
+  grpc::ClientContext context;
+  context.set_deadline(from_now(20));
+  const auto stream = stub->RunJob(&context);
+  FromClient first;
+  *first.mutable_job() = job;
+  stream->Write(first);
+  for (ToClient answer; stream->Read(&answer);) {
+  }
+  EXPECT_FALSE(stream->Finish().ok());
+  EXPECT_EQ(admin()->status({})->job().id(), "");
+}
+
+TEST_F(SecureCluster, LongQuestionsAreRefused) {
+  const auto pi = *join(invite("node"), {Role::node, "pi"});
+  const std::string longer(KiB(65), 'q');
+  const auto ask = [&](const std::shared_ptr<const net::Credentials>& who, auto call) {
+    grpc::ClientContext context;
+    context.set_deadline(from_now(20));
+    const auto channel = open_channel(coordinator->address(), who.get());
+    return net::from_grpc(call(channel, context)).code();
+  };
+  EXPECT_EQ(ask(pi,
+                [&](const auto& channel, grpc::ClientContext& context) {
+                  GetJobRequest request;
+                  request.set_job_id(longer);
+                  JobSpec job;
+                  return Cluster::NewStub(channel)->GetJob(&context, request, &job);
+                }),
+            Code::resource_exhausted);
+  const auto own = net::Credentials::of(admin_identity());
+  EXPECT_EQ(ask(own,
+                [&](const auto& channel, grpc::ClientContext& context) {
+                  SwitchSchedulerRequest request;
+                  request.set_scheduler(longer);
+                  SwitchSchedulerResponse response;
+                  return Cluster::NewStub(channel)->SwitchScheduler(&context, request, &response);
+                }),
+            Code::resource_exhausted);
+  EXPECT_EQ(ask(own,
+                [&](const auto& channel, grpc::ClientContext& context) {
+                  RevokeRequest request;
+                  request.set_name(longer);
+                  RevokeResponse response;
+                  return Enrolment::NewStub(channel)->Revoke(&context, request, &response);
+                }),
+            Code::resource_exhausted);
 }
 
 }  // namespace

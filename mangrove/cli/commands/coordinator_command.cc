@@ -8,6 +8,7 @@
 #include "mangrove/cluster/coordinator.h"
 #include "mangrove/cluster/coordinator_identity.h"
 #include "mangrove/cluster/failure_detector.h"
+#include "mangrove/cluster/message_limits.h"
 #include "mangrove/data/dataset.h"
 
 namespace mangrove::cli {
@@ -34,6 +35,9 @@ struct State {
     keys.add("state", state_folder,
              "folder where the cluster's certificate authority, jobs and their last checkpoints are kept; a restarted "
              "coordinator goes on with the job that was running");
+    keys.add_bytes("max_model", options.max_model,
+                   "longest model, checkpoint or message of a job that it takes; 0: a quarter of its memory", 0,
+                   cluster::kLongestPossible);
     keys.add("identity", identity,
              "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
     keys.add("insecure", options.insecure, "no certificates: plain text, and anybody may do everything");

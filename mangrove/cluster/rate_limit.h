@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/mutex.h"
+#include "mangrove/base/result.h"
+
+namespace mangrove::cluster {
+
+/// How often somebody may do something: so many times a minute. A minute begins with the first time.
+/// threads: any thread may call any method.
+class RateLimit {
+ public:
+  /// what: for the error, "joins from an address".
+  RateLimit(std::string what, int a_minute) : what_(std::move(what)), a_minute_(a_minute) {}
+
+  /// who: an address, or the subject of a certificate. errors: resource_exhausted (too often).
+  Status take(const std::string& who, Instant now);
+
+ private:
+  struct Minute {
+    Instant end;
+    int times = 0;
+  };
+
+  const std::string what_;
+  const int a_minute_;
+  Mutex mutex_;
+  std::map<std::string, Minute> minutes_ MG_GUARDED_BY(mutex_);  // those that are over go when there are many
+};
+
+/// Of "ipv4:192.168.1.10:40312", as gRPC names the other end of a connection, what all connections from there share.
+std::string address_of(const std::string& peer);
+
+}  // namespace mangrove::cluster
