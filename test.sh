@@ -6,8 +6,8 @@
 #   ./test.sh            # check release asan-short tsan-short
 #   ./test.sh tsan       # only that one of: check release asan-short asan tsan-short tsan
 #
-# asan also has train, cluster and fuzz, tsan has train and infer. They are not among what runs without a name: with
-# them, two cores would need more than an hour from nothing.
+# asan also has train, cluster, cli and fuzz, and exits, privacy and job; tsan has train and infer. They are not among
+# what runs without a name: with them, two cores would need more than an hour from nothing.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
@@ -63,7 +63,7 @@ for one; do
     check) echo "== check ==" && scripts/check.sh ;;
     release) run_release ;;
     asan-short) run_asan ;;
-    asan) run_asan train cluster fuzz ;;
+    asan) run_asan train cluster cli exits privacy job fuzz ;;
     tsan-short) run_tsan base data net cluster ;;
     tsan) run_tsan base data net cluster train infer ;;
     *) echo "test.sh: unknown '$one': expected check, release, asan-short, asan, tsan-short or tsan" >&2; exit 2 ;;
