@@ -24,15 +24,17 @@ def trained(args, folder, model, data, flags, given):
     return best if best.exists() else run / "model.onnx"
 
 
-def figures_of(args, folder, name, model, data, cuts):
-    noise = folder / "noise.safetensors"
-    steps, images = (20, 50) if args.quick else (1500, 1000)
-    report = fig.run_json([args.program, "privacy", "--model", model, "--data", data, "--cuts", ",".join(cuts), "--levels", "2,4,16",
-                           "--noise", "0.5,1,2", "--trained", noise, "--snr", SNR, "--steps", steps, "--images", images,
-                           "--threads", 2, "--json"], 86400)
+def report_of(args, model, data, cuts, *protection):
+    """Of each cut, as it is and with these protections. What an attacker learns takes steps, not images: they stay as they are."""
+    steps, images = (20, 50) if args.quick else (1500, 200)
+    return fig.run_json([args.program, "privacy", "--model", model, "--data", data, "--cuts", cuts, "--levels", "4", *protection,
+                         "--steps", steps, "--images", images, "--threads", 2, "--json"], 86400)
+
+
+def figures_of(name, report):
     guess, figures = report["guess"], []
     for setting in report["settings"]:
-        text = setting["privacy"].removeprefix("split@").replace(f"={noise}", "").lower()
+        text = setting["privacy"].removeprefix("split@").replace(f"={setting['trained']}", "").lower()
         prefix = name + "_" + re.sub(r"[^a-z0-9.]+", "_", text)
         figures += [
             fig.figure(f"{prefix}_ssim", [setting["ssim"]], "", better="lower", peer="mean image", peer_values=[guess["ssim"]]),
@@ -44,26 +46,31 @@ def figures_of(args, folder, name, model, data, cuts):
         if setting["snr"] is not None:
             figures.append(fig.figure(f"{prefix}_snr", [setting["snr"]], ""))
         else:  # the cut as it is
-            figures += [fig.figure(f"{prefix}_bottom_share", [100 * setting["bottom_share"]], "%", better="lower"),
-                        fig.figure(f"{prefix}_bottom_time", [1e6 * setting["bottom_s"]], "us", better="lower")]
+            figures.append(fig.figure(f"{prefix}_bottom_share", [100 * setting["bottom_share"]], "%", better="lower"))
     return figures
+
+
+def measure(args, name, model, data, shallow, deep):
+    """Of the shallow cut, which shows much whatever is done, levels only; of the deep one also noise."""
+    with tempfile.TemporaryDirectory() as folder:
+        noise = ["--noise", "0.5", "--trained", pathlib.Path(folder) / "noise.safetensors", "--snr", SNR]
+        return (figures_of(name, report_of(args, model, data, shallow, "--noise", ""))
+                + figures_of(name, report_of(args, model, data, deep, *noise)))
 
 
 def lenet(args):
     with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        model = trained(args, folder, "lenet", "mnist", ["--epochs", 1 if args.quick else 5], args.lenet)
-        return figures_of(args, folder, "lenet", model, "mnist", ["conv1", "pool1", "pool2", "fc1"])
+        model = trained(args, pathlib.Path(folder), "lenet", "mnist", ["--epochs", 1 if args.quick else 5], args.lenet)
+        return measure(args, "lenet", model, "mnist", "pool1", "pool2")
 
 
 def resnet(args):
+    flags = ["--epochs", 10, "--batch", 128, "--augment", "cifar", "--schedule", "cosine"]
+    if args.quick:
+        flags = ["--epochs", 1, "--batch", 128, "--augment", "normalise", "--limit", 2000]
     with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        flags = ["--epochs", 10, "--batch", 128, "--augment", "cifar", "--schedule", "cosine"]
-        if args.quick:
-            flags = ["--epochs", 1, "--batch", 128, "--augment", "normalise", "--limit", 2000]
-        model = trained(args, folder, "resnet-20", args.cifar10, flags, args.resnet)
-        return figures_of(args, folder, "resnet", model, args.cifar10, args.resnet_cuts.split(","))
+        model = trained(args, pathlib.Path(folder), "resnet-20", args.cifar10, flags, args.resnet)
+        return measure(args, "resnet", model, args.cifar10, "stage1.block3.relu", "stage3.block3.relu")
 
 
 PARTS = {"lenet": lenet, "resnet": resnet}
@@ -73,7 +80,6 @@ def main():
     parser = fig.part_arguments(AREA, __doc__, PARTS)
     parser.add_argument("--lenet", metavar="FILE", help="a trained lenet")
     parser.add_argument("--resnet", metavar="FILE", help="a trained resnet-20")
-    parser.add_argument("--resnet-cuts", metavar="NAMES", default="conv1,stage1.block3.relu,stage2.block3.relu,stage3.block3.relu", help="operators to split behind")
     fig.publish_parts(AREA, parser.parse_args(), PARTS)
 
 
