@@ -27,24 +27,31 @@ void want_tls_1_3() {
   MG_CHECK(told);
 }
 
-/// Looks at the role of who answers: any member of the cluster has a certificate, and only some are servers.
-class RoleVerifier final : public tls::ExternalCertificateVerifier {
+/// Looks at the role of who answers, and if need be at the name: any member of the cluster has a certificate, and only
+/// some are servers.
+class ServerVerifier final : public tls::ExternalCertificateVerifier {
  public:
-  explicit RoleVerifier(std::vector<identity::Role> roles) : roles_(std::move(roles)) {}
+  /// subject: see channel_credentials().
+  ServerVerifier(std::vector<identity::Role> roles, std::string subject)
+      : roles_(std::move(roles)), subject_(std::move(subject)) {}
 
   bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)> /*callback*/,
               grpc::Status* status) override {
-    *status = {grpc::StatusCode::UNAUTHENTICATED, "its certificate is none of a server of this cluster"};
-    for (const grpc::string_ref& uri : request->uri_names()) {
-      const Result<identity::Subject> subject = identity::parse_subject({uri.data(), uri.size()});
-      if (subject.ok() && std::ranges::find(roles_, subject->role) != roles_.end()) *status = grpc::Status::OK;
-    }
+    std::vector<identity::Subject> shown;
+    for (const grpc::string_ref& uri : request->uri_names())
+      if (auto subject = identity::parse_subject({uri.data(), uri.size()}); subject.ok()) shown.push_back(*subject);
+    *status = grpc::Status::OK;
+    if (shown.size() != 1 || std::ranges::find(roles_, shown.front().role) == roles_.end())
+      *status = {grpc::StatusCode::UNAUTHENTICATED, "its certificate is none of a server of this cluster"};
+    else if (!subject_.empty() && shown.front().uri() != subject_)
+      *status = {grpc::StatusCode::UNAUTHENTICATED, "its certificate is not that of " + subject_};
     return true;  // done
   }
   void Cancel(tls::TlsCustomVerificationCheckRequest* /*request*/) override {}
 
  private:
   const std::vector<identity::Role> roles_;
+  const std::string subject_;
 };
 
 /// Refuses calls of strangers when their first header is there: messages of theirs are not waited for.
@@ -67,13 +74,15 @@ class MembersOnly final : public grpc::AuthMetadataProcessor {
 };
 
 std::shared_ptr<grpc::ChannelCredentials> make_channel_credentials(
-    std::shared_ptr<tls::CertificateProviderInterface> provider, bool has_own, std::vector<identity::Role> servers) {
+    std::shared_ptr<tls::CertificateProviderInterface> provider, bool has_own, std::vector<identity::Role> servers,
+    const std::string& subject) {
   want_tls_1_3();
   tls::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(std::move(provider));
   options.watch_root_certs();
   if (has_own) options.watch_identity_key_cert_pairs();
-  options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<RoleVerifier>(std::move(servers)));
+  options.set_certificate_verifier(
+      tls::ExternalCertificateVerifier::Create<ServerVerifier>(std::move(servers), subject));
   options.set_check_call_host(false);
   return tls::TlsCredentials(options);
 }
@@ -119,15 +128,16 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* o
 }
 
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
-                                                              std::vector<identity::Role> servers) {
+                                                              std::vector<identity::Role> servers,
+                                                              const std::string& subject) {
   if (own == nullptr) return grpc::InsecureChannelCredentials();
-  return make_channel_credentials(own->provider_->provider, true, std::move(servers));
+  return make_channel_credentials(own->provider_->provider, true, std::move(servers), subject);
 }
 
 std::shared_ptr<grpc::ChannelCredentials> stranger_credentials(const identity::Certificate& authority,
                                                                std::vector<identity::Role> servers) {
   return make_channel_credentials(std::make_shared<tls::StaticDataCertificateProvider>(authority.pem()), false,
-                                  std::move(servers));
+                                  std::move(servers), "");
 }
 
 std::optional<Caller> caller(const grpc::ServerContextBase& context) {

@@ -38,7 +38,8 @@ class Credentials {
   friend std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own,
                                                                      const std::string& strangers_call);
   friend std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
-                                                                       std::vector<identity::Role> servers);
+                                                                       std::vector<identity::Role> servers,
+                                                                       const std::string& subject);
   struct Provider;
   Credentials(identity::Identity identity, fs::path file, std::unique_ptr<Provider> provider);
 
@@ -55,9 +56,11 @@ class Credentials {
 /// other is refused before a byte of its messages is read. "": there is none, and they do not get through the
 /// handshake. A certificate that is shown must be good in any case.
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call);
-/// servers: the roles of those that are the right ones at the other end. Names of machines play no part: boards move.
+/// servers: the roles of those that are the right ones at the other end. subject: the one right member among them; "":
+/// each of them will do. Names of machines play no part: boards move.
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
-                                                              std::vector<identity::Role> servers);
+                                                              std::vector<identity::Role> servers,
+                                                              const std::string& subject = "");
 /// Of somebody who has no certificate yet, and believes this authority.
 std::shared_ptr<grpc::ChannelCredentials> stranger_credentials(const identity::Certificate& authority,
                                                                std::vector<identity::Role> servers);

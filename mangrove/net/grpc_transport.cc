@@ -13,17 +13,17 @@
 namespace mangrove::net {
 namespace {
 
-/// By rank; "" for those that this process holds.
-using Addresses = std::vector<std::string>;
+/// By rank; no address for those that this process holds.
+using Destinations = std::vector<Destination>;
 
 struct Joined {
   std::string own_address;
-  Addresses addresses;
+  Destinations to;
 };
 
-Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& addresses,
-                                  const std::string& own_address, const Members& members) {
-  Addresses checked;
+Result<Destinations> check_addresses(Rank rank, const std::map<Rank, std::string>& addresses, const Subjects& subjects,
+                                     const std::string& own_address, const Members& members) {
+  Destinations checked;
   for (const Member& member : members.all) {
     if (member.rank != static_cast<Rank>(checked.size())) {
       return make_error(Code::invalid_argument,
@@ -34,7 +34,9 @@ Result<Addresses> check_addresses(Rank rank, const std::map<Rank, std::string>& 
       return make_error(Code::invalid_argument, "rank " + std::to_string(member.rank) + " has no address");
     }
     const bool local = found == addresses.end() || member.rank == rank || found->second == own_address;
-    checked.push_back(local ? "" : found->second);
+    const auto subject = subjects.find(member.rank);
+    checked.push_back(local ? Destination()
+                            : Destination{found->second, subject == subjects.end() ? "" : subject->second});
   }
   if (rank < 0 || rank >= static_cast<Rank>(checked.size())) {
     return make_error(Code::invalid_argument,
@@ -60,10 +62,10 @@ struct GrpcTransport::Impl {
   bool closed MG_GUARDED_BY(mutex) = false;
   std::map<std::pair<std::string, Rank>, Joined> joined MG_GUARDED_BY(mutex);
 
-  void drop_lost(const std::string& job, const Addresses& addresses, const Members& members);
-  bool add_newcomers(Rank rank, Joined& of, const Members& members, const std::map<Rank, std::string>& addresses)
-      MG_REQUIRES(mutex);
-  std::string address(const std::string& job, Rank rank, Rank of);
+  void drop_lost(const std::string& job, const Destinations& to, const Members& members);
+  bool add_newcomers(Rank rank, Joined& of, const Members& members, const std::map<Rank, std::string>& addresses,
+                     const Subjects& subjects) MG_REQUIRES(mutex);
+  Destination destination(const std::string& job, Rank rank, Rank of);
   void leave(const std::string& job, Rank rank);
 };
 
@@ -83,8 +85,8 @@ class GrpcEndpoint final : public Endpoint {
 
   void send(Rank to, Tag tag, std::string payload) override;
   Bytes queued_bytes(Rank to, Tag tag) const override {
-    const std::string address = transport_.address(job_, rank_, to);
-    return address.empty() ? 0 : transport_.links.queued_bytes(address, job_, to, tag);
+    const Destination there = transport_.destination(job_, rank_, to);
+    return there.address.empty() ? 0 : transport_.links.queued_bytes(there, job_, to, tag);
   }
   Result<Message> recv(const RankSet& from, Tag tag, Deadline deadline) override {
     return local_->mailbox.recv(from, {tag}, deadline);
@@ -107,8 +109,8 @@ void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
     log_error("message dropped: too long", {{"job", job_}, {"to", to}, {"tag", tag}, {"bytes", payload.size()}});
     return;
   }
-  const std::string address = transport_.address(job_, rank_, to);
-  if (address.empty()) {
+  const Destination there = transport_.destination(job_, rank_, to);
+  if (there.address.empty()) {
     const std::size_t bytes = payload.size();
     local_->meter.sent(to, tag, bytes);
     return transport_.jobs->deliver(job_, to, {rank_, tag, std::move(payload)}, bytes);
@@ -120,48 +122,48 @@ void GrpcEndpoint::send(Rank to, Tag tag, std::string payload) {
   message->envelope.set_tag(tag);
   message->envelope.set_payload(std::move(payload));
   message->meter = std::shared_ptr<TrafficMeter>(local_, &local_->meter);
-  transport_.links.send(address, std::move(message));
+  transport_.links.send(there, std::move(message));
 }
 
 }  // namespace
 
-void GrpcTransport::Impl::drop_lost(const std::string& job, const Addresses& addresses, const Members& members) {
-  for (Rank rank = 0; rank < static_cast<Rank>(addresses.size()); ++rank) {
-    const std::string& address = addresses[static_cast<std::size_t>(rank)];
-    if (!address.empty() && !members.alive(rank)) links.drop(address, job, rank);
+void GrpcTransport::Impl::drop_lost(const std::string& job, const Destinations& to, const Members& members) {
+  for (Rank rank = 0; rank < static_cast<Rank>(to.size()); ++rank) {
+    const Destination& one = to[static_cast<std::size_t>(rank)];
+    if (!one.address.empty() && !members.alive(rank)) links.drop(one, job, rank);
   }
 }
 
 /// False: the news cannot be used.
 bool GrpcTransport::Impl::add_newcomers(Rank rank, Joined& of, const Members& members,
-                                        const std::map<Rank, std::string>& addresses) {
-  const std::size_t known = of.addresses.size();
+                                        const std::map<Rank, std::string>& addresses, const Subjects& subjects) {
+  const std::size_t known = of.to.size();
   if (members.all.size() <= known) return true;
   std::map<Rank, std::string> all = addresses;
-  for (std::size_t i = 0; i < known; ++i) all[static_cast<Rank>(i)] = of.addresses[i];
-  const Result<Addresses> checked = check_addresses(rank, all, of.own_address, members);
+  for (std::size_t i = 0; i < known; ++i) all[static_cast<Rank>(i)] = of.to[i].address;
+  const Result<Destinations> checked = check_addresses(rank, all, subjects, of.own_address, members);
   if (!checked.ok()) {
     log_warn("members ignored", {{"message", checked.error().message}});
     return false;
   }
   for (std::size_t i = known; i < checked->size(); ++i) {
-    of.addresses.push_back((*checked)[i]);
-    if (!of.addresses.back().empty()) links.add_user(of.addresses.back());
+    of.to.push_back((*checked)[i]);
+    if (!of.to.back().address.empty()) links.add_user(of.to.back());
   }
   return true;
 }
 
-std::string GrpcTransport::Impl::address(const std::string& job, Rank rank, Rank of) {
+Destination GrpcTransport::Impl::destination(const std::string& job, Rank rank, Rank of) {
   MutexLock lock(mutex);
-  return joined.at({job, rank}).addresses.at(static_cast<std::size_t>(of));
+  return joined.at({job, rank}).to.at(static_cast<std::size_t>(of));
 }
 
 void GrpcTransport::Impl::leave(const std::string& job, Rank rank) {
   MutexLock lock(mutex);
   jobs->leave(job, rank);
   const auto entry = joined.find({job, rank});
-  for (const std::string& address : entry->second.addresses) {
-    if (!address.empty()) links.remove_user(address);
+  for (const Destination& to : entry->second.to) {
+    if (!to.address.empty()) links.remove_user(to);
   }
   joined.erase(entry);
 }
@@ -182,12 +184,12 @@ Result<std::unique_ptr<Endpoint>> GrpcTransport::join(const std::string& job, Ra
                                                       std::map<Rank, std::string> addresses,
                                                       const std::string& own_address, Members members,
                                                       Subjects subjects) {
-  MG_TRY(Addresses checked, check_addresses(rank, addresses, own_address, members).context("job " + job));
+  MG_TRY(Destinations checked, check_addresses(rank, addresses, subjects, own_address, members).context("job " + job));
   MutexLock lock(impl_->mutex);
   if (impl_->closed) return make_error(Code::cancelled, "job " + job + ": this process is shutting down");
   MG_TRY(std::shared_ptr<LocalRank> local, impl_->jobs->join(job, rank, members, std::move(subjects)));
-  for (const std::string& address : checked) {
-    if (!address.empty()) impl_->links.add_user(address);
+  for (const Destination& to : checked) {
+    if (!to.address.empty()) impl_->links.add_user(to);
   }
   impl_->drop_lost(job, checked, members);
   impl_->joined[{job, rank}] = {own_address, std::move(checked)};
@@ -200,11 +202,11 @@ void GrpcTransport::set_members(const std::string& job, const Members& members,
   const auto first = impl_->joined.lower_bound({job, 0});
   // addresses first: who finds a rank among the members may send to it
   for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
-    if (!impl_->add_newcomers(entry->first.second, entry->second, members, addresses)) return;
+    if (!impl_->add_newcomers(entry->first.second, entry->second, members, addresses, subjects)) return;
   }
   impl_->jobs->set_members(job, members, subjects);
   for (auto entry = first; entry != impl_->joined.end() && entry->first.first == job; ++entry) {
-    impl_->drop_lost(job, entry->second.addresses, members);
+    impl_->drop_lost(job, entry->second.to, members);
   }
 }
 

@@ -37,9 +37,10 @@ class GrpcTransport {
   /// (several may be) are reached without the network when their address equals `own_address`.
   /// Messages that came before the endpoint was made are kept for it for 30 s, up to 128 MiB for a job.
   /// Traffic counts payload and envelope, for the ranks of this process only the payload.
-  /// subjects: with credentials, messages of a rank are taken from its subject alone; of a rank that has none, from
-  /// nobody. errors: already_exists (this process holds that rank of that job already); invalid_argument (a rank that
-  /// is alive has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
+  /// subjects: with credentials, messages of a rank are taken from its subject alone, and sent to it alone; of a rank
+  /// that has none, they are taken from nobody, and sent to who has its address. errors: already_exists (this process
+  /// holds that rank of that job already); invalid_argument (a rank that is alive has no address, or members are not
+  /// ranks 0 .. P-1); cancelled (after shutdown()).
   Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
                                          const std::string& own_address, Members members, Subjects subjects = {});
   /// The failure detector's news for every endpoint of this job in this process. Members may be more than before, with

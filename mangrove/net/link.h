@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,9 +25,17 @@ struct StreamState {
   std::string error;                          // why it ended
 };
 
+/// A peer process, and who must answer there: another that has its address now gets nothing.
+struct Destination {
+  std::string address;  // HOST:PORT
+  std::string subject;  // of its certificate; "": any node or coordinator of the cluster
+
+  auto operator<=>(const Destination&) const = default;
+};
+
 /// The way to one peer process, whatever happens to its streams.
 struct Link {
-  std::string address;               // HOST:PORT
+  Destination to;
   std::string id;                    // as in peer.proto
   std::unique_ptr<Peer::Stub> stub;  // holds the channel
   int users = 0;                     // endpoints that may send over it
@@ -41,8 +50,8 @@ struct Link {
 /// The links of one process. The streams share it with PeerLinks, because gRPC may end them later.
 struct LinkTable {
   Mutex mutex;
-  Condition changed;                                       // something happened to a link
-  std::map<std::string, Link> links MG_GUARDED_BY(mutex);  // by address
+  Condition changed;  // something happened to a link
+  std::map<Destination, Link> links MG_GUARDED_BY(mutex);
   const SteadyClock clock{};
 };
 

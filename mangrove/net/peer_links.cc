@@ -33,7 +33,7 @@ std::string new_link_id() {
   return text;
 }
 
-std::shared_ptr<grpc::Channel> new_channel(const std::string& address, const Credentials* own) {
+std::shared_ptr<grpc::Channel> new_channel(const Destination& to, const Credentials* own) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);
   // a connection of its own: bulk data must not delay the heartbeats that another channel carries to the same address
@@ -51,7 +51,7 @@ std::shared_ptr<grpc::Channel> new_channel(const std::string& address, const Cre
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetSslTargetNameOverride(identity::kServerName);
   const std::vector<identity::Role> servers = {identity::Role::node, identity::Role::coordinator};
-  return grpc::CreateCustomChannel(address, channel_credentials(own, servers), arguments);
+  return grpc::CreateCustomChannel(to.address, channel_credentials(own, servers, to.subject), arguments);
 }
 
 bool given_up(const Link& link, Instant now) {
@@ -87,40 +87,40 @@ PeerLinks::~PeerLinks() {
   }
 }
 
-void PeerLinks::add_user(const std::string& address) {
+void PeerLinks::add_user(const Destination& to) {
   MutexLock lock(table_->mutex);
-  Link& link = table_->links[address];
+  Link& link = table_->links[to];
   if (!link.stub) {
-    link.address = address;
+    link.to = to;
     link.id = new_link_id();
-    link.stub = Peer::NewStub(new_channel(address, credentials_.get()));
+    link.stub = Peer::NewStub(new_channel(to, credentials_.get()));
   }
   ++link.users;
 }
 
-void PeerLinks::remove_user(const std::string& address) {
+void PeerLinks::remove_user(const Destination& to) {
   MutexLock lock(table_->mutex);
-  Link& link = table_->links.at(address);
+  Link& link = table_->links.at(to);
   if (--link.users > 0) return;
   link.queue.forget_lost();
   link.last_progress = table_->clock.now();
 }
 
-void PeerLinks::send(const std::string& address, std::unique_ptr<Outgoing> message) {
+void PeerLinks::send(const Destination& to, std::unique_ptr<Outgoing> message) {
   MutexLock lock(table_->mutex);
   if (phase_ != Phase::running) return;
-  table_->links.at(address).queue.push(std::move(message));
+  table_->links.at(to).queue.push(std::move(message));
   table_->changed.notify_all();
 }
 
-Bytes PeerLinks::queued_bytes(const std::string& address, const std::string& job, Rank to, Tag tag) const {
+Bytes PeerLinks::queued_bytes(const Destination& to, const std::string& job, Rank rank, Tag tag) const {
   MutexLock lock(table_->mutex);
-  return table_->links.at(address).queue.queued_bytes(job, to, tag);
+  return table_->links.at(to).queue.queued_bytes(job, rank, tag);
 }
 
-void PeerLinks::drop(const std::string& address, const std::string& job, Rank rank) {
+void PeerLinks::drop(const Destination& to, const std::string& job, Rank rank) {
   MutexLock lock(table_->mutex);
-  Link& link = table_->links.at(address);
+  Link& link = table_->links.at(to);
   link.queue.drop(job, rank);
   const Outgoing* in_flight = link.state.in_flight.get();
   // a frozen process would keep a large message in our memory
@@ -176,7 +176,7 @@ void PeerLinks::run(const std::stop_token& stop) {
 
 Seconds PeerLinks::idle_time(Instant now) const {
   Seconds time = kTick;
-  for (const auto& [address, link] : table_->links) {
+  for (const auto& [to, link] : table_->links) {
     if (!link.stream && !link.queue.empty()) time = std::min(time, std::max(0.001, link.retry_at - now));
   }
   return time;
@@ -245,7 +245,7 @@ void PeerLinks::perform(const Step& step) {
 void PeerLinks::collect(Link& link, Instant now) {
   const bool expected = link.state.half_closed || link.state.cancelled;
   if (!expected && link.users > 0)
-    log_warn("stream to peer broke", {{"address", link.address}, {"error", link.state.error}});
+    log_warn("stream to peer broke", {{"address", link.to.address}, {"error", link.state.error}});
   link.stream = nullptr;
   link.queue.rewind();
   link.backoff = std::clamp(2 * link.backoff, kFirstBackoff, kLongestBackoff);

@@ -20,16 +20,16 @@ class PeerLinks {
   PeerLinks(std::function<void()> each_second, std::shared_ptr<const Credentials> credentials);
   ~PeerLinks();
 
-  /// An endpoint that may send to this address comes, or goes. A link that nobody uses is closed when nothing has got
+  /// An endpoint that may send to this process comes, or goes. A link that nobody uses is closed when nothing has got
   /// through for half a minute.
-  void add_user(const std::string& address);
-  void remove_user(const std::string& address);
-  /// Queues the message. It is dropped after shutdown(), and if its rank is gone. REQUIRES: the address has a user.
-  void send(const std::string& address, std::unique_ptr<Outgoing> message);
-  /// See Endpoint. REQUIRES: the address has a user.
-  Bytes queued_bytes(const std::string& address, const std::string& job, Rank to, Tag tag) const;
+  void add_user(const Destination& to);
+  void remove_user(const Destination& to);
+  /// Queues the message. It is dropped after shutdown(), and if its rank is gone. REQUIRES: it has a user.
+  void send(const Destination& to, std::unique_ptr<Outgoing> message);
+  /// See Endpoint. REQUIRES: it has a user.
+  Bytes queued_bytes(const Destination& to, const std::string& job, Rank rank, Tag tag) const;
   /// The rank is gone: frees what waits for it.
-  void drop(const std::string& address, const std::string& job, Rank rank);
+  void drop(const Destination& to, const std::string& job, Rank rank);
   /// Spends up to `grace` on what is queued, then closes all streams.
   void shutdown(Seconds grace);
 

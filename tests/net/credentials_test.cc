@@ -95,6 +95,29 @@ TEST(Credentials, AServerOfAnotherClusterOrRoleIsRefused) {
             grpc::StatusCode::UNAVAILABLE);
 }
 
+TEST(Credentials, AnotherMemberThanTheOneMeantIsRefused) {
+  const auto own = test_credentials(Role::node);
+  const GrpcProcess process(test_credentials(Role::node, "pi"));
+  const auto meant = [&](const std::string& subject) { return channel_credentials(own.get(), {Role::node}, subject); };
+  EXPECT_TRUE(exchange_messages(process, meant("mangrove://node/pi")).ok());
+  EXPECT_EQ(exchange_messages(process, meant("mangrove://node/pi-2")).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(Credentials, MessagesOfARankGoToNobodyElseAtItsAddress) {
+  GrpcProcess sender(test_credentials(Role::node, "rank-0")), other(test_credentials(Role::node, "rank-2"));
+  const std::map<Rank, std::string> addresses = {{0, sender.address()}, {1, other.address()}};
+  Subjects subjects = subjects_of(all_alive(2));
+  const auto from = join(sender, "job", 0, addresses, subjects);
+  const auto at = join(other, "job", 1, addresses, subjects);  // says that it is rank 1
+  from->send(1, 1, "weights");
+  EXPECT_EQ(at->recv({0}, 1, SteadyClock().after(1)).code(), Code::deadline_exceeded);
+  subjects[1] = "mangrove://node/rank-2";
+  const auto again = join(sender, "job-2", 0, addresses, subjects);
+  const auto rightly = join(other, "job-2", 1, addresses, subjects);
+  again->send(1, 1, "weights");
+  EXPECT_EQ(receive(*rightly, {0}, 1), "weights");
+}
+
 TEST(Credentials, OneThatHasExpiredIsRefusedByBothSides) {
   const Authority authority = Authority::make(wall_now() - std::chrono::days(100));
   const auto good = Credentials::of(Identity::make(authority, {Role::node, "good"}, wall_now()));
