@@ -353,10 +353,12 @@ TEST_F(ShardTransfer, QuestionsWhoseAnswersNobodyTakesFillNoMemory) {
   SteadyClock clock;
   job::Machine device;
   std::vector<Report> reports;
-  job::RoleContext context{
-      .endpoint = endpoint, .clock = clock, .device = device, .data_folder = of_rank(0), .report = [&](Report report) {
-        reports.push_back(std::move(report));
-      }};
+  job::RoleContext context{.endpoint = endpoint,
+                           .clock = clock,
+                           .device = device,
+                           .data_folder = of_rank(0),
+                           .stop = {},
+                           .report = [&](Report report) { reports.push_back(std::move(report)); }};
   const auto leader = ShardLeader::create(small(2'000), context);
   ASSERT_TRUE(leader.ok()) << leader.error().message;
   EXPECT_EQ((*leader)->recv({1}, 1, clock.after(60)).code(), Code::cancelled) << "all were looked at";
