@@ -12,10 +12,13 @@
 #include "tests/base/sanitizer.h"
 #include "tests/cli/separate_processes.h"
 
+#include "mangrove/cluster/client.h"
 #include "mangrove/cluster/rpc.h"
+#include "mangrove/graph/onnx.h"
 #include "mangrove/identity/secret_file.h"
 #include "mangrove/identity/store.h"
 #include "mangrove/net/credentials.h"
+#include "mangrove/zoo/zoo.h"
 
 namespace mangrove {
 namespace {
@@ -303,11 +306,19 @@ TEST_F(Secure, AStrangersLongMessageTakesNoMemory) {
 TEST_F(Secure, AJobReadsNoFilesThatTheNodesOwnerHasNotOpened) {
   const auto node = start_invited("n1");
   ASSERT_NE(ready_line(*node), "") << node->err();
+  // not by `mangrove train`, which reads such a file itself where it is, and is refused by nobody
+  const auto own = net::Credentials::load(fs::directory_iterator(config.path() / "mangrove/identities")->path());
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  const auto client = cluster::Client::connect(address, *own);
+  ASSERT_TRUE(client.ok()) << client.error().message;
   for (const char* data : {"csv:/etc/passwd", "csv:../../../../../../etc/passwd"}) {
-    const Finished refused = as_admin({"train", "--model", "mlp", "--data", data, "--coordinator", address, "--run-dir",
-                                       (folder / "run").string(), "--json"});
-    EXPECT_NE(refused.status, 0);
-    EXPECT_EQ((refused.out + refused.err).find("root:"), std::string::npos) << refused.err;
+    cluster::JobSpec job;
+    job.mutable_train()->set_model(encode_onnx(zoo::build_model("mlp", {.classes = 10}).value()));
+    job.mutable_train()->set_data(data);
+    const Status refused = (*client)->run(job, nullptr, {});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find("is not open to jobs"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(refused.error().message.find("root:"), std::string::npos) << refused.error().message;
   }
 }
 
