@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "mangrove/base/awake_clock.h"
 #include "mangrove/base/log.h"
@@ -23,6 +24,8 @@ namespace {
 
 constexpr Seconds kLeaveWithin = 1;
 constexpr Seconds kCallsEndWithin = 0.2;  // no role runs any more
+constexpr Seconds kRejoinInPlainText = 600;
+constexpr Seconds kSayEvery = 600;  // that it still tries
 
 }  // namespace
 
@@ -31,6 +34,7 @@ struct Node::Impl final : RoleHost {
 
   Status open();
   Status join(Seconds patience, const std::stop_token& stop);
+  Status rejoin(const std::stop_token& stop);
   void live(const std::stop_token& stop);
   void serve();
   void obey(const ToNode& message);
@@ -106,6 +110,27 @@ Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   return {};
 }
 
+/// How long others believe who we are, by the certificate that is used now.
+Seconds life_left(const net::Credentials& own) {
+  const auto renewed =
+      own.file().empty() ? Result<identity::Identity>(own.identity()) : identity::Identity::load(own.file());
+  const identity::Identity& used = renewed.ok() ? *renewed : own.identity();
+  return static_cast<Seconds>((used.certificate().valid_to() - identity::wall_now()).count());
+}
+
+/// A coordinator may be away for long, and a board in a greenhouse has nobody who starts it again.
+Status Node::Impl::rejoin(const std::stop_token& stop) {
+  if (options.rejoin_timeout || options.credentials == nullptr)
+    return join(options.rejoin_timeout.value_or(kRejoinInPlainText), stop);
+  while (true) {
+    const Seconds left = life_left(*options.credentials);
+    Status joined = join(std::clamp(left, 0.0, kSayEvery), stop);
+    if (joined.ok() || joined.code() != Code::unavailable || stop.stop_requested()) return joined;
+    if (left <= kSayEvery) return std::move(joined).context("the certificate of this node has expired");
+    log_warn("no coordinator answers: trying on", {{"coordinator", options.coordinator}, {"certificate_left_s", left}});
+  }
+}
+
 /// The time after the first joining: serves the coordinator, and joins again after a break.
 void Node::Impl::live(const std::stop_token& stop) {
   while (true) {
@@ -117,7 +142,7 @@ void Node::Impl::live(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     log_warn("lost the coordinator: joining again", {{"coordinator", options.coordinator}});
-    Status joined = join(options.rejoin_timeout, stop);
+    Status joined = rejoin(stop);
     if (joined.ok()) continue;
     if (stop.stop_requested()) return;
     MutexLock lock(mutex);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -20,9 +21,10 @@ struct NodeOptions {
   bool insecure = false;                                  // plain text on any address
   int threads = 0;                                        // for kernels; 0 takes all cores
   data::DataFolder data_folder;
-  Seconds join_timeout = 10;     // how long an unreachable coordinator is tried
-  Seconds rejoin_timeout = 600;  // how long one that was lost is
-  RoleMain play = run_role;      // what a role does
+  Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
+  // how long one that was lost is; nothing: until the certificate expires, and 600 s in plain text
+  std::optional<Seconds> rejoin_timeout{};
+  RoleMain play = run_role;  // what a role does
 };
 
 /// One per device: joins a coordinator, reports resources, runs the roles that jobs give it. A node that was declared
@@ -38,7 +40,8 @@ class Node {
 
   std::string name() const;  // as the coordinator knows it
   std::string address() const;
-  /// Until stop is requested, or the coordinator is gone for good (unavailable): for longer than rejoin_timeout.
+  /// Until stop is requested, or the coordinator is gone for good (unavailable): for longer than rejoin_timeout,
+  /// or it does not want this node any more (permission_denied).
   Status wait(std::stop_token stop);
   /// Ends its role, says goodbye, closes the port.
   void shutdown();

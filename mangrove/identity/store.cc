@@ -37,9 +37,18 @@ IdentityStore IdentityStore::of_user() {
 }
 
 Result<std::vector<IdentityStore::Entry>> IdentityStore::of_authority(const std::string& authority_hash) const {
+  return find(authority_hash.substr(0, kHashDigitsInName) + ".", authority_hash);
+}
+
+Result<std::vector<IdentityStore::Entry>> IdentityStore::all() const {
+  return find("", "");
+}
+
+/// authority_hash: "" for any.
+Result<std::vector<IdentityStore::Entry>> IdentityStore::find(const std::string& prefix,
+                                                              const std::string& authority_hash) const {
   std::vector<Entry> found;
   std::error_code error;
-  const std::string prefix = authority_hash.substr(0, kHashDigitsInName) + ".";
   for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
     const std::string name = file.path().filename();
     if (!name.starts_with(prefix) || file.path().extension() != ".pem") continue;
@@ -47,7 +56,7 @@ Result<std::vector<IdentityStore::Entry>> IdentityStore::of_authority(const std:
     if (!identity.ok() && identity.code() == Code::permission_denied) return identity.error();
     if (!identity.ok()) {
       log_warn("no identity", {{"file", file.path().string()}, {"message", identity.error().message}});
-    } else if (identity->believes(authority_hash)) {
+    } else if (authority_hash.empty() || identity->believes(authority_hash)) {
       const std::string stem = file.path().stem();
       const std::size_t mark = stem.find(kInvitationMark);
       found.push_back({file.path(), std::move(*identity), mark == std::string::npos ? "" : stem.substr(mark + 1)});

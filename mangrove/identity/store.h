@@ -26,6 +26,8 @@ class IdentityStore {
   /// Those that believe this authority, the most powerful role first. Files that are no identity are skipped.
   /// errors: permission_denied (the file of one may be read by others; says which chmod to run).
   Result<std::vector<Entry>> of_authority(const std::string& authority_hash) const;
+  /// The same, of all clusters.
+  Result<std::vector<Entry>> all() const;
   /// Returns its file. One of the same cluster, role and name is replaced.
   /// errors: those of make_secret_folder(), write_private_file() and of_authority().
   Result<fs::path> save(const Identity& identity, const std::string& invitation = "") const;
@@ -33,6 +35,8 @@ class IdentityStore {
   const fs::path& folder() const { return folder_; }
 
  private:
+  Result<std::vector<Entry>> find(const std::string& prefix, const std::string& authority_hash) const;
+
   fs::path folder_;
 };
 

@@ -204,6 +204,20 @@ TEST_F(Secure, ARevokedNodeIsCutAndTheJobGoesOn) {
                  "n1 was revoked");
 }
 
+TEST_F(Secure, ABoardThatStartsBeforeItsCoordinatorWaitsForIt) {
+  const auto n1 = start_invited("n1");
+  ASSERT_NE(ready_line(*n1), "") << n1->err();
+  n1->signal(SIGTERM);
+  EXPECT_EQ(n1->wait(kLong), 0) << n1->err();
+  coordinator->signal(SIGTERM);
+  EXPECT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  const auto again = start_as("n1", {"node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1"});
+  ASSERT_TRUE(again->wait_until([&] { return again->err().find("trying on") != std::string::npos; }, kLong))
+      << "it has given up: " << again->err();
+  start_secure_coordinator(address, state);
+  EXPECT_TRUE(ready_line(*again).starts_with("node n1 ready on ")) << again->err();
+}
+
 // ---- join strings
 
 TEST_F(Secure, AJoinStringThatDoesNotWorkSaysWhy) {

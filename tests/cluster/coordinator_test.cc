@@ -20,7 +20,8 @@ Result<std::unique_ptr<Node>> start_node(const std::string& coordinator, Seconds
   options.listen = "127.0.0.1:0";
   options.credentials = test_credentials(identity::Role::node, "n");
   options.threads = 1;
-  options.join_timeout = options.rejoin_timeout = join_timeout;
+  options.join_timeout = join_timeout;
+  options.rejoin_timeout = join_timeout;
   options.play = scripted_role;
   return Node::start(options);
 }

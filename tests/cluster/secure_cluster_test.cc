@@ -476,6 +476,23 @@ TEST_F(SecureCluster, WhoTakesANameOverPutsTheOldBoardOut) {
   EXPECT_EQ(start_node(stolen).code(), Code::permission_denied);
 }
 
+TEST_F(SecureCluster, ANodeTriesUntilItsCertificateExpires) {
+  const Identity brief =
+      Identity::make(registrar->authority(), {Role::node, "pi"}, identity::wall_now(), std::chrono::seconds(6));
+  const auto node = start_node(net::Credentials::of(brief));
+  ASSERT_TRUE(node.ok()) << node.error().message;
+  coordinator.reset();
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] { return (*node)->wait(stop.get_token()); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(60)), std::future_status::ready) << "it tries on";
+  stop.request_stop();
+  const Status gone = waiting.get();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.code(), Code::unavailable);
+  EXPECT_GE(identity::wall_now(), brief.certificate().valid_to()) << "it gave up before";
+  EXPECT_NE(gone.error().message.find("has expired"), std::string::npos) << gone.error().message;
+}
+
 /// The job's answer is what rank 1 says first. Rank 0 asks when it may.
 struct Question {
   RoleMain role() {

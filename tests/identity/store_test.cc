@@ -24,6 +24,7 @@ TEST(IdentityStore, FindsThoseOfACluster) {
   ASSERT_EQ(found->size(), 2U);
   EXPECT_EQ(found->at(0).identity.subject().role, Role::admin);
   EXPECT_EQ(found->at(1).identity.subject().role, Role::viewer);
+  EXPECT_EQ(store.all()->size(), 3U);
 }
 
 TEST(IdentityStore, KeepsOneOfEachName) {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/log.h"
@@ -16,6 +18,7 @@ namespace {
 struct State {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
+  Seconds join_timeout = 0, rejoin_timeout = 0;
   std::string coordinator, listen, join, identity, data_dir;
   std::vector<std::string> allowed;
   Overrides overrides;
@@ -34,10 +37,12 @@ struct State {
              "with a certificate, of 127.0.0.1 without");
     keys.add("threads", threads, "threads for the kernels; 0: one per core", or_zero(kThreads));
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
-    keys.add_seconds("join_timeout", options.join_timeout,
-                     "give up if the coordinator has not answered after this time");
-    keys.add_seconds("rejoin_timeout", options.rejoin_timeout,
-                     "give up if a lost coordinator has not come back after this time");
+    keys.add_seconds("join_timeout", join_timeout,
+                     "give up if the coordinator has not answered after this time; 0s: who has joined before tries "
+                     "until the certificate expires, others 10 s");
+    keys.add_seconds("rejoin_timeout", rejoin_timeout,
+                     "give up if a lost coordinator has not come back after this time; 0s: when the certificate "
+                     "expires, or after ten minutes without one");
     keys.add("identity", identity,
              "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
     keys.add("insecure", options.insecure,
@@ -46,30 +51,61 @@ struct State {
   }
 };
 
+constexpr Seconds kNewcomersPatience = 10;
+constexpr Seconds kSayFirstAfter = 10, kSayEvery = 600;  // that no coordinator answers
+
+/// How long its coordinator is waited for: a board may start before it.
+Seconds patience(const State& state, const identity::IdentityStore& store) {
+  if (state.join_timeout > 0) return state.join_timeout;
+  Seconds longest = kNewcomersPatience;
+  const auto count = [&longest](const identity::Identity& own) {
+    const auto left = own.certificate().valid_to() - identity::wall_now();
+    if (own.subject().role == identity::Role::node) longest = std::max(longest, static_cast<Seconds>(left.count()));
+  };
+  if (!state.identity.empty()) {
+    if (const auto own = identity::Identity::load(state.identity); own.ok()) count(*own);
+    return longest;
+  }
+  if (const auto known = store.all(); known.ok())
+    for (const identity::IdentityStore::Entry& entry : *known) count(entry.identity);
+  return longest;
+}
+
 /// What it shows to others: an identity from elsewhere, or what it has joined with, now or earlier.
 Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, const std::stop_token& stop) {
   using identity::Role;
   if (!state.coordinator.empty()) state.options.coordinator = state.coordinator;
   if (state.identity == "-") return cluster::load_credentials(state.identity, Role::node);
   const auto store = identity::IdentityStore::of_user();
-  const Deadline deadline = SteadyClock().after(state.options.join_timeout);
   cluster::Access access{.coordinator = state.options.coordinator,
                          .roles = {Role::node},
                          .name = state.options.name,
                          .identity = state.identity,
                          .insecure = state.options.insecure};
-  if (state.join.empty()) return cluster::find_credentials(access, store, deadline, stop);
-  MG_TRY(identity::JoinString string, read_join_string(state.join));
-  if (!state.coordinator.empty()) string.address = state.coordinator;
-  state.options.coordinator = access.coordinator = string.address;
+  std::optional<identity::JoinString> string;
+  if (!state.join.empty()) {
+    MG_TRY(string, read_join_string(state.join));
+    if (!state.coordinator.empty()) string->address = state.coordinator;
+    state.options.coordinator = access.coordinator = string->address;
+  }
   const std::string name = state.options.name.empty() ? host_name() : state.options.name;
   MG_RETURN_IF_ERROR(identity::check_name(name).context("--name"));
-  return cluster::join_or_find_credentials(access, string, {Role::node, name}, store, deadline, stop);
+  const SteadyClock clock;
+  const Deadline end = clock.after(patience(state, store));
+  for (Seconds slice = kSayFirstAfter;; slice = kSayEvery) {
+    const Deadline deadline = std::min(end, clock.after(slice));
+    auto found = string ? cluster::join_or_find_credentials(access, *string, {Role::node, name}, store, deadline, stop)
+                        : cluster::find_credentials(access, store, deadline, stop);
+    const bool is_final = found.ok() || found.code() != Code::unavailable || clock.now() >= end;
+    if (is_final || stop.stop_requested()) return found;
+    log_warn("trying on until the certificate expires", {{"message", found.error().message}});
+  }
 }
 
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.threads = static_cast<int>(state.threads);
+  if (state.rejoin_timeout > 0) state.options.rejoin_timeout = state.rejoin_timeout;
   state.options.data_folder =
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name(state.options.name.empty() ? "node" : state.options.name);
