@@ -90,6 +90,10 @@ class ClusterService::Service final : public Cluster::Service {
 
   OpenCalls& calls() { return calls_; }
   void cut_revoked();
+  void cut_expired(identity::WallTime now) {
+    calls_.cut_expired(
+        [&](const std::string& who, identity::WallTime valid_to) { return gate_.has_expired(who, valid_to, now); });
+  }
   void wait_for_clients(Deadline deadline);
 
  private:
@@ -122,7 +126,7 @@ Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::Se
                                                                   std::initializer_list<Role> roles,
                                                                   OpenCalls::Call& call) {
   MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles));
-  const Status taken = caller ? call.take(caller->subject.uri(), caller->serial) : call.take("", "");
+  const Status taken = caller ? call.take(caller->subject.uri(), caller->serial, caller->valid_to) : call.take("", "");
   if (!taken.ok()) {
     refuse(context, taken);
     return taken.error();
@@ -372,6 +376,10 @@ grpc::Service& ClusterService::service() {
 
 void ClusterService::cut_mute_streams(Instant now) {
   service_->calls().cut_mute(now);
+}
+
+void ClusterService::cut_expired(identity::WallTime now) {
+  service_->cut_expired(now);
 }
 
 void ClusterService::cut_revoked() {

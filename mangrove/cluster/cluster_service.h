@@ -33,6 +33,8 @@ class ClusterService {
 
   /// Ends streams that were opened and have said nothing since. To be called now and then.
   void cut_mute_streams(Instant now);
+  /// Ends the streams of those whose certificates have expired. To be called now and then.
+  void cut_expired(identity::WallTime now);
   /// Ends the streams of those that were revoked, and tells the nodes who they are.
   void cut_revoked();
   /// Waits for the clients' streams to end, until the deadline, then cuts every stream, old and new.

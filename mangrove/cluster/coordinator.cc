@@ -54,7 +54,7 @@ struct Coordinator::Impl {
   JobQueue jobs;
   const std::unique_ptr<AuditLog> audit =  // nullptr: nothing is kept
       options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
-  const Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
+  Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
   ClusterService service;
   EnrolmentService enrolment{options.registrar, gate, [this] { cut_revoked(); }};
   std::unique_ptr<RpcServer> server;
@@ -120,6 +120,7 @@ void Coordinator::Impl::watch(const std::stop_token& stop) {
       if (const auto job = jobs.current()) job->member_gone(member, MemberState::lost);
     }
     service.cut_mute_streams(now);
+    service.cut_expired(identity::wall_now());
     MutexLock lock(mutex);
     if (!stop.stop_requested()) woken.wait_for(mutex, options.heartbeat_interval / 2);
   }

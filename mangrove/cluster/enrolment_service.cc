@@ -31,7 +31,7 @@ Status no_registrar() {
 
 class EnrolmentService::Service final : public Enrolment::Service {
  public:
-  Service(Registrar* registrar, const Gate& gate, std::function<void()> revoked)
+  Service(Registrar* registrar, Gate& gate, std::function<void()> revoked)
       : registrar_(registrar), gate_(gate), revoked_(std::move(revoked)) {}
 
   grpc::Status Enrol(grpc::ServerContext* context, grpc::ServerReader<Unread>*, Signed* response) override {
@@ -72,7 +72,7 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Status revoke(const grpc::ServerContext& context, const RevokeRequest& request);
 
   Registrar* const registrar_;
-  const Gate& gate_;
+  Gate& gate_;
   const std::function<void()> revoked_;
   const SteadyClock clock_;
   RateLimit joins_{"joins from one address", kMostJoinsAMinute};
@@ -110,8 +110,12 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   if (registrar_ == nullptr || !caller) return no_registrar();
   MG_RETURN_IF_ERROR(check_question(request));
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
+  // the member may have a younger one by now, but this connection proves the old one alone
+  if (caller->valid_to < wall_now())
+    return make_error(Code::permission_denied, "the certificate of this connection has expired");
   MG_TRY(const auto certificate, registrar_->renew(caller->subject, caller->serial, parsed, wall_now()));
   fill(response, certificate);
+  gate_.renewed(caller->subject, certificate.valid_to());
   log_info("certificate renewed", {{"name", caller->subject.name}});
   gate_.record(context, "renew", caller->subject.name);
   return {};
@@ -166,7 +170,7 @@ Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, con
   return {};
 }
 
-EnrolmentService::EnrolmentService(Registrar* registrar, const Gate& gate, std::function<void()> revoked)
+EnrolmentService::EnrolmentService(Registrar* registrar, Gate& gate, std::function<void()> revoked)
     : service_(std::make_unique<Service>(registrar, gate, std::move(revoked))) {}
 
 EnrolmentService::~EnrolmentService() = default;

@@ -22,7 +22,7 @@ class EnrolmentService {
 
   /// registrar: null where this coordinator signs nobody; then every call says so. revoked: called after somebody was
   /// revoked. What is given must outlive it.
-  EnrolmentService(Registrar* registrar, const Gate& gate, std::function<void()> revoked);
+  EnrolmentService(Registrar* registrar, Gate& gate, std::function<void()> revoked);
   ~EnrolmentService();  // the server must have shut down
 
   grpc::Service& service();

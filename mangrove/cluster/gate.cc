@@ -28,6 +28,9 @@ Status Gate::check(const std::optional<net::Caller>& caller, std::initializer_li
                       "no certificate was shown; join the cluster first, with a string of: mangrove invite");
   const identity::Subject& subject = caller->subject;
   if (is_revoked(caller->serial)) return make_error(Code::permission_denied, subject.name + " was revoked");
+  if (has_expired(subject.uri(), caller->valid_to, identity::wall_now()))
+    return make_error(Code::permission_denied,
+                      "the certificate of " + subject.name + " has expired on " + identity::to_text(caller->valid_to));
   if (std::ranges::find(roles, subject.role) != roles.end()) return {};
   std::vector<std::string> names;
   for (const Role role : roles) names.emplace_back(role_name(role));
@@ -54,6 +57,19 @@ Status Gate::check_owner(const std::optional<net::Caller>& caller, const std::st
   return make_error(Code::permission_denied, "the job belongs to " +
                                                  (other.ok() ? other->name : "somebody without a certificate") +
                                                  "; only who began it, and admins, may do this");
+}
+
+void Gate::renewed(const identity::Subject& member, identity::WallTime until) {
+  MutexLock lock(mutex_);
+  identity::WallTime& known = renewed_[member.uri()];
+  known = std::max(known, until);
+}
+
+bool Gate::has_expired(const std::string& member, identity::WallTime valid_to, identity::WallTime now) const {
+  if (now <= valid_to) return false;
+  MutexLock lock(mutex_);
+  const auto younger = renewed_.find(member);
+  return younger == renewed_.end() || now > younger->second;
 }
 
 }  // namespace mangrove::cluster

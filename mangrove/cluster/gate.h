@@ -1,10 +1,12 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/audit_log.h"
 #include "mangrove/cluster/registrar.h"
@@ -21,7 +23,7 @@ class Gate {
   Gate(bool asks_who, const Registrar* registrar, AuditLog* audit)
       : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
 
-  /// Nothing: it does not ask. errors: permission_denied (no certificate, revoked, another role; says which).
+  /// Nothing: it does not ask. errors: permission_denied (no certificate, revoked, expired, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles) const;
   /// Writes into the audit log that the caller has done this, or tried to. about: see AuditLog::Entry.
@@ -33,6 +35,10 @@ class Gate {
   std::set<std::string> revoked() const {
     return registrar_ != nullptr ? registrar_->revoked() : std::set<std::string>();
   }
+  /// The member has a younger certificate now: what it has opened with an older one may go on until that expires.
+  void renewed(const identity::Subject& member, identity::WallTime until);
+  /// Whether a certificate that ends at valid_to is over, and the member, by its URI, has no younger one.
+  bool has_expired(const std::string& member, identity::WallTime valid_to, identity::WallTime now) const;
   /// Whether the certificate of this serial is not let in any more, whatever its role is.
   bool is_revoked(const std::string& serial) const { return registrar_ != nullptr && registrar_->is_revoked(serial); }
 
@@ -42,6 +48,8 @@ class Gate {
   const bool asks_who_;
   const Registrar* const registrar_;
   AuditLog* const audit_;
+  mutable Mutex mutex_;
+  std::map<std::string, identity::WallTime> renewed_ MG_GUARDED_BY(mutex_);  // by URI: until when
 };
 
 }  // namespace mangrove::cluster

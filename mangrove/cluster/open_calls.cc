@@ -18,7 +18,7 @@ OpenCalls::Call::~Call() {
   calls_.open_.erase(context_);
 }
 
-Status OpenCalls::Call::take(const std::string& who, const std::string& serial) {
+Status OpenCalls::Call::take(const std::string& who, const std::string& serial, identity::WallTime valid_to) {
   MutexLock lock(calls_.mutex_);
   const Limits& limits = calls_.limits_;
   if (calls_.open_.size() > limits.all)
@@ -30,6 +30,7 @@ Status OpenCalls::Call::take(const std::string& who, const std::string& serial) 
   Open& own = calls_.open_.at(context_);
   own.who = who;
   own.serial = serial;
+  own.valid_to = valid_to;
   return {};
 }
 
@@ -52,6 +53,12 @@ void OpenCalls::cut_where(const std::function<bool(const std::string&)>& is_to_e
   MutexLock lock(mutex_);
   for (const auto& [context, open] : open_)
     if (!open.serial.empty() && is_to_end(open.serial)) context->TryCancel();
+}
+
+void OpenCalls::cut_expired(const std::function<bool(const std::string&, identity::WallTime)>& has_expired) {
+  MutexLock lock(mutex_);
+  for (const auto& [context, open] : open_)
+    if (!open.serial.empty() && has_expired(open.who, open.valid_to)) context->TryCancel();
 }
 
 void OpenCalls::cut_all() {

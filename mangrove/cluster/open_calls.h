@@ -8,6 +8,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
+#include "mangrove/identity/wall_time.h"
 
 namespace grpc {
 class ServerContext;
@@ -34,9 +35,10 @@ class OpenCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    /// who, serial: of the caller's certificate; "": he has none, and is not counted by himself.
+    /// who, serial, valid_to: of the caller's certificate; "": he has none, and is not counted by himself.
     /// errors: resource_exhausted (too many are open, of all or of his).
-    Status take(const std::string& who, const std::string& serial);
+    Status take(const std::string& who, const std::string& serial,
+                identity::WallTime valid_to = identity::WallTime::max());
     void greeted();  // the first message has come
     void cut();
 
@@ -48,6 +50,8 @@ class OpenCalls {
   void cut_mute(Instant now);
   /// is_to_end: says of the serial of a certificate whether what it has opened ends.
   void cut_where(const std::function<bool(const std::string& serial)>& is_to_end);
+  /// has_expired: says it of its owner and its end.
+  void cut_expired(const std::function<bool(const std::string& who, identity::WallTime valid_to)>& has_expired);
   /// Cuts all that are open, and at once those that come.
   void cut_all();
 
@@ -55,6 +59,7 @@ class OpenCalls {
   struct Open {
     Deadline first_message;  // by when it must come
     std::string who{}, serial{};
+    identity::WallTime valid_to = identity::WallTime::max();
   };
 
   const Limits limits_;

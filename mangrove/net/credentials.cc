@@ -149,7 +149,7 @@ std::optional<Caller> caller(const grpc::ServerContextBase& context) {
   if (!certificates.ok()) return std::nullopt;
   Result<identity::Subject> subject = certificates->front().subject();
   if (!subject.ok()) return std::nullopt;
-  return Caller{std::move(*subject), certificates->front().serial()};
+  return Caller{std::move(*subject), certificates->front().serial(), certificates->front().valid_to()};
 }
 
 }  // namespace mangrove::net

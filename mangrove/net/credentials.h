@@ -68,7 +68,8 @@ std::shared_ptr<grpc::ChannelCredentials> stranger_credentials(const identity::C
 /// Who is at the other end of a call.
 struct Caller {
   identity::Subject subject;
-  std::string serial;  // of its certificate
+  std::string serial;           // of its certificate
+  identity::WallTime valid_to;  // its certificate; a connection may live longer
 };
 /// Nothing: it has shown no certificate, or one without a name for us.
 std::optional<Caller> caller(const grpc::ServerContextBase& context);

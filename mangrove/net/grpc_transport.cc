@@ -51,7 +51,11 @@ struct GrpcTransport::Impl {
   Impl(std::shared_ptr<const Clock> clock, std::shared_ptr<const Credentials> credentials)
       : jobs(std::make_shared<LocalEndpoints>(ParkingLimits(), std::move(clock))),
         service(jobs, credentials != nullptr),
-        links([table = jobs] { table->expire(); }, std::move(credentials)) {}
+        links([this] { look_at_time(); }, std::move(credentials)) {}
+  void look_at_time() {
+    jobs->expire();
+    service.cut_expired(identity::wall_now());
+  }
 
   const std::shared_ptr<LocalEndpoints> jobs;
   PeerService service;

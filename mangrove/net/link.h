@@ -21,6 +21,7 @@ struct StreamState {
   bool to_cancel = false;    // what is being written is not wanted any more
   bool cancelled = false;
   bool ended = false;                         // gRPC is done with it
+  bool refused = false;                       // by the peer, for who we are
   std::shared_ptr<const Outgoing> in_flight;  // being written
   std::string error;                          // why it ended
 };

@@ -246,6 +246,8 @@ void PeerLinks::collect(Link& link, Instant now) {
   const bool expected = link.state.half_closed || link.state.cancelled;
   if (!expected && link.users > 0)
     log_warn("stream to peer broke", {{"address", link.to.address}, {"error", link.state.error}});
+  // the connection was made with a certificate that has expired, and there may be a younger one
+  if (link.state.refused) link.stub = Peer::NewStub(new_channel(link.to, credentials_.get()));
   link.stream = nullptr;
   link.queue.rewind();
   link.backoff = std::clamp(2 * link.backoff, kFirstBackoff, kLongestBackoff);

@@ -41,13 +41,13 @@ struct InboundTable {
   bool closed MG_GUARDED_BY(mutex) = false;
   std::uint64_t uses MG_GUARDED_BY(mutex) = 0;
   std::map<std::string, Entry> links MG_GUARDED_BY(mutex);
-  std::map<grpc::CallbackServerContext*, std::string> open MG_GUARDED_BY(mutex);  // streams, with the sender's serial
-  std::set<std::string> revoked MG_GUARDED_BY(mutex);                             // serials
+  std::map<grpc::CallbackServerContext*, std::optional<Caller>> open MG_GUARDED_BY(mutex);  // streams, with the sender
+  std::set<std::string> revoked MG_GUARDED_BY(mutex);                                       // serials
 
-  /// prefix: of the ids of all links of this sender; "": it is not known who he is. serial: of his certificate.
-  /// errors: cancelled, resource_exhausted, permission_denied (revoked).
-  Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& prefix, const std::string& serial,
-                                           grpc::CallbackServerContext* context);
+  /// prefix: of the ids of all links of this sender; "": it is not known who he is. sender: himself.
+  /// errors: cancelled, resource_exhausted, permission_denied (revoked, expired).
+  Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& prefix,
+                                           const std::optional<Caller>& sender, grpc::CallbackServerContext* context);
   void remove(const std::string& id, grpc::CallbackServerContext* context);
 
   using Place = std::map<std::string, Entry>::iterator;
@@ -66,11 +66,14 @@ Status InboundTable::forget_one(Place begin, Place end) {
 }
 
 Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, const std::string& prefix,
-                                                       const std::string& serial,
+                                                       const std::optional<Caller>& sender,
                                                        grpc::CallbackServerContext* context) {
   MutexLock lock(mutex);
   if (closed) return make_error(Code::cancelled, "shutting down");
-  if (revoked.contains(serial)) return make_error(Code::permission_denied, "the certificate was revoked");
+  if (sender && revoked.contains(sender->serial))
+    return make_error(Code::permission_denied, "the certificate was revoked");
+  if (sender && sender->valid_to < identity::wall_now())
+    return make_error(Code::permission_denied, "the certificate of this connection has expired");
   if (!links.contains(id)) {
     const Place begin = links.lower_bound(prefix);
     const Place end = std::find_if(begin, links.end(), [&](const auto& one) { return !one.first.starts_with(prefix); });
@@ -85,7 +88,7 @@ Result<std::shared_ptr<InboundLink>> InboundTable::add(const std::string& id, co
   if (!entry.link) entry.link = std::make_shared<InboundLink>();
   ++entry.open_streams;
   entry.last_used = ++uses;
-  open[context] = serial;
+  open[context] = sender;
   return entry.link;
 }
 
@@ -237,7 +240,7 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
   const std::optional<std::string> sender = who ? std::optional(who->subject.uri()) : std::nullopt;
   const std::string prefix = sender ? *sender + " " : "";
   const std::string key = prefix + *id;
-  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, prefix, who ? who->serial : "", context);
+  Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, prefix, who, context);
   if (!link.ok()) return new RefusedStream(to_grpc(link.error()));
   return new InboundStream(jobs_, inbound_, key, std::move(*link), sender, context);
 }
@@ -245,14 +248,20 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
 void PeerService::refuse(const std::set<std::string>& serials) {
   MutexLock lock(inbound_->mutex);
   inbound_->revoked.insert(serials.begin(), serials.end());
-  for (const auto& [context, serial] : inbound_->open)
-    if (inbound_->revoked.contains(serial)) context->TryCancel();
+  for (const auto& [context, sender] : inbound_->open)
+    if (sender && inbound_->revoked.contains(sender->serial)) context->TryCancel();
+}
+
+void PeerService::cut_expired(identity::WallTime now) {
+  MutexLock lock(inbound_->mutex);
+  for (const auto& [context, sender] : inbound_->open)
+    if (sender && sender->valid_to < now) context->TryCancel();
 }
 
 void PeerService::shutdown() {
   MutexLock lock(inbound_->mutex);
   inbound_->closed = true;
-  for (const auto& [context, serial] : inbound_->open) context->TryCancel();
+  for (const auto& [context, sender] : inbound_->open) context->TryCancel();
 }
 
 }  // namespace mangrove::net

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "mangrove/identity/wall_time.h"
 #include "mangrove/net/local_endpoints.h"
 #include "mangrove/net/peer.grpc.pb.h"
 
@@ -23,6 +24,8 @@ class PeerService final : public Peer::CallbackService {
   grpc::ServerBidiReactor<Envelope, Receipt>* Exchange(grpc::CallbackServerContext* context) override;
   /// Cuts the streams of certificates with these serials, and takes none from them any more.
   void refuse(const std::set<std::string>& serials);
+  /// Cuts the streams of certificates that have expired: they were good when the connection was made.
+  void cut_expired(identity::WallTime now);
   /// Cancels all streams, and every one that comes later.
   void shutdown();
 

@@ -54,6 +54,7 @@ void PeerStream::OnDone(const grpc::Status& status) {
   const std::shared_ptr<LinkTable> table = table_;  // as soon as `ended` can be seen, this may be freed
   MutexLock lock(table->mutex);
   link_.state.error = status.error_message();
+  link_.state.refused = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
   link_.state.ended = true;
   table->changed.notify_all();
 }

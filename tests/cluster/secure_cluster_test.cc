@@ -462,6 +462,23 @@ TEST_F(SecureCluster, ARevokedNodeIsCutAndStaysOut) {
   EXPECT_NE(again.error().message.find("pi was revoked"), std::string::npos) << again.error().message;
 }
 
+TEST_F(SecureCluster, AnExpiredCertificateEndsWhatIsOpenUnlessItWasRenewed) {
+  const auto make = [&](const std::string& name) {
+    return net::Credentials::of(
+        Identity::make(registrar->authority(), {Role::node, name}, identity::wall_now(), std::chrono::seconds(8)));
+  };
+  const auto pi = make("pi"), pa = make("pa");
+  const auto left = start_node(pi), stays = start_node(pa);
+  ASSERT_TRUE(left.ok()) << left.error().message;
+  ASSERT_TRUE(stays.ok()) << stays.error().message;
+  const auto late = pa->identity().certificate().valid_to() - std::chrono::seconds(3);
+  ASSERT_TRUE(eventually([&] { return identity::wall_now() >= late; }));
+  ASSERT_TRUE(renew(coordinator->address(), *pa).ok());
+  EXPECT_TRUE(eventually([&] { return listing() == "pi lost, pa alive"; }, 60)) << listing();
+  EXPECT_GE(identity::wall_now(), pi->identity().certificate().valid_to()) << "cut before";
+  EXPECT_EQ(start_node(pi).code(), Code::unavailable) << "nor does it shake hands";
+}
+
 TEST_F(SecureCluster, WhoTakesANameOverPutsTheOldBoardOut) {
   const auto stolen = *join(invite("node"), {Role::node, "pi"});
   const auto node = start_node(stolen);

@@ -128,6 +128,48 @@ TEST(Credentials, OneThatHasExpiredIsRefusedByBothSides) {
   EXPECT_FALSE(exchange_messages(old_server, channel_credentials(good.get(), {Role::node})).ok());
 }
 
+TEST(Credentials, AnOpenStreamEndsWithItsCertificate) {
+  const Authority authority = Authority::make(wall_now());
+  const GrpcProcess process(Credentials::of(Identity::make(authority, {Role::node, "good"}, wall_now())));
+  const auto brief =
+      Credentials::of(Identity::make(authority, {Role::node, "brief"}, wall_now(), std::chrono::seconds(4)));
+  const auto stub =
+      Peer::NewStub(grpc::CreateChannel(process.address(), channel_credentials(brief.get(), {Role::node})));
+  const auto open = [&](grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context.AddMetadata("mangrove-link", "0123456789abcdef");
+    auto stream = stub->Exchange(&context);
+    stream->WaitForInitialMetadata();
+    return stream;
+  };
+  grpc::ClientContext first, second;
+  EXPECT_EQ(open(first)->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_GE(wall_now(), brief->identity().certificate().valid_to()) << "cut before";
+  EXPECT_EQ(open(second)->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED) << "over the same connection";
+}
+
+TEST(Credentials, MessagesGoOnWithTheNextCertificate) {
+  const testing::TemporaryFolder folder;
+  const Authority authority = Authority::make(wall_now());
+  const Identity first = Identity::make(authority, {Role::node, "rank-1"}, wall_now(), std::chrono::seconds(16));
+  ASSERT_TRUE(write_private_file(folder / "node.pem", first.pem()).ok());
+  const auto own = Credentials::load(folder / "node.pem");
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  GrpcProcess receiver(Credentials::of(Identity::make(authority, {Role::node, "rank-0"}, wall_now()))), sender(*own);
+  const std::map<Rank, std::string> addresses = {{0, receiver.address()}, {1, sender.address()}};
+  const auto to = join(receiver, "job", 0, addresses, subjects_of(all_alive(2)));
+  const auto from = join(sender, "job", 1, addresses, subjects_of(all_alive(2)));
+  from->send(0, 1, "with the first");
+  EXPECT_EQ(receive(*to, {1}, 1), "with the first");
+  ASSERT_TRUE(
+      write_private_file(folder / "node.pem", Identity::make(authority, {Role::node, "rank-1"}, wall_now()).pem())
+          .ok());
+  SteadyClock clock;
+  while (wall_now() <= first.certificate().valid_to() + std::chrono::seconds(1)) clock.sleep_until(clock.after(0.1));
+  from->send(0, 1, "with the second");
+  EXPECT_EQ(receive(*to, {1}, 1), "with the second");
+}
+
 TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
   const testing::TemporaryFolder folder;
   const fs::path file = folder / "node.pem";
