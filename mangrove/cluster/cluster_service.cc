@@ -321,7 +321,8 @@ grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext* context, con
   if (jobs_.store() == nullptr)
     return {grpc::StatusCode::FAILED_PRECONDITION,
             "it keeps no jobs; start it with: mangrove coordinator --state FOLDER"};
-  Result<std::vector<JobStatus>> jobs = jobs_.store()->list();
+  Result<std::vector<JobStatus>> jobs =
+      jobs_.store()->list([&](const std::string& owner) { return Gate::check_owner(*caller, owner).ok(); });
   if (!jobs.ok()) return net::to_grpc(jobs.error());
   for (JobStatus& job : *jobs) *response->add_jobs() = std::move(job);
   return grpc::Status::OK;

@@ -279,12 +279,12 @@ Result<JobStore::Ended> JobStore::ended(const std::string& id) {
   return found;
 }
 
-Result<std::vector<JobStatus>> JobStore::list() {
+Result<std::vector<JobStatus>> JobStore::list(const std::function<bool(const std::string&)>& may_read) {
   MutexLock lock(mutex_);
   MG_TRY(const auto rows,
          database_.run("SELECT id, title, state, starts, epoch, step, message, began, ended, "
                        "(SELECT group_concat(node, ' ') FROM (SELECT node FROM members WHERE job = id AND "
-                       "alive ORDER BY rank)) FROM jobs ORDER BY number DESC"));
+                       "alive ORDER BY rank)), owner FROM jobs ORDER BY number DESC"));
   std::vector<JobStatus> jobs;
   for (const Database::Row& row : rows) {
     JobStatus& job = jobs.emplace_back();
@@ -295,7 +295,7 @@ Result<std::vector<JobStatus>> JobStore::list() {
     job.set_starts(integer(row, 3));
     job.set_epoch(integer(row, 4));
     job.set_step(integer(row, 5));
-    job.set_message(text(row, 6));
+    if (may_read(text(row, 10))) job.set_message(text(row, 6));
     job.set_began(text(row, 7));
     job.set_ended(text(row, 8));
     job.set_nodes(text(row, 9));

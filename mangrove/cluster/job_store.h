@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,8 +59,9 @@ class JobStore {
   };
   /// errors: not_found, failed_precondition (it has not ended).
   Result<Ended> ended(const std::string& id);
-  /// The newest first.
-  Result<std::vector<JobStatus>> list();
+  /// The newest first. may_read: whether he who asks gets the message of a job with this owner; it comes from the
+  /// owner's nodes and may name files and what they hold. The others' is "".
+  Result<std::vector<JobStatus>> list(const std::function<bool(const std::string& owner)>& may_read);
 
  private:
   JobStore(fs::path folder, Database database) : folder_(std::move(folder)), database_(std::move(database)) {}

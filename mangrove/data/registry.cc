@@ -317,8 +317,8 @@ Result<std::shared_ptr<const Dataset>> open_dataset(std::string_view spec, Split
     MG_TRY(dataset, coarse_classes(std::move(dataset)).context("data '" + std::string(spec) + "'"));
   }
   if (const auto classes = found.spec.option("classes")) {
-    MG_TRY(dataset,
-           some_classes(std::move(dataset), parts_of(*classes, ';')).context("data '" + std::string(spec) + "'"));
+    MG_TRY(dataset, some_classes(std::move(dataset), parts_of(*classes, ';'), !folder.is_confined())
+                        .context("data '" + std::string(spec) + "'"));
   }
   if (options.balance && split == Split::train) dataset = balanced(std::move(dataset), *options.balance, options.seed);
   return dataset;

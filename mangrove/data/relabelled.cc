@@ -30,7 +30,7 @@ class Relabelled final : public WrappedDataset {
 }  // namespace
 
 Result<std::shared_ptr<const Dataset>> some_classes(std::shared_ptr<const Dataset> dataset,
-                                                    std::span<const std::string> classes) {
+                                                    std::span<const std::string> classes, bool names_nearest) {
   const std::vector<std::string>& known = dataset->class_names();
   if (classes.empty()) return make_error(Code::invalid_argument, "option 'classes': names no class");
   std::vector<std::string> names(classes.begin(), classes.end());
@@ -38,8 +38,8 @@ Result<std::shared_ptr<const Dataset>> some_classes(std::shared_ptr<const Datase
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto found = std::ranges::find(known, names[i]);
     if (found == known.end())
-      return make_error(Code::invalid_argument,
-                        "option 'classes': the data has no class '" + names[i] + "'" + suggestion(names[i], known));
+      return make_error(Code::invalid_argument, "option 'classes': the data has no class '" + names[i] + "'" +
+                                                    (names_nearest ? suggestion(names[i], known) : ""));
     if (std::ranges::count(names, names[i]) > 1)
       return make_error(Code::invalid_argument, "option 'classes': '" + names[i] + "' is there twice");
     new_label[static_cast<std::size_t>(found - known.begin())] = static_cast<std::int32_t>(i);

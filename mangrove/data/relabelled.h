@@ -15,9 +15,10 @@ constexpr const char* kRestClass = "rest";
 Result<std::shared_ptr<const Dataset>> coarse_classes(std::shared_ptr<const Dataset> dataset);
 
 /// The samples of a data set with these of its classes for labels, in this order, and behind them, unless these are
-/// all, kRestClass for all others: with one class, that class against the rest. Coarse labels are lost. errors:
-/// invalid_argument (no class, one that is not there, with the nearest, or one twice).
+/// all, kRestClass for all others: with one class, that class against the rest. Coarse labels are lost.
+/// names_nearest: whether the error of one that is not there names the nearest that is, which quotes the data.
+/// errors: invalid_argument (no class, one that is not there, or one twice).
 Result<std::shared_ptr<const Dataset>> some_classes(std::shared_ptr<const Dataset> dataset,
-                                                    std::span<const std::string> classes);
+                                                    std::span<const std::string> classes, bool names_nearest = true);
 
 }  // namespace mangrove::data

@@ -290,6 +290,10 @@ TEST_F(SecureCluster, AJobBelongsToWhoBeganIt) {
   expect_refused(connected(bob)->follow(id, nullptr, {}));
   EXPECT_EQ(connected(clara)->follow(id, nullptr, {}).code(), Code::cancelled);
   EXPECT_EQ(admin()->follow(id, nullptr, {}).code(), Code::cancelled);
+  const auto message_for = [&](const auto& client) { return client->jobs()->at(0).message(); };
+  EXPECT_NE(message_for(connected(clara)), "");
+  EXPECT_EQ(message_for(admin()), message_for(connected(clara)));
+  EXPECT_EQ(message_for(connected(bob)), "") << "a node's words may be about the data";
   // all of that can be read afterwards
   const auto audit = read_file(options.state_folder / "audit.jsonl");
   ASSERT_TRUE(audit.ok()) << audit.error().message;

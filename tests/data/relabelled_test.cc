@@ -84,5 +84,15 @@ TEST(SomeClasses, RefusesWhatIsNotThereOrTwice) {
   }
 }
 
+TEST(SomeClasses, QuotesNoLabelToJobsOfOthers) {
+  const auto refused = [](const DataFolder& folder) {
+    return open_dataset("glyphs,labels=coarse,classes=loped", Split::test, folder).error().message;
+  };
+  EXPECT_NE(refused("/nowhere").find("looped"), std::string::npos) << refused("/nowhere");
+  const std::string to_others = refused(DataFolder::confined("/nowhere", {}));
+  EXPECT_NE(to_others.find("no class 'loped'"), std::string::npos) << to_others;
+  EXPECT_EQ(to_others.find("looped"), std::string::npos) << to_others;
+}
+
 }  // namespace
 }  // namespace mangrove::data
