@@ -74,6 +74,16 @@ class OpenPlaces {
   std::vector<fs::path> named_, real_;
 };
 
+/// Where other jobs have left what is theirs.
+std::vector<fs::path> kept_places(const fs::path& data_folder) {
+  std::vector<fs::path> places;
+  for (const char* name : {kFetchedFolder, kNetworksFolder}) {
+    places.push_back(plain(data_folder / name));
+    if (auto where = real(data_folder / name)) places.push_back(*std::move(where));
+  }
+  return places;
+}
+
 Error refused(const std::string& path, const std::string& why) {
   return make_error(Code::permission_denied,
                     "data: '" + path + "' " + why +
@@ -111,21 +121,32 @@ Result<fs::path> DataFolder::find_confined(const std::string& path) const {
   open.add(path_);
   for (const fs::path& root : allowed_) open.add(root);
   for (const RegisteredData& data : registered_data(path_)) open.add(path_ / kRegistered / data.name);
+  const std::vector<fs::path> kept = kept_places(path_);
+  const auto is_kept = [&](const fs::path& one) {
+    return std::ranges::any_of(kept, [&](const fs::path& place) { return is_below(one, place); });
+  };
+  const auto holds_kept = [&](const fs::path& one) {
+    return std::ranges::any_of(kept, [&](const fs::path& place) { return real(place) && is_below(place, one); });
+  };
   std::vector<fs::path> candidates{path};
   const bool leads_up = *fs::path(path).lexically_normal().begin() == "..";
   if (!fs::path(path).is_absolute() && !leads_up)
     candidates.insert(candidates.end(), {path_ / path, path_ / kRegistered / path});
   std::optional<fs::path> missing;
+  bool names_kept = false;
   for (const fs::path& candidate : candidates) {
     if (!open.may_look_at(plain(candidate))) continue;
+    names_kept = names_kept || is_kept(plain(candidate));
+    if (is_kept(plain(candidate))) continue;
     if (!missing) missing = plain(candidate);
     const std::optional<fs::path> found = real(plain(candidate));
     if (!found) continue;
+    if (is_kept(*found) || holds_kept(*found)) return refused(path, "holds what other jobs have left");
     if (!open.has_real(*found)) return refused(path, "is behind a link that leads elsewhere");
     if (const auto link = open.link_out(*found)) return refused(path, "has a link that leads elsewhere");
     return *found;
   }
-  if (!missing) return refused(path, "is not open to jobs");
+  if (!missing || names_kept) return refused(path, "is not open to jobs");
   return *missing;
 }
 

@@ -9,6 +9,11 @@
 
 namespace mangrove::data {
 
+/// In the data folder, what jobs have left for the next one: shards that came from the cluster, and networks. It is no
+/// data of the owner's: jobs of others cannot name it.
+constexpr const char* kFetchedFolder = "fetched";
+constexpr const char* kNetworksFolder = "networks";
+
 /// The folder of a device's data sets, and what else on the device a data set may be read from.
 /// threads: any thread may call any method.
 class DataFolder {
@@ -28,8 +33,8 @@ class DataFolder {
 
   /// Where the path of a spec is. A relative one is looked for in the working directory, in this folder and among the
   /// registered names, in this order; one that is nowhere is taken as below this folder.
-  /// errors: permission_denied (confined: the path, or a link on it or below it, leads to a place that is not allowed;
-  /// whether there is anything is not told).
+  /// errors: permission_denied (confined: the path, or a link on it or below it, leads to a place that is not allowed,
+  /// or to what other jobs have left; whether there is anything is not told).
   Result<fs::path> find(const std::string& path) const;
 
  private:

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "mangrove/base/log.h"
+#include "mangrove/data/data_folder.h"
 #include "mangrove/data/sha256.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
@@ -19,7 +20,6 @@ constexpr Bytes kPart = 256 * 1024;
 constexpr std::size_t kPartsAtOnce = 4;  // on their way to a node: what a link holds while a question travels
 constexpr Bytes kLargest = 4'000'000'000;
 constexpr int kAttempts = 3;
-const char* const kFolder = "networks";  // in the data folder
 
 bool is_sha256(const std::string& text) {
   return text.size() == 64 &&
@@ -151,7 +151,7 @@ Status NetworkServer::answer(net::Endpoint& endpoint, net::Rank rank, const Need
 }
 
 fs::path NetworkFetch::cache_folder(const job::RoleContext& context) {
-  return context.data_folder.path().empty() ? fs::path() : context.data_folder.path() / kFolder;
+  return context.data_folder.path().empty() ? fs::path() : context.data_folder.path() / data::kNetworksFolder;
 }
 
 Result<std::string> NetworkFetch::get(const std::string& sha256) {

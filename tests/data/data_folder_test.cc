@@ -67,6 +67,20 @@ TEST_F(DataFolderTest, JobsOfOthersReadNothingElse) {
   }
 }
 
+TEST_F(DataFolderTest, WhatOtherJobsHaveLeftIsNobodysData) {
+  for (const char* kept : {kFetchedFolder, kNetworksFolder}) {
+    fs::create_directories(data() / kept / "of-another");
+    fs::create_directory_symlink(data() / kept, data() / "walks" / kept);
+    for (const std::string& path : {std::string(kept), std::string(kept) + "/of-another", std::string(kept) + "/none",
+                                    at("data/" + std::string(kept)), std::string("walks/") + kept})
+      EXPECT_EQ(confined().find(path).code(), Code::permission_denied) << path;
+    fs::remove(data() / "walks" / kept);
+    EXPECT_EQ(confined().find(at("data")).code(), Code::permission_denied) << "it is below";
+  }
+  EXPECT_EQ(confined({at("")}).find(at("data/fetched")).code(), Code::permission_denied) << "whatever else is open";
+  EXPECT_TRUE(confined().find("walks/a.csv").ok());
+}
+
 TEST_F(DataFolderTest, LinksThatLeadOutAreNotFollowed) {
   fs::create_symlink(at("private/b.csv"), data() / "b.csv");
   fs::create_directory_symlink(at("private"), data() / "walks" / "more");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mangrove/data/data_folder.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/net/node_name.h"
 #include "mangrove/net/payload.h"
@@ -15,7 +16,6 @@ constexpr std::size_t kPartsAtOnce = 2;   // on their way, of a shard
 constexpr std::size_t kShardsAtOnce = 2;  // on their way; twice as many while somebody waits for some
 constexpr int kMostFailures = 8;          // of a shard
 constexpr Seconds kLookEvery = 1;         // at whether the leader is to be told
-const char* const kFolder = "fetched";    // in the data folder: what is kept of all data sets
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Status ShardFetcher::open() {
   const data::DataFolder& folder = inner_context().data_folder;
   // what the coordinator calls it need not be open here: then all shards come
   const Result<fs::path> own = folder.find(spec.path);
-  const fs::path root = folder.path() / kFolder;
+  const fs::path root = folder.path() / data::kFetchedFolder;
   MG_TRY(cache_, data::ShardCache::open(std::move(outlines), own.ok() ? *own : root, root));
   spec.name = "shards";
   spec.path = cache_->folder().string();
