@@ -18,6 +18,24 @@ using identity::WallTime;
 
 constexpr std::chrono::seconds kLongestTtl = std::chrono::days(30);  // as long as certificates are remembered
 constexpr int kMostUses = 10'000;
+constexpr std::int64_t kVersion = 1;  // of the tables; 0 had no names
+
+// What version 0 had.
+const char* const kFirstTables[] = {
+    "CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, secret TEXT NOT NULL, role TEXT NOT NULL, "
+    "name TEXT NOT NULL, uses INTEGER NOT NULL, expires INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS certificates (serial TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
+    "key TEXT NOT NULL, invitation TEXT NOT NULL, issued INTEGER NOT NULL, expires INTEGER NOT NULL, "
+    "revoked INTEGER NOT NULL DEFAULT 0)",
+    "CREATE INDEX IF NOT EXISTS by_name ON certificates (name)",
+    "CREATE INDEX IF NOT EXISTS by_invitation ON certificates (invitation)",
+};
+// Every name that anybody has ever had, and the key of the last one; "": that was revoked.
+const char* const kFirstNames[] = {
+    "CREATE TABLE names (name TEXT PRIMARY KEY, key TEXT NOT NULL)",
+    "INSERT INTO names SELECT name, CASE revoked WHEN 0 THEN key ELSE '' END FROM certificates "
+    "WHERE rowid IN (SELECT MAX(rowid) FROM certificates GROUP BY name)",
+};
 
 std::int64_t number(WallTime time) {
   return time.time_since_epoch().count();
@@ -52,16 +70,24 @@ Result<std::unique_ptr<Registrar>> Registrar::open(const fs::path& folder, WallT
   return registrar;
 }
 
+Status Registrar::bring_up_to_date() {
+  MG_TRY(const auto found, books_.run("PRAGMA user_version"));
+  const std::int64_t version = integer(found.at(0), 0);
+  if (version == kVersion) return {};
+  if (version != 0)
+    return make_error(Code::unimplemented, (folder_ / "members.db").string() + ": its tables are of version " +
+                                               std::to_string(version) + ", this program has version " +
+                                               std::to_string(kVersion) + "; use the program that wrote it");
+  return books_.together([this]() MG_REQUIRES(mutex_) -> Status {
+    for (const char* sql : kFirstTables) MG_RETURN_IF_ERROR(books_.run(sql));
+    for (const char* sql : kFirstNames) MG_RETURN_IF_ERROR(books_.run(sql));
+    MG_RETURN_IF_ERROR(books_.run("PRAGMA user_version = " + std::to_string(kVersion)));
+    return {};
+  });
+}
+
 Status Registrar::prepare(WallTime now) {
-  MG_RETURN_IF_ERROR(books_.run(
-      "CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, secret TEXT NOT NULL, role TEXT NOT NULL, "
-      "name TEXT NOT NULL, uses INTEGER NOT NULL, expires INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0)"));
-  MG_RETURN_IF_ERROR(books_.run(
-      "CREATE TABLE IF NOT EXISTS certificates (serial TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
-      "key TEXT NOT NULL, invitation TEXT NOT NULL, issued INTEGER NOT NULL, expires INTEGER NOT NULL, "
-      "revoked INTEGER NOT NULL DEFAULT 0)"));
-  MG_RETURN_IF_ERROR(books_.run("CREATE INDEX IF NOT EXISTS by_name ON certificates (name)"));
-  MG_RETURN_IF_ERROR(books_.run("CREATE INDEX IF NOT EXISTS by_invitation ON certificates (invitation)"));
+  MG_RETURN_IF_ERROR(bring_up_to_date());
   // what has expired is refused by its date, and no invitation lives longer than what it has led to
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE expires < ?", {number(now)}));
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM invitations WHERE expires < ?", {number(now - kLongestTtl)}));
@@ -119,7 +145,7 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
                                                    (keys.size() > 1 ? " and others" : "") + "; ask for a new one");
   std::string name = text(invitation, 2);
   if (name.empty()) {
-    MG_TRY(name, free_name(request.subject().name, key, now));
+    MG_TRY(name, free_name(request.subject().name, key));
   } else {
     MG_RETURN_IF_ERROR(revoke_where("name = ? AND role = ? AND key <> ?", {name, std::string(role_name(role)), key}));
   }
@@ -136,12 +162,11 @@ Status Registrar::check_role_of_name(const Invitation& invitation, WallTime now)
   return {};
 }
 
-Result<std::string> Registrar::free_name(const std::string& wanted, const std::string& key, WallTime now) {
+/// One that nobody else has ever had: jobs and models belong to names, also while their owner is away.
+Result<std::string> Registrar::free_name(const std::string& wanted, const std::string& key) {
   std::string name = wanted;
   for (int count = 2;; ++count) {
-    MG_TRY(const auto owners,
-           books_.run("SELECT 1 FROM certificates WHERE name = ? AND key <> ? AND revoked = 0 AND expires > ? LIMIT 1",
-                      {name, key, number(now)}));
+    MG_TRY(const auto owners, books_.run("SELECT 1 FROM names WHERE name = ? AND key <> ?", {name, key}));
     if (owners.empty()) return name;
     const std::string end = "-" + std::to_string(count);
     name = wanted.substr(0, 63 - end.size()) + end;
@@ -151,10 +176,17 @@ Result<std::string> Registrar::free_name(const std::string& wanted, const std::s
 Result<Certificate> Registrar::sign(const CertificateRequest& request, const Subject& subject,
                                     const std::string& invitation, WallTime now) {
   Certificate made = authority_.sign(request, subject, now);
-  MG_RETURN_IF_ERROR(books_.run(
-      "INSERT INTO certificates (serial, name, role, key, invitation, issued, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      {made.serial(), subject.name, std::string(role_name(subject.role)), request.public_hash(), invitation,
-       number(now), number(made.valid_to())}));
+  const std::string key = request.public_hash();
+  const Status kept = books_.together([&]() MG_REQUIRES(mutex_) -> Status {
+    MG_RETURN_IF_ERROR(books_.run(
+        "INSERT INTO certificates (serial, name, role, key, invitation, issued, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        {made.serial(), subject.name, std::string(role_name(subject.role)), key, invitation, number(now),
+         number(made.valid_to())}));
+    MG_RETURN_IF_ERROR(books_.run("INSERT INTO names VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = excluded.key",
+                                  {subject.name, key}));
+    return {};
+  });
+  if (!kept.ok()) return kept.error();
   return made;
 }
 
@@ -230,7 +262,11 @@ Status Registrar::revoke(const std::string& name, WallTime now) {
     if (member.subject == Subject{Role::coordinator, name})
       return make_error(Code::failed_precondition, "'" + name + "' is the coordinator itself");
   }
-  if (std::ranges::find(names, name) != names.end()) return revoke_where("name = ?", {name});
+  if (std::ranges::find(names, name) != names.end()) {
+    MG_RETURN_IF_ERROR(revoke_where("name = ?", {name}));
+    MG_RETURN_IF_ERROR(books_.run("UPDATE names SET key = '' WHERE name = ?", {name}));
+    return {};
+  }
   MG_TRY(const auto invitations, books_.run("SELECT 1 FROM invitations WHERE id = ?", {name}));
   if (invitations.empty())
     return make_error(Code::not_found, "no member or invitation '" + name + "'" + suggestion(name, names));

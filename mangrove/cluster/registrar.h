@@ -44,8 +44,8 @@ struct OpenInvitation {
 /// threads: any thread may call any method.
 class Registrar {
  public:
-  /// Makes the authority and the books where there are none. errors: those of Authority::load_or_make() and
-  /// Database::open().
+  /// Makes the authority and the books where there are none. errors: unimplemented (the books are of a newer program),
+  /// those of Authority::load_or_make() and Database::open().
   static Result<std::unique_ptr<Registrar>> open(const fs::path& folder, identity::WallTime now);
 
   const identity::Authority& authority() const { return authority_; }
@@ -55,11 +55,11 @@ class Registrar {
   /// errors: invalid_argument (a name, a time or a number that makes no sense), already_exists (the name is that of a
   /// member with another role), those of the books.
   Result<identity::JoinString> invite(const Invitation& invitation, const std::string& address, identity::WallTime now);
-  /// Lets somebody in who knows the secret of an invitation. A name that another member has gets a number, "pi",
-  /// "pi-2", unless the invitation says it: then who had it before is revoked. Who asks again with the same key,
-  /// because the answer was lost, gets a certificate again. errors: permission_denied (the invitation is not known,
-  /// used, expired or withdrawn, or is for a node where none asks, or the other way round: says which), those of the
-  /// books.
+  /// Lets somebody in who knows the secret of an invitation. A name that somebody else has, or has ever had, gets a
+  /// number, "pi", "pi-2", unless the invitation says it: then who had it before is revoked. Who asks again with the
+  /// same key, because the answer was lost, gets a certificate again. errors: permission_denied (the invitation is not
+  /// known, used, expired or withdrawn, or is for a node where none asks, or the other way round: says which), those of
+  /// the books.
   Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
                                       const identity::CertificateRequest& request, identity::WallTime now);
   /// A further certificate for a member that shows a good one; serial: of that. errors: permission_denied (the request
@@ -83,12 +83,12 @@ class Registrar {
  private:
   Registrar(fs::path folder, identity::Authority authority, Database books)
       : folder_(std::move(folder)), authority_(std::move(authority)), books_(std::move(books)) {}
+  Status bring_up_to_date() MG_REQUIRES(mutex_);
   Status prepare(identity::WallTime now) MG_REQUIRES(mutex_);
   Result<std::vector<MemberRecord>> list(identity::WallTime now) MG_REQUIRES(mutex_);
   Result<Database::Row> invitation_of(const std::string& id, const std::string& secret, identity::WallTime now)
       MG_REQUIRES(mutex_);
-  Result<std::string> free_name(const std::string& wanted, const std::string& key, identity::WallTime now)
-      MG_REQUIRES(mutex_);
+  Result<std::string> free_name(const std::string& wanted, const std::string& key) MG_REQUIRES(mutex_);
   Status check_role_of_name(const Invitation& invitation, identity::WallTime now) MG_REQUIRES(mutex_);
   Status revoke_where(const std::string& condition, const Database::Row& values) MG_REQUIRES(mutex_);
   Result<identity::Certificate> sign(const identity::CertificateRequest& request, const identity::Subject& subject,

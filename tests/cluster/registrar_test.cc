@@ -114,7 +114,43 @@ TEST_F(RegistrarTest, ANameThatIsTakenGetsANumber) {
   const JoinString more = invite({.role = Role::node, .uses = 2});
   EXPECT_EQ(name_of(enrol(more, std::string(63, 'x'))), std::string(61, 'x') + "-2");
   ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
-  EXPECT_EQ(name_of(enrol(more, "pi")), "pi") << "nobody has it any more";
+  EXPECT_EQ(name_of(enrol(more, "pi")), "pi-3") << "jobs may still belong to the one that is out";
+}
+
+// Jobs and models belong to names: a newcomer must not get those of somebody who is away.
+TEST_F(RegistrarTest, ANameStaysWithWhoHadIt) {
+  const PrivateKey key = PrivateKey::make();
+  ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "pi", kNow, key)), "pi");
+  const auto invite_later = [&](const std::string& name = "") {
+    return *registrar->invite({.role = Role::node, .name = name}, "", kNow + days(200));
+  };
+  for (const char* when : {"a certificate has expired", "the coordinator was started again"}) {
+    EXPECT_NE(name_of(enrol(invite_later(), "pi", kNow + days(200))), "pi") << when;
+    registrar.reset();
+    registrar = std::move(*Registrar::open(folder / "identity", kNow + days(200)));
+  }
+  EXPECT_EQ(name_of(enrol(invite_later(), "pi", kNow + days(200), key)), "pi") << "it has its key still";
+  EXPECT_EQ(name_of(enrol(invite_later("pi"), "whatever", kNow + days(200))), "pi") << "an admin hands it on";
+  EXPECT_NE(name_of(enrol(invite_later(), "pi", kNow + days(200), key)), "pi") << "it is another's now";
+}
+
+TEST_F(RegistrarTest, TakesUpTheBooksOfOlderPrograms) {
+  ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "pi")), "pi");
+  ASSERT_EQ(name_of(enrol(invite({.role = Role::node}), "gone")), "gone");
+  ASSERT_TRUE(registrar->revoke("gone", kNow).ok());
+  registrar.reset();
+  {
+    Database books = *Database::open(folder / "identity" / "members.db");
+    for (const char* sql : {"DROP TABLE names", "PRAGMA user_version = 0"}) ASSERT_TRUE(books.run(sql).ok()) << sql;
+  }
+  registrar = std::move(*Registrar::open(folder / "identity", kNow));
+  EXPECT_EQ(listing(), "pi node member, gone node revoked");
+  const JoinString more = invite({.role = Role::node, .uses = 2});
+  EXPECT_EQ(name_of(enrol(more, "pi")), "pi-2");
+  EXPECT_EQ(name_of(enrol(more, "gone")), "gone-2");
+  registrar.reset();
+  ASSERT_TRUE(Database::open(folder / "identity" / "members.db")->run("PRAGMA user_version = 99").ok());
+  EXPECT_EQ(Registrar::open(folder / "identity", kNow).code(), Code::unimplemented);
 }
 
 TEST_F(RegistrarTest, ANameThatTheInvitationSaysIsTakenOver) {
