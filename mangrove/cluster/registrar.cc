@@ -18,7 +18,7 @@ using identity::WallTime;
 
 constexpr std::chrono::seconds kLongestTtl = std::chrono::days(30);  // as long as certificates are remembered
 constexpr int kMostUses = 10'000;
-constexpr std::int64_t kVersion = 1;  // of the tables; 0 had no names
+constexpr std::int64_t kVersion = 1;  // of the tables; 0 had no names, and did not count uses
 
 // What version 0 had.
 const char* const kFirstTables[] = {
@@ -29,6 +29,11 @@ const char* const kFirstTables[] = {
     "revoked INTEGER NOT NULL DEFAULT 0)",
     "CREATE INDEX IF NOT EXISTS by_name ON certificates (name)",
     "CREATE INDEX IF NOT EXISTS by_invitation ON certificates (invitation)",
+};
+// By itself, since the certificates that it has led to are forgotten sooner.
+const char* const kUses[] = {
+    "ALTER TABLE invitations ADD COLUMN used INTEGER NOT NULL DEFAULT 0",
+    "UPDATE invitations SET used = (SELECT COUNT(DISTINCT key) FROM certificates WHERE invitation = id)",
 };
 // Every name that anybody has ever had, and the key of the last one; "": that was revoked.
 const char* const kFirstNames[] = {
@@ -80,6 +85,7 @@ Status Registrar::bring_up_to_date() {
                                                std::to_string(kVersion) + "; use the program that wrote it");
   return books_.together([this]() MG_REQUIRES(mutex_) -> Status {
     for (const char* sql : kFirstTables) MG_RETURN_IF_ERROR(books_.run(sql));
+    for (const char* sql : kUses) MG_RETURN_IF_ERROR(books_.run(sql));
     for (const char* sql : kFirstNames) MG_RETURN_IF_ERROR(books_.run(sql));
     MG_RETURN_IF_ERROR(books_.run("PRAGMA user_version = " + std::to_string(kVersion)));
     return {};
@@ -88,9 +94,12 @@ Status Registrar::bring_up_to_date() {
 
 Status Registrar::prepare(WallTime now) {
   MG_RETURN_IF_ERROR(bring_up_to_date());
-  // what has expired is refused by its date, and no invitation lives longer than what it has led to
-  MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE expires < ?", {number(now)}));
-  MG_RETURN_IF_ERROR(books_.run("DELETE FROM invitations WHERE expires < ?", {number(now - kLongestTtl)}));
+  // The clock may be ahead, and right again tomorrow: nothing is newer than the last certificate. Who was revoked stays
+  // so.
+  MG_TRY(const auto newest, books_.run("SELECT MAX(issued) FROM certificates"));
+  const std::int64_t credible = std::min(number(now), integer(newest.at(0), 0)) - kLongestTtl.count();
+  MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE revoked = 0 AND expires < ?", {credible}));
+  MG_RETURN_IF_ERROR(books_.run("DELETE FROM invitations WHERE expires < ?", {credible}));
   MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE revoked = 1"));
   for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
   return {};
@@ -108,10 +117,11 @@ Result<identity::JoinString> Registrar::invite(const Invitation& invitation, con
   return made;
 }
 
-/// Role, name, uses, expires, withdrawn. Only who knows the secret hears what has become of the invitation.
+/// Secret, role, name, uses, expires, withdrawn, used. Only who knows the secret hears what has become of the
+/// invitation.
 Result<Database::Row> Registrar::invitation_of(const std::string& id, const std::string& secret, WallTime now) {
   MG_TRY(const auto rows,
-         books_.run("SELECT secret, role, name, uses, expires, withdrawn FROM invitations WHERE id = ?", {id}));
+         books_.run("SELECT secret, role, name, uses, expires, withdrawn, used FROM invitations WHERE id = ?", {id}));
   if (rows.empty() || !identity::is_same_secret(text(rows.front(), 0), identity::sha256(secret)))
     return make_error(Code::permission_denied,
                       "this coordinator has not made this join string, or has forgotten it; ask for a new one");
@@ -138,17 +148,19 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
   MG_TRY(const auto joined, books_.run("SELECT name, key, revoked FROM certificates WHERE invitation = ?", {id}));
   for (const Database::Row& row : joined)
     if (text(row, 1) == key && integer(row, 2) == 0) return sign(request, {role, text(row, 0)}, id, now);
-  std::set<std::string> keys;
-  for (const Database::Row& row : joined) keys.insert(text(row, 1));
-  if (static_cast<std::int64_t>(keys.size()) >= integer(invitation, 3))
-    return make_error(Code::permission_denied, "the join string was used already, by " + text(joined.front(), 0) +
-                                                   (keys.size() > 1 ? " and others" : "") + "; ask for a new one");
+  const std::int64_t used = integer(invitation, 6);
+  if (used >= integer(invitation, 3))
+    return make_error(Code::permission_denied, "the join string was used already" +
+                                                   (joined.empty() ? "" : ", by " + text(joined.front(), 0)) +
+                                                   (used > 1 ? " and others" : "") + "; ask for a new one");
   std::string name = text(invitation, 2);
   if (name.empty()) {
     MG_TRY(name, free_name(request.subject().name, key));
   } else {
     MG_RETURN_IF_ERROR(revoke_where("name = ? AND role = ? AND key <> ?", {name, std::string(role_name(role)), key}));
   }
+  // first: a use too many does less harm than one too few
+  MG_RETURN_IF_ERROR(books_.run("UPDATE invitations SET used = used + 1 WHERE id = ?", {id}));
   return sign(request, {role, name}, id, now);
 }
 
@@ -229,11 +241,9 @@ Result<std::vector<MemberRecord>> Registrar::list(WallTime now) {
 
 Result<std::vector<OpenInvitation>> Registrar::invitations(WallTime now) {
   MutexLock lock(mutex_);
-  MG_TRY(const auto rows,
-         books_.run("SELECT id, role, name, uses, expires, "
-                    "(SELECT COUNT(DISTINCT key) FROM certificates WHERE invitation = id) AS used "
-                    "FROM invitations WHERE withdrawn = 0 AND expires > ? AND used < uses ORDER BY invitations.rowid",
-                    {number(now)}));
+  MG_TRY(const auto rows, books_.run("SELECT id, role, name, uses, expires, used FROM invitations "
+                                     "WHERE withdrawn = 0 AND expires > ? AND used < uses ORDER BY rowid",
+                                     {number(now)}));
   std::vector<OpenInvitation> open;
   for (const Database::Row& row : rows) {
     MG_TRY(const Role role, identity::parse_role(text(row, 1)));
@@ -255,21 +265,24 @@ Status Registrar::revoke_where(const std::string& condition, const Database::Row
 
 Status Registrar::revoke(const std::string& name, WallTime now) {
   MutexLock lock(mutex_);
-  MG_TRY(const std::vector<MemberRecord> known, list(now));
-  std::vector<std::string> names;
-  for (const MemberRecord& member : known) {
-    if (!member.is_revoked) names.push_back(member.subject.name);
-    if (member.subject == Subject{Role::coordinator, name})
+  // one that has expired too: the clock may be ahead
+  MG_TRY(const auto roles, books_.run("SELECT DISTINCT role FROM certificates WHERE name = ? AND revoked = 0", {name}));
+  for (const Database::Row& row : roles)
+    if (text(row, 0) == role_name(Role::coordinator))
       return make_error(Code::failed_precondition, "'" + name + "' is the coordinator itself");
-  }
-  if (std::ranges::find(names, name) != names.end()) {
+  if (!roles.empty()) {
     MG_RETURN_IF_ERROR(revoke_where("name = ?", {name}));
     MG_RETURN_IF_ERROR(books_.run("UPDATE names SET key = '' WHERE name = ?", {name}));
     return {};
   }
   MG_TRY(const auto invitations, books_.run("SELECT 1 FROM invitations WHERE id = ?", {name}));
-  if (invitations.empty())
+  if (invitations.empty()) {
+    MG_TRY(const std::vector<MemberRecord> known, list(now));
+    std::vector<std::string> names;
+    for (const MemberRecord& member : known)
+      if (!member.is_revoked) names.push_back(member.subject.name);
     return make_error(Code::not_found, "no member or invitation '" + name + "'" + suggestion(name, names));
+  }
   MG_RETURN_IF_ERROR(books_.run("UPDATE invitations SET withdrawn = 1 WHERE id = ?", {name}));
   return {};
 }
