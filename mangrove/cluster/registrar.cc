@@ -256,10 +256,17 @@ Result<std::vector<OpenInvitation>> Registrar::invitations(WallTime now) {
   return open;
 }
 
+/// Takes back the join strings too that they came with: else they come again, where uses are left.
 Status Registrar::revoke_where(const std::string& condition, const Database::Row& values) {
   MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE " + condition, values));
+  MG_TRY(const auto withdrawn, books_.run("UPDATE invitations SET withdrawn = 1 WHERE withdrawn = 0 AND id IN "
+                                          "(SELECT invitation FROM certificates WHERE " +
+                                              condition + ") RETURNING id",
+                                          values));
   MG_RETURN_IF_ERROR(books_.run("UPDATE certificates SET revoked = 1 WHERE " + condition, values));
   for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
+  for (const Database::Row& row : withdrawn)
+    log_info("the join string of a revoked member is withdrawn", {{"invitation", text(row, 0)}});
   return {};
 }
 

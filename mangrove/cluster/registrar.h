@@ -72,7 +72,8 @@ class Registrar {
   /// Whose certificates have not expired, in order of joining. errors: those of the books.
   Result<std::vector<MemberRecord>> members(identity::WallTime now);
   Result<std::vector<OpenInvitation>> invitations(identity::WallTime now);
-  /// Takes all certificates of the member with this name back, or the invitation with this id.
+  /// Takes all certificates of the member with this name back, and the invitation that it came with; or the invitation
+  /// with this id.
   /// errors: not_found (neither is known; names the nearest member), failed_precondition (it is the coordinator
   /// itself).
   Status revoke(const std::string& name, identity::WallTime now);

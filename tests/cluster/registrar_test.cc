@@ -199,6 +199,18 @@ TEST_F(RegistrarTest, RevokesAMemberAndSaysWhoIsNone) {
   EXPECT_EQ(registrar->revoke("coordinator", kNow).code(), Code::failed_precondition);
 }
 
+TEST_F(RegistrarTest, WhoWasRevokedDoesNotComeBackWithItsOwnString) {
+  const JoinString three = invite({.role = Role::node, .uses = 3}), other = invite({.role = Role::node, .uses = 2});
+  ASSERT_TRUE(enrol(three, "pi").ok());
+  ASSERT_TRUE(registrar->revoke("pi", kNow).ok());
+  EXPECT_NE(name_of(enrol(three, "pj")).find("withdrawn"), std::string::npos);
+  EXPECT_EQ(registrar->invitations(kNow)->size(), 1U) << "that of others stays";
+  // nor one whose name was taken over
+  ASSERT_EQ(name_of(enrol(other, "old")), "old");
+  ASSERT_EQ(name_of(enrol(invite({.role = Role::node, .name = "old"}), "new")), "old");
+  EXPECT_NE(name_of(enrol(other, "pj")).find("withdrawn"), std::string::npos);
+}
+
 TEST_F(RegistrarTest, KnowsEverythingAgainAfterARestart) {
   const std::string authority = registrar->authority().certificate().hash();
   const auto gone = enrol(invite({.role = Role::node}), "gone");
