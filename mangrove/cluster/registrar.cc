@@ -18,7 +18,8 @@ using identity::WallTime;
 
 constexpr std::chrono::seconds kLongestTtl = std::chrono::days(30);  // as long as certificates are remembered
 constexpr int kMostUses = 10'000;
-constexpr std::int64_t kVersion = 1;  // of the tables; 0 had no names, and did not count uses
+constexpr std::int64_t kMostADay = 4;  // certificates of a member; more than one, since an answer can be lost
+constexpr std::int64_t kVersion = 1;   // of the tables; 0 had no names, and did not count uses
 
 // What version 0 had.
 const char* const kFirstTables[] = {
@@ -101,6 +102,7 @@ Status Registrar::prepare(WallTime now) {
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE revoked = 0 AND expires < ?", {credible}));
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM invitations WHERE expires < ?", {credible}));
   MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE revoked = 1"));
+  MutexLock lock(revoked_mutex_);
   for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
   return {};
 }
@@ -202,13 +204,32 @@ Result<Certificate> Registrar::sign(const CertificateRequest& request, const Sub
   return made;
 }
 
+/// Else a member could fill the books.
+Status Registrar::check_renewal(const Subject& member, const std::string& serial, WallTime now) {
+  MG_TRY(const auto shown, books_.run("SELECT issued, expires FROM certificates WHERE serial = ?", {serial}));
+  if (!shown.empty() && number(now) < (integer(shown.front(), 0) + integer(shown.front(), 1)) / 2)
+    return make_error(Code::failed_precondition,
+                      "the certificate of " + member.name + " is not half as old as it may get: it is not renewed yet");
+  MG_TRY(const auto lately,
+         books_.run("SELECT COUNT(*) FROM certificates WHERE name = ? AND role = ? AND invitation = '' AND issued > ?",
+                    {member.name, std::string(role_name(member.role)), number(now - std::chrono::days(1))}));
+  if (integer(lately.at(0), 0) >= kMostADay)
+    return make_error(Code::resource_exhausted, member.name + " has had " + std::to_string(kMostADay) +
+                                                    " certificates within a day; ask again tomorrow");
+  // those that nobody needs any more, while the coordinator runs
+  MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE name = ? AND revoked = 0 AND expires < ?",
+                                {member.name, number(now - kLongestTtl)}));
+  return {};
+}
+
 Result<Certificate> Registrar::renew(const Subject& member, const std::string& serial,
                                      const CertificateRequest& request, WallTime now) {
   if (request.subject() != member)
     return make_error(Code::permission_denied, member.name + " asks for a certificate of " + request.subject().name);
   MutexLock lock(mutex_);
   // again, since it may have been revoked while it asked
-  if (revoked_.contains(serial)) return make_error(Code::permission_denied, member.name + " was revoked");
+  if (is_revoked(serial)) return make_error(Code::permission_denied, member.name + " was revoked");
+  MG_RETURN_IF_ERROR(check_renewal(member, serial, now));
   return sign(request, member, "", now);
 }
 
@@ -264,7 +285,10 @@ Status Registrar::revoke_where(const std::string& condition, const Database::Row
                                               condition + ") RETURNING id",
                                           values));
   MG_RETURN_IF_ERROR(books_.run("UPDATE certificates SET revoked = 1 WHERE " + condition, values));
-  for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
+  {
+    MutexLock lock(revoked_mutex_);
+    for (const Database::Row& row : rows) revoked_.insert(text(row, 0));
+  }
   for (const Database::Row& row : withdrawn)
     log_info("the join string of a revoked member is withdrawn", {{"invitation", text(row, 0)}});
   return {};
@@ -295,12 +319,12 @@ Status Registrar::revoke(const std::string& name, WallTime now) {
 }
 
 bool Registrar::is_revoked(const std::string& serial) const {
-  MutexLock lock(mutex_);
+  MutexLock lock(revoked_mutex_);
   return revoked_.contains(serial);
 }
 
 std::set<std::string> Registrar::revoked() const {
-  MutexLock lock(mutex_);
+  MutexLock lock(revoked_mutex_);
   return revoked_;
 }
 

@@ -63,7 +63,8 @@ class Registrar {
   Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
                                       const identity::CertificateRequest& request, identity::WallTime now);
   /// A further certificate for a member that shows a good one; serial: of that. errors: permission_denied (the request
-  /// is for somebody else, or the member was revoked), those of the books.
+  /// is for somebody else, or the member was revoked), failed_precondition (what it shows has not lived half of its
+  /// life), resource_exhausted (it has had four within a day), those of the books.
   Result<identity::Certificate> renew(const identity::Subject& member, const std::string& serial,
                                       const identity::CertificateRequest& request, identity::WallTime now);
   /// An identity for this machine itself. errors: those of the books.
@@ -90,6 +91,8 @@ class Registrar {
   Result<Database::Row> invitation_of(const std::string& id, const std::string& secret, identity::WallTime now)
       MG_REQUIRES(mutex_);
   Result<std::string> free_name(const std::string& wanted, const std::string& key) MG_REQUIRES(mutex_);
+  Status check_renewal(const identity::Subject& member, const std::string& serial, identity::WallTime now)
+      MG_REQUIRES(mutex_);
   Status check_role_of_name(const Invitation& invitation, identity::WallTime now) MG_REQUIRES(mutex_);
   Status revoke_where(const std::string& condition, const Database::Row& values) MG_REQUIRES(mutex_);
   Result<identity::Certificate> sign(const identity::CertificateRequest& request, const identity::Subject& subject,
@@ -99,7 +102,8 @@ class Registrar {
   const identity::Authority authority_;
   mutable Mutex mutex_;
   Database books_ MG_GUARDED_BY(mutex_);
-  std::set<std::string> revoked_ MG_GUARDED_BY(mutex_);  // serials
+  mutable Mutex revoked_mutex_;  // taken last: every call asks for it, and need not wait for the disk
+  std::set<std::string> revoked_ MG_GUARDED_BY(revoked_mutex_);  // serials
 };
 
 }  // namespace mangrove::cluster

@@ -282,6 +282,31 @@ TEST_F(RegistrarTest, RenewsAMemberAsItIs) {
   EXPECT_EQ(too_late.code(), Code::permission_denied);
 }
 
+TEST_F(RegistrarTest, AMemberCannotFillTheBooksByRenewing) {
+  const auto pi = enrol(invite({.role = Role::node}), "pi");
+  const auto renew = [&](const Certificate& shown, identity::WallTime now) {
+    return registrar->renew(*shown.subject(), shown.serial(),
+                            CertificateRequest::make(PrivateKey::make(), {Role::node, "pi"}), now);
+  };
+  const auto young = renew(*pi, kNow + days(14));
+  ASSERT_FALSE(young.ok());
+  EXPECT_EQ(young.code(), Code::failed_precondition) << young.error().message;
+  const auto later = kNow + days(16);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(renew(*pi, later).ok()) << "the answer may have been lost";
+  const auto fifth = renew(*pi, later);
+  ASSERT_FALSE(fifth.ok());
+  EXPECT_EQ(fifth.code(), Code::resource_exhausted) << fifth.error().message;
+  const auto next_day = renew(*pi, later + days(1));
+  ASSERT_TRUE(next_day.ok()) << next_day.error().message;
+  const auto next_month = renew(*next_day, later + days(22));
+  EXPECT_TRUE(next_month.ok());
+  EXPECT_TRUE(renew(*next_month, later + days(22) + days(80)).ok());
+  // all that expired long before are forgotten
+  registrar.reset();
+  const auto left = Database::open(folder / "identity" / "members.db")->run("SELECT COUNT(*) FROM certificates");
+  EXPECT_EQ(integer(left->at(0), 0), 1);
+}
+
 TEST_F(RegistrarTest, KeepsNoSecretOfAnInvitation) {
   const JoinString string = invite({.role = Role::node});
   registrar.reset();
