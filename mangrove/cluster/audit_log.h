@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
+#include "mangrove/identity/wall_time.h"
 
 namespace mangrove::cluster {
 
@@ -15,6 +17,10 @@ namespace mangrove::cluster {
 ///      "what": "run_job", "about": "job-5f3a9c27-1", "outcome": "ok"}
 ///
 /// When it is longer than `most`, it becomes FILE.1, in place of the one that had this name, and a new one begins.
+///
+/// Nobody pushes out what others have done. Fields have at most 256 bytes. A member gets 60 lines a minute and a
+/// stranger's address two; what is more is counted in one line. Who was let in, and thrown out, stands besides in
+/// members.jsonl in the same folder, where nothing else is, and is on the disk before write() returns.
 /// threads: any thread may call any method.
 class AuditLog {
  public:
@@ -24,20 +30,32 @@ class AuditLog {
     std::string what;
     std::string about;  // a job, a member, an invitation; "": nothing more
     std::string outcome = "ok";
+    bool changes_members = false;  // somebody was invited, let in, renewed or thrown out
   };
 
   explicit AuditLog(fs::path file, Bytes most = MiB(8)) : file_(std::move(file)), most_(most) {}
+  ~AuditLog();  // writes what is counted
 
   /// That it cannot be written is logged, once until it can be again: the cluster goes on.
-  void write(const Entry& entry);
+  void write(const Entry& entry, identity::WallTime now = identity::wall_now());
 
  private:
-  Status append(const std::string& line) MG_REQUIRES(mutex_);
+  struct Lines {
+    int written = 0;
+    int counted = 0;  // and not written
+    Entry last{};     // of these
+  };
+  bool has_room(const Entry& entry) MG_REQUIRES(mutex_);
+  void write_counted(identity::WallTime now) MG_REQUIRES(mutex_);
+  void put(const fs::path& file, const Entry& entry, identity::WallTime now, bool is_synced) MG_REQUIRES(mutex_);
+  Status append(const fs::path& file, const std::string& line, bool is_synced) const;
 
   const fs::path file_;
   const Bytes most_;
   Mutex mutex_;
   bool failed_ MG_GUARDED_BY(mutex_) = false;
+  identity::WallTime minute_ MG_GUARDED_BY(mutex_){};         // when it began
+  std::map<std::string, Lines> lines_ MG_GUARDED_BY(mutex_);  // of this minute, by subject or address
 };
 
 }  // namespace mangrove::cluster

@@ -98,7 +98,7 @@ class ClusterService::Service final : public Cluster::Service {
 
  private:
   Result<std::optional<net::Caller>> admit(const grpc::ServerContext& context, std::initializer_list<Role> roles,
-                                           OpenCalls::Call& call);
+                                           OpenCalls::Call& call, const char* name = __builtin_FUNCTION());
   Member welcome(const NodeDescription& description, const std::string& certified,
                  const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
@@ -124,8 +124,8 @@ class ClusterService::Service final : public Cluster::Service {
 
 Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::ServerContext& context,
                                                                   std::initializer_list<Role> roles,
-                                                                  OpenCalls::Call& call) {
-  MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles));
+                                                                  OpenCalls::Call& call, const char* name) {
+  MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles, name));
   const Status taken = caller ? call.take(caller->subject.uri(), caller->serial, caller->valid_to) : call.take("", "");
   if (!taken.ok()) {
     refuse(context, taken);

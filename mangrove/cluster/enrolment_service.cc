@@ -55,8 +55,8 @@ class EnrolmentService::Service final : public Enrolment::Service {
 
  private:
   /// errors: those of the gate; failed_precondition (nobody signs here).
-  Result<std::string> admin(const grpc::ServerContext& context) const {
-    MG_TRY(const std::optional<net::Caller> caller, gate_.admit(context, {Role::admin}));
+  Result<std::string> admin(const grpc::ServerContext& context, const char* call = __builtin_FUNCTION()) const {
+    MG_TRY(const std::optional<net::Caller> caller, gate_.admit(context, {Role::admin}, call));
     if (registrar_ == nullptr || !caller) return no_registrar().error();
     return caller->subject.name;
   }
@@ -91,14 +91,15 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
     return make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request");
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
-  gate_.record(context, "join", request.invitation(), signed_one.ok() ? Status() : Status(signed_one.error()));
   if (!signed_one.ok()) {
+    gate_.record_members(context, "join", request.invitation(), signed_one.error());
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
   revoked_();  // whose name it has taken over
   fill(response, *signed_one);
   MG_TRY(const identity::Subject subject, signed_one->subject());
+  gate_.record_members(context, "join", subject.uri() + " " + request.invitation());
   log_info("member joined", {{"name", subject.name}, {"role", role_name(subject.role)}, {"peer", context.peer()}});
   return {};
 }
@@ -113,11 +114,15 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   // the member may have a younger one by now, but this connection proves the old one alone
   if (caller->valid_to < wall_now())
     return make_error(Code::permission_denied, "the certificate of this connection has expired");
-  MG_TRY(const auto certificate, registrar_->renew(caller->subject, caller->serial, parsed, wall_now()));
-  fill(response, certificate);
-  gate_.renewed(caller->subject, certificate.valid_to());
+  const auto certificate = registrar_->renew(caller->subject, caller->serial, parsed, wall_now());
+  if (!certificate.ok()) {
+    gate_.record_members(context, "renew", caller->subject.uri(), certificate.error());
+    return certificate.error();
+  }
+  fill(response, *certificate);
+  gate_.renewed(caller->subject, certificate->valid_to());
   log_info("certificate renewed", {{"name", caller->subject.name}});
-  gate_.record(context, "renew", caller->subject.name);
+  gate_.record_members(context, "renew", caller->subject.uri());
   return {};
 }
 
@@ -128,11 +133,15 @@ Status EnrolmentService::Service::invite(const grpc::ServerContext& context, con
   MG_TRY(const Role role, identity::parse_role(request.role()));
   const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
   const identity::WallTime now = wall_now();
-  MG_TRY(const identity::JoinString made, registrar_->invite(invitation, address, now));
-  response.set_join_string(made.to_string());
+  const auto made = registrar_->invite(invitation, address, now);
+  if (!made.ok()) {
+    gate_.record_members(context, "invite", std::string(role_name(role)) + " " + request.name(), made.error());
+    return made.error();
+  }
+  response.set_join_string(made->to_string());
   response.set_expires(seconds(now + invitation.ttl));
-  log_info("invited", {{"role", role_name(role)}, {"invitation", made.id}, {"by", by}});
-  gate_.record(context, "invite", std::string(role_name(role)) + " " + made.id);
+  log_info("invited", {{"role", role_name(role)}, {"invitation", made->id}, {"by", by}});
+  gate_.record_members(context, "invite", std::string(role_name(role)) + " " + made->id);
   return {};
 }
 
@@ -163,9 +172,10 @@ Status EnrolmentService::Service::list(const grpc::ServerContext& context, ListM
 Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, const RevokeRequest& request) {
   MG_TRY(const std::string by, admin(context));
   MG_RETURN_IF_ERROR(check_question(request));
-  MG_RETURN_IF_ERROR(registrar_->revoke(request.name(), wall_now()));
+  const Status done = registrar_->revoke(request.name(), wall_now());
+  gate_.record_members(context, "revoke", request.name(), done);
+  MG_RETURN_IF_ERROR(done);
   log_info("revoked", {{"name", request.name()}, {"by", by}});
-  gate_.record(context, "revoke", request.name());
   revoked_();
   return {};
 }

@@ -12,13 +12,13 @@ namespace mangrove::cluster {
 using identity::Role;
 
 Result<std::optional<net::Caller>> Gate::admit(const grpc::ServerContextBase& context,
-                                               std::initializer_list<Role> roles) const {
+                                               std::initializer_list<Role> roles, const char* call) const {
   if (!asks_who_) return std::optional<net::Caller>();
   std::optional<net::Caller> caller = net::caller(context);
   const Status allowed = check(caller, roles);
   if (allowed.ok()) return caller;
   log_warn("refused", {{"peer", context.peer()}, {"reason", allowed.error().message}});
-  record(context, "call", "", allowed);
+  record(context, call, "", allowed);
   return allowed.error();
 }
 
@@ -39,16 +39,27 @@ Status Gate::check(const std::optional<net::Caller>& caller, std::initializer_li
                                                  ", which may not do this; may: " + join_words(names));
 }
 
+AuditLog::Entry Gate::entry(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
+                            const Status& outcome) {
+  const std::optional<net::Caller> caller = net::caller(context);
+  return {.who = caller ? caller->subject.uri() : "",
+          .from = context.peer(),
+          .what = what,
+          .about = about,
+          .outcome = outcome.ok() ? "ok" : code_name(outcome.code()) + std::string(": ") + outcome.error().message};
+}
+
 void Gate::record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
                   const Status& outcome) const {
+  if (audit_ != nullptr) audit_->write(entry(context, what, about, outcome));
+}
+
+void Gate::record_members(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
+                          const Status& outcome) const {
   if (audit_ == nullptr) return;
-  const std::optional<net::Caller> caller = net::caller(context);
-  audit_->write(
-      {.who = caller ? caller->subject.uri() : "",
-       .from = context.peer(),
-       .what = what,
-       .about = about,
-       .outcome = outcome.ok() ? "ok" : code_name(outcome.code()) + std::string(": ") + outcome.error().message});
+  AuditLog::Entry made = entry(context, what, about, outcome);
+  made.changes_members = outcome.ok();
+  audit_->write(made);
 }
 
 Status Gate::check_owner(const std::optional<net::Caller>& caller, const std::string& owner) {

@@ -23,12 +23,18 @@ class Gate {
   Gate(bool asks_who, const Registrar* registrar, AuditLog* audit)
       : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
 
-  /// Nothing: it does not ask. errors: permission_denied (no certificate, revoked, expired, another role; says which).
+  /// The caller, or nothing where links are in plain text and nobody is asked who he is. call: its name for the audit
+  /// log; left out, that of the function that asks.
+  /// errors: permission_denied (no certificate, revoked, expired, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
-                                           std::initializer_list<identity::Role> roles) const;
+                                           std::initializer_list<identity::Role> roles,
+                                           const char* call = __builtin_FUNCTION()) const;
   /// Writes into the audit log that the caller has done this, or tried to. about: see AuditLog::Entry.
   void record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
               const Status& outcome = {}) const;
+  /// The same of who is let in or thrown out, which is kept for longer.
+  void record_members(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
+                      const Status& outcome = {}) const;
   /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
   /// errors: permission_denied (says whose it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
@@ -43,6 +49,8 @@ class Gate {
   bool is_revoked(const std::string& serial) const { return registrar_ != nullptr && registrar_->is_revoked(serial); }
 
  private:
+  static AuditLog::Entry entry(const grpc::ServerContextBase& context, const std::string& what,
+                               const std::string& about, const Status& outcome);
   Status check(const std::optional<net::Caller>& caller, std::initializer_list<identity::Role> roles) const;
 
   const bool asks_who_;

@@ -52,6 +52,62 @@ TEST(AuditLog, BeginsAnewWhenItIsLong) {
   EXPECT_LE(fs::file_size(folder / "audit.jsonl.1"), 1000U);
 }
 
+const identity::WallTime kNow = identity::WallTime(std::chrono::days(20'000));
+
+TEST(AuditLog, StrangersDoNotPushOutWhatMembersDid) {
+  const TemporaryFolder folder;
+  {
+    AuditLog log(folder / "audit.jsonl", 20'000);
+    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "run_job", "job-1"}, kNow);
+    for (int i = 0; i < 10'000; ++i)
+      log.write({"", "ipv4:10.0.0.8:" + std::to_string(i), "join", std::string(100'000, 'x'), "permission_denied: no"},
+                kNow);
+    log.write({"mangrove://client/anna", "ipv4:10.0.0.7:1", "stop_job", "job-1"}, kNow + std::chrono::seconds(61));
+    for (int i = 0; i < 1'000; ++i)
+      log.write({"", "ipv4:10.0." + std::to_string(i % 250) + ".9:1", "join", "", "permission_denied: no"},
+                kNow + std::chrono::seconds(62));
+    EXPECT_EQ(lines_of(folder / "audit.jsonl").size(), 1U + 2U + 1U + 1U + 2U * 32U);
+  }
+  const std::vector<json> lines = lines_of(folder / "audit.jsonl");
+  ASSERT_GE(lines.size(), 5U);
+  EXPECT_EQ(lines[0]["what"], "run_job");
+  EXPECT_EQ(lines[1]["about"].get<std::string>().size(), 256U);
+  EXPECT_EQ(lines[3]["from"], "ipv4:10.0.0.8");
+  EXPECT_TRUE(lines[3]["about"].get<std::string>().starts_with("9998 more lines")) << lines[3];
+  EXPECT_EQ(lines[4]["what"], "stop_job");
+  EXPECT_NE(lines.back()["about"].get<std::string>().find(" more lines"), std::string::npos) << "the rest, at the end";
+}
+
+TEST(AuditLog, AMemberDoesNotPushOutWhatOthersDid) {
+  const TemporaryFolder folder;
+  AuditLog log(folder / "audit.jsonl", 50'000);
+  log.write({"mangrove://client/anna", "", "run_job", "job-1"}, kNow);
+  for (int i = 0; i < 10'000; ++i) log.write({"mangrove://client/bob", "", "follow_job", "no", "not_found: no"}, kNow);
+  EXPECT_EQ(lines_of(folder / "audit.jsonl").size(), 61U);
+}
+
+TEST(AuditLog, WhoWasLetInOrThrownOutStandsByItself) {
+  const TemporaryFolder folder;
+  AuditLog log(folder / "audit.jsonl", 1000);
+  AuditLog::Entry joined{"", "ipv4:10.0.0.8:1", "join", "mangrove://node/pi"};
+  joined.changes_members = true;
+  log.write(joined);
+  for (int i = 0; i < 50; ++i) log.write({"mangrove://client/bob", "", "follow_job", "no", "not_found: no"});
+  const std::vector<json> members = lines_of(folder / "members.jsonl");
+  ASSERT_EQ(members.size(), 1U);
+  EXPECT_EQ(members[0]["about"], "mangrove://node/pi");
+}
+
+TEST(AuditLog, ATornLineSpoilsNoOther) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_private_file(folder / "audit.jsonl", R"({"time":"2026-11-2)").ok());
+  AuditLog(folder / "audit.jsonl").write({"", "", "join", "whole"});
+  const std::vector<json> lines = lines_of(folder / "audit.jsonl");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].is_discarded());
+  EXPECT_EQ(lines[1]["about"], "whole");
+}
+
 TEST(AuditLog, FollowsNoLink) {
   const TemporaryFolder folder;
   fs::create_symlink(folder / "elsewhere", folder / "audit.jsonl");

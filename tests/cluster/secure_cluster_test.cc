@@ -308,6 +308,26 @@ TEST_F(SecureCluster, AJobBelongsToWhoBeganIt) {
     EXPECT_TRUE(std::regex_search(*audit, std::regex(expected))) << expected << " in\n" << *audit;
 }
 
+TEST_F(SecureCluster, TheAuditLogSaysWhichCallWasRefusedAndKeepsWhoIsAMember) {
+  coordinator.reset();
+  options.state_folder = folder / "jobs";
+  start();
+  const auto bob = std::move(*Client::connect(coordinator->address(), *join(invite("client"), {Role::client, "bob"})));
+  EXPECT_FALSE(bob->members().ok());
+  EXPECT_FALSE(bob->revoke("bob").ok());
+  EXPECT_FALSE(admin()->revoke("nobody").ok());
+  EXPECT_TRUE(admin()->revoke("bob").ok());
+  const std::string audit = *read_file(options.state_folder / "audit.jsonl");
+  for (const char* expected :
+       {R"("what":"list","about":"","outcome":"permission_denied)", R"("what":"revoke","about":"","outcome":"perm)",
+        R"("what":"revoke","about":"nobody","outcome":"not_found)", R"("what":"revoke","about":"bob","outcome":"ok")"})
+    EXPECT_NE(audit.find(expected), std::string::npos) << expected << " in\n" << audit;
+  const std::string members_file = *read_file(options.state_folder / "members.jsonl");
+  for (const char* expected : {R"("what":"invite")", R"("about":"mangrove://client/bob )", R"("about":"bob")"})
+    EXPECT_NE(members_file.find(expected), std::string::npos) << expected << " in\n" << members_file;
+  EXPECT_EQ(members_file.find("denied"), std::string::npos);
+}
+
 TEST_F(SecureCluster, WithoutACertificateNothingIsAnswered) {
   const auto stranger = net::stranger_credentials(registrar->authority().certificate(), {Role::coordinator});
   const auto stub = Cluster::NewStub(open_channel(coordinator->address(), stranger));
