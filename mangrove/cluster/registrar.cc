@@ -6,6 +6,7 @@
 #include "mangrove/base/suggestion.h"
 #include "mangrove/identity/digest.h"
 #include "mangrove/identity/secret_file.h"
+#include "mangrove/identity/signing_time.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -139,6 +140,7 @@ Result<Database::Row> Registrar::invitation_of(const std::string& id, const std:
 
 Result<Certificate> Registrar::enrol(const std::string& id, const std::string& secret,
                                      const CertificateRequest& request, WallTime now) {
+  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));  // before it is used up
   MutexLock lock(mutex_);
   MG_TRY(const Database::Row invitation, invitation_of(id, secret, now));
   MG_TRY(const Role role, identity::parse_role(text(invitation, 1)));
@@ -189,6 +191,7 @@ Result<std::string> Registrar::free_name(const std::string& wanted, const std::s
 
 Result<Certificate> Registrar::sign(const CertificateRequest& request, const Subject& subject,
                                     const std::string& invitation, WallTime now) {
+  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));
   Certificate made = authority_.sign(request, subject, now);
   const std::string key = request.public_hash();
   const Status kept = books_.together([&]() MG_REQUIRES(mutex_) -> Status {

@@ -41,6 +41,7 @@ struct OpenInvitation {
 
 /// The coordinator's books of its cluster: its certificate authority, who was invited, who has joined, who was revoked.
 /// All of it is in one folder that its owner alone may enter; of the secrets of invitations only hashes are kept.
+/// What signs refuses with failed_precondition where the clock cannot be right, see check_signing_time().
 /// threads: any thread may call any method.
 class Registrar {
  public:

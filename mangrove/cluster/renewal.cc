@@ -28,6 +28,7 @@ Status Renewal::look() const {
   MG_TRY(const identity::Identity now_used, identity::Identity::load(file_));
   if (!now_used.is_due_for_renewal(identity::wall_now())) return {};
   MG_TRY(const identity::Identity renewed, renew_());
+  MG_RETURN_IF_ERROR(renewed.check(identity::wall_now()));  // else the old one does better
   MG_RETURN_IF_ERROR(write_private_file(file_, renewed.pem()));
   log_info("certificate renewed", {{"until", identity::to_text(renewed.certificate().valid_to())}});
   return {};

@@ -5,6 +5,7 @@
 #include "mangrove/identity/digest.h"
 #include "mangrove/identity/openssl.h"
 #include "mangrove/identity/secret_file.h"
+#include "mangrove/identity/signing_time.h"
 
 namespace mangrove::identity {
 namespace {
@@ -80,6 +81,7 @@ Result<Authority> Authority::load_or_make(const fs::path& path, WallTime now) {
   const Result<std::string> text = read_secret_file(path);
   if (text.ok()) return parse(*text).context(path.string());
   if (text.code() != Code::not_found) return text.error();
+  MG_RETURN_IF_ERROR(check_clock(now));
   Authority made = make(now);
   MG_RETURN_IF_ERROR(write_private_file(path, made.pem()));
   return made;

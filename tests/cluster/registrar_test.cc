@@ -16,7 +16,7 @@ using identity::Subject;
 using std::chrono::days;
 using std::chrono::minutes;
 
-const identity::WallTime kNow = identity::WallTime(days(20'000));
+const identity::WallTime kNow = identity::WallTime(days(30'000));  // after any day on which this is built
 
 struct RegistrarTest : ::testing::Test {
   RegistrarTest() : registrar(std::move(*Registrar::open(folder / "identity", kNow))) {}
@@ -305,6 +305,21 @@ TEST_F(RegistrarTest, AMemberCannotFillTheBooksByRenewing) {
   registrar.reset();
   const auto left = Database::open(folder / "identity" / "members.db")->run("SELECT COUNT(*) FROM certificates");
   EXPECT_EQ(integer(left->at(0), 0), 1);
+}
+
+// Else all that it signs has ended before it begins, and no member gets in any more.
+TEST_F(RegistrarTest, SignsNothingWhereTheClockCannotBeRight) {
+  const JoinString string = invite({.role = Role::node});
+  for (const auto& [wrong, said] : {std::pair(identity::WallTime(), "1970-01-01"),
+                                    {kNow - days(100), "is the clock"},
+                                    {kNow + days(3700), "is the clock right?"}}) {
+    const auto made = registrar->issue({Role::coordinator, "coordinator"}, wrong);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.code(), Code::failed_precondition);
+    EXPECT_NE(made.error().message.find(said), std::string::npos) << made.error().message;
+  }
+  EXPECT_FALSE(enrol(string, "pi", identity::WallTime()).ok());
+  EXPECT_EQ(name_of(enrol(string, "pi")), "pi") << "it is not used up";
 }
 
 TEST_F(RegistrarTest, KeepsNoSecretOfAnInvitation) {

@@ -170,6 +170,18 @@ TEST_F(SecureCluster, AnImpostorThatShowsTheRightAuthorityIsRefused) {
   EXPECT_NE(found.error().message.find("another certificate authority"), std::string::npos) << found.error().message;
 }
 
+TEST_F(SecureCluster, WhoJoinsWithAClockThatIsBehindHearsSo) {
+  const JoinString string = invite("node");
+  coordinator.reset();
+  const identity::WallTime tomorrow = identity::wall_now() + std::chrono::days(1);
+  options.credentials =
+      net::Credentials::of(Identity::make(registrar->authority(), {Role::coordinator, "coordinator"}, tomorrow));
+  start();
+  const auto joined = enrol(string, {Role::node, "pi"}, soon(), {});
+  EXPECT_EQ(joined.code(), Code::permission_denied);
+  EXPECT_NE(joined.error().message.find("is the clock right?"), std::string::npos) << joined.error().message;
+}
+
 TEST_F(SecureCluster, ANodeIsNoCoordinator) {
   CoordinatorOptions false_options;
   false_options.listen = "127.0.0.1:0";

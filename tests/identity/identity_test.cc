@@ -5,13 +5,15 @@
 
 #include "tests/base/temporary_folder.h"
 
+#include "mangrove/identity/signing_time.h"
+
 namespace mangrove::identity {
 namespace {
 
 using std::chrono::days;
 using std::chrono::hours;
 
-const WallTime kNow = WallTime(days(20'000));
+const WallTime kNow = WallTime(days(30'000));  // after any day on which this is built
 const Subject kPi{Role::node, "pi"};
 
 TEST(Identity, IsBelievedByThoseOfItsAuthority) {
@@ -119,6 +121,18 @@ TEST(Identity, OthersCannotReadItsFile) {
   const auto refused = Authority::load_or_make(folder / "authority.pem", kNow);
   EXPECT_EQ(refused.code(), Code::permission_denied);
   EXPECT_NE(refused.error().message.find("chmod 600 " + (folder / "authority.pem").string()), std::string::npos);
+}
+
+TEST(Authority, IsNotMadeByAClockThatCannotBeRight) {
+  const testing::TemporaryFolder folder;
+  for (const WallTime wrong : {WallTime(), build_day() - hours(1)}) {
+    const auto made = Authority::load_or_make(folder / "authority.pem", wrong);
+    EXPECT_EQ(made.code(), Code::failed_precondition);
+    EXPECT_NE(made.error().message.find("the clock of this machine is wrong"), std::string::npos)
+        << made.error().message;
+    EXPECT_FALSE(fs::exists(folder / "authority.pem"));
+  }
+  EXPECT_TRUE(Authority::load_or_make(folder / "authority.pem", build_day()).ok());
 }
 
 TEST(Authority, ADamagedFileIsNotReplaced) {
