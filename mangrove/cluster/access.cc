@@ -155,8 +155,10 @@ Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(const A
   for (const IdentityStore::Entry& entry : known)
     if (entry.invitation == string.id && fits(entry.identity, access)) with_file.identity = entry.path;
   if (with_file.identity.empty()) {
-    MG_TRY(const Identity joined, enrol(string, wished, deadline, stop));
+    MG_TRY(const identity::PrivateKey key, store.joining_key(string, wished));
+    MG_TRY(const Identity joined, enrol(string, wished, deadline, stop, key));
     MG_TRY(with_file.identity, store.save(joined, string.id));
+    store.forget_joining_key(string, wished);
   }
   return find_credentials(with_file, store, deadline, stop);
 }

@@ -37,8 +37,8 @@ Result<Identity> assemble(const PrivateKey& key, const Signed& answer) {
 
 }  // namespace
 
-Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline deadline,
-                       const std::stop_token& stop) {
+Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline deadline, const std::stop_token& stop,
+                       const PrivateKey& key) {
   if (string.address.empty())
     return make_error(Code::invalid_argument, "the join string has no address: give --coordinator HOST:PORT");
   MG_TRY(const auto shown, identity::peek_certificates(string.address, deadline, stop).context(string.address));
@@ -49,7 +49,6 @@ Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline
   // TLS would not say that it is the clock
   MG_RETURN_IF_ERROR(check_chain(*shown, {authority}, identity::wall_now())
                          .context("what answers at " + string.address + " is refused, and nothing was said to it"));
-  const PrivateKey key = PrivateKey::make();
   EnrolRequest request;
   request.set_invitation(string.id);
   request.set_secret(string.secret);

@@ -15,11 +15,13 @@ namespace mangrove::cluster {
 constexpr const char* kEnrolMetadata = "mangrove-enrol-bin";
 
 /// Joins the cluster of a join string: looks whether who answers is of its authority, and only then shows it the
-/// secret; makes a key, which stays here, and has it signed. wished: its name may get a number; people that join as
-/// `client` become what the invitation says. errors: unavailable (nobody answers), invalid_argument (neither the string
-/// nor `address` says where), permission_denied (another cluster, or the coordinator refuses: says why).
+/// secret; has its key signed, which stays here. wished: its name may get a number; people that join as `client` become
+/// what the invitation says. Who asks again with the same key does not use the string up. errors: unavailable (nobody
+/// answers), invalid_argument (neither the string nor `address` says where), permission_denied (another cluster, or the
+/// coordinator refuses: says why).
 Result<identity::Identity> enrol(const identity::JoinString& string, const identity::Subject& wished, Deadline deadline,
-                                 const std::stop_token& stop);
+                                 const std::stop_token& stop,
+                                 const identity::PrivateKey& key = identity::PrivateKey::make());
 
 /// A new key and a new certificate for who has a good one. errors: unavailable, permission_denied (revoked),
 /// failed_precondition (this coordinator signs nobody).

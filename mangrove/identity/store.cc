@@ -83,4 +83,25 @@ Result<fs::path> IdentityStore::save(const Identity& identity, const std::string
   return path;
 }
 
+fs::path IdentityStore::joining_key_file(const JoinString& string, const Subject& wished) const {
+  return folder_ / (string.authority_hash.substr(0, kHashDigitsInName) + "." + role_name(wished.role) + "." +
+                    wished.name + kInvitationMark + string.id + ".key");
+}
+
+Result<PrivateKey> IdentityStore::joining_key(const JoinString& string, const Subject& wished) const {
+  MG_RETURN_IF_ERROR(make_secret_folder(folder_));
+  const fs::path path = joining_key_file(string, wished);
+  const Result<std::string> kept = read_secret_file(path);
+  if (kept.ok()) return PrivateKey::parse(*kept).context(path.string());
+  if (kept.code() != Code::not_found) return kept.error();
+  PrivateKey made = PrivateKey::make();
+  MG_RETURN_IF_ERROR(write_private_file(path, made.pem()));
+  return made;
+}
+
+void IdentityStore::forget_joining_key(const JoinString& string, const Subject& wished) const {
+  std::error_code error;
+  fs::remove(joining_key_file(string, wished), error);
+}
+
 }  // namespace mangrove::identity

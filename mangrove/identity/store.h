@@ -7,6 +7,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/identity/identity.h"
+#include "mangrove/identity/join_string.h"
 
 namespace mangrove::identity {
 
@@ -32,10 +33,18 @@ class IdentityStore {
   /// errors: those of make_secret_folder(), write_private_file() and of_authority().
   Result<fs::path> save(const Identity& identity, const std::string& invitation = "") const;
 
+  /// The key to join with: a new one, which is kept, or that of an earlier attempt with the same string and subject.
+  /// Who asks again because the answer was lost, asks with the same key, and the string is not used up. errors: those
+  /// of make_secret_folder(), read_secret_file(), PrivateKey::parse() and write_private_file().
+  Result<PrivateKey> joining_key(const JoinString& string, const Subject& wished) const;
+  /// It has joined: the key is in its identity now.
+  void forget_joining_key(const JoinString& string, const Subject& wished) const;
+
   const fs::path& folder() const { return folder_; }
 
  private:
   Result<std::vector<Entry>> find(const std::string& prefix, const std::string& authority_hash) const;
+  fs::path joining_key_file(const JoinString& string, const Subject& wished) const;
 
   fs::path folder_;
 };

@@ -141,6 +141,17 @@ TEST_F(SecureCluster, AStringIsUsedOnce) {
   EXPECT_NE(second.error().message.find("used already, by pi"), std::string::npos) << second.error().message;
 }
 
+TEST_F(SecureCluster, ALostAnswerDoesNotUseTheStringUp) {
+  const JoinString string = invite("node");
+  const Subject pi{Role::node, "pi"};
+  ASSERT_TRUE(enrol(string, pi, soon(), {}, *members.joining_key(string, pi)).ok());  // and power fails
+  const auto again = join(string, pi);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ((*again)->subject(), pi);
+  for (const fs::directory_entry& file : fs::directory_iterator(members.folder()))
+    EXPECT_NE(file.path().extension(), ".key") << "the key is in the identity now";
+}
+
 TEST_F(SecureCluster, AnotherClusterThanThatOfTheStringHearsNothing) {
   const TestCluster impostor;
   JoinString string = invite("node");

@@ -40,6 +40,22 @@ TEST(IdentityStore, KeepsOneOfEachName) {
   EXPECT_EQ(found.front().identity.certificate().serial(), second.certificate().serial());
 }
 
+TEST(IdentityStore, KeepsTheKeyOfAnAttemptToJoin) {
+  const testing::TemporaryFolder folder;
+  const IdentityStore store(folder / "identities");
+  const JoinString string = JoinString::make(std::string(64, 'a'), "");
+  const Subject pi{Role::node, "pi"};
+  const PrivateKey key = *store.joining_key(string, pi);
+  EXPECT_EQ(store.joining_key(string, pi)->public_hash(), key.public_hash());
+  EXPECT_NE(store.joining_key(string, {Role::node, "pj"})->public_hash(), key.public_hash());
+  EXPECT_NE(store.joining_key(JoinString::make(string.authority_hash, ""), pi)->public_hash(), key.public_hash());
+  for (const fs::directory_entry& file : fs::directory_iterator(store.folder()))
+    EXPECT_EQ(file.status().permissions(), fs::perms::owner_read | fs::perms::owner_write) << file;
+  EXPECT_TRUE(store.of_authority(string.authority_hash)->empty());
+  store.forget_joining_key(string, pi);
+  EXPECT_NE(store.joining_key(string, pi)->public_hash(), key.public_hash());
+}
+
 TEST(IdentityStore, SkipsWhatIsNoneAndRefusesWhatOthersMayRead) {
   const testing::TemporaryFolder folder;
   const IdentityStore store(folder / "identities");
