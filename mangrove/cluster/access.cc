@@ -109,6 +109,25 @@ Result<std::shared_ptr<const net::Credentials>> read_credentials() {
   return net::Credentials::of(std::move(identity));
 }
 
+/// How its owner gets another.
+std::string way_out(const identity::Subject& subject) {
+  if (subject.role == Role::admin)
+    return "; start its coordinator again, which makes the identity of its user anew, or join with a string of another "
+           "admin";
+  const bool is_node = subject.role == Role::node;
+  return std::string("; get a new string with `mangrove invite --role ") + role_name(subject.role) + " --name " +
+         subject.name + "`, and run: mangrove " + (is_node ? "node --join" : "join");
+}
+
+/// As Credentials::load(). Who has expired hears what to do.
+Result<std::shared_ptr<const net::Credentials>> load_own(const fs::path& file) {
+  MG_TRY(const Identity own, Identity::load(file));
+  const identity::WallTime now = identity::wall_now();
+  const Status good = own.check(now);
+  if (good.ok() || now < own.certificate().valid_to()) return net::Credentials::load(file);
+  return make_error(good.code(), file.string() + ": " + good.error().message + way_out(own.subject()));
+}
+
 /// The old one does for a while: a failure is no error.
 void renew_if_due(const Access& access, const fs::path& file, const net::Credentials& own) {
   if (!own.identity().is_due_for_renewal(identity::wall_now())) return;
@@ -138,7 +157,7 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
                           "with --state has one; --insecure does without");
   }
   MG_TRY(const fs::path file, find_file(access, store, *shown, deadline, stop));
-  MG_TRY(Found found, net::Credentials::load(file));
+  MG_TRY(Found found, load_own(file));
   MG_RETURN_IF_ERROR(
       check_coordinator(*shown, found->identity()).context("what answers at " + access.coordinator + " is refused"));
   renew_if_due(access, file, *found);

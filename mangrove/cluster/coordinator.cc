@@ -33,6 +33,14 @@ std::string unique_prefix() {
   return "job-" + uuid.substr(0, 8);
 }
 
+/// errors: permission_denied (he was revoked), those of Identity::load() and Registrar::issue().
+Result<identity::Identity> renew_admin(Registrar& registrar) {
+  MG_TRY(const identity::Identity old, identity::Identity::load(registrar.admin_file()));
+  if (registrar.is_revoked(old.certificate().serial()))
+    return make_error(Code::permission_denied, old.subject().name + " was revoked");
+  return registrar.issue(old.subject(), identity::wall_now());
+}
+
 }  // namespace
 
 struct Coordinator::Impl {
@@ -58,7 +66,7 @@ struct Coordinator::Impl {
   ClusterService service;
   EnrolmentService enrolment{options.registrar, gate, [this] { cut_revoked(); }};
   std::unique_ptr<RpcServer> server;
-  std::optional<Renewal> renewal;  // of its own certificate, where it signs
+  std::optional<Renewal> renewal, admins_renewal;  // of its own certificate, and its user's, where it signs
   Mutex mutex;
   Condition woken;
   bool down MG_GUARDED_BY(mutex) = false;
@@ -97,6 +105,9 @@ Status Coordinator::Impl::open() {
   listen.port = server->port();
   address = listen.to_string();
   enrolment.set_address(address);
+  if (options.registrar != nullptr)
+    admins_renewal.emplace(options.registrar->admin_file(),
+                           [registrar = options.registrar] { return renew_admin(*registrar); });
   if (options.registrar != nullptr && options.credentials != nullptr)
     renewal.emplace(options.credentials->file(), [registrar = options.registrar, who = options.credentials->subject()] {
       return registrar->issue(who, identity::wall_now());

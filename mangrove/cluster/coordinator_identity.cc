@@ -23,13 +23,17 @@ bool is_fresh(const Identity& identity, WallTime now) {
 
 Status make_admin(Registrar& registrar, const IdentityStore& store, WallTime now) {
   MG_TRY(const auto known, store.of_authority(registrar.authority().certificate().hash()));
-  const bool has_one = std::ranges::any_of(known, [&](const IdentityStore::Entry& entry) {
+  const auto good = std::ranges::find_if(known, [&](const IdentityStore::Entry& entry) {
     return entry.identity.subject().role == Role::admin && is_fresh(entry.identity, now) &&
            !registrar.is_revoked(entry.identity.certificate().serial());
   });
-  if (has_one) return {};
+  if (good != known.end()) {
+    registrar.set_admin_file(good->path);
+    return {};
+  }
   MG_TRY(const Identity admin, registrar.issue({Role::admin, kAdminName}, now));
   MG_TRY(const fs::path kept, store.save(admin));
+  registrar.set_admin_file(kept);
   log_info("the admin's certificate is kept", {{"file", kept.string()}});
   return {};
 }

@@ -150,8 +150,11 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
                       std::string("the join string invites a ") + role_name(role) + ", not a " + role_name(wanted));
   const std::string key = request.public_hash();
   MG_TRY(const auto joined, books_.run("SELECT name, key, revoked FROM certificates WHERE invitation = ?", {id}));
-  for (const Database::Row& row : joined)
-    if (text(row, 1) == key && integer(row, 2) == 0) return sign(request, {role, text(row, 0)}, id, now);
+  const auto again = [&](const Database::Row& row) { return text(row, 1) == key && integer(row, 2) == 0; };
+  if (std::ranges::count_if(joined, again) >= kMostADay)
+    return make_error(Code::resource_exhausted, "the join string was used too often with one key; ask for a new one");
+  if (const auto first = std::ranges::find_if(joined, again); first != joined.end())
+    return sign(request, {role, text(*first, 0)}, id, now);
   const std::int64_t used = integer(invitation, 6);
   if (used >= integer(invitation, 3))
     return make_error(Code::permission_denied, "the join string was used already" +
@@ -241,6 +244,16 @@ Result<identity::Identity> Registrar::issue(const Subject& subject, WallTime now
   MutexLock lock(mutex_);
   MG_TRY(const Certificate made, sign(CertificateRequest::make(key, subject), subject, "", now));
   return identity::Identity::parse(key.pem() + made.pem() + authority_.certificate().pem());
+}
+
+fs::path Registrar::admin_file() const {
+  MutexLock lock(mutex_);
+  return admin_file_;
+}
+
+void Registrar::set_admin_file(const fs::path& file) {
+  MutexLock lock(mutex_);
+  admin_file_ = file;
 }
 
 Result<std::vector<MemberRecord>> Registrar::members(WallTime now) {

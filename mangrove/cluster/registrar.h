@@ -51,6 +51,9 @@ class Registrar {
 
   const identity::Authority& authority() const { return authority_; }
   fs::path folder() const { return folder_; }
+  /// The identity of the admin who runs the coordinator, which is to be kept from expiring. Empty: there is none.
+  fs::path admin_file() const;
+  void set_admin_file(const fs::path& file);
 
   /// address: of this coordinator, for the join string; may be empty.
   /// errors: invalid_argument (a name, a time or a number that makes no sense), already_exists (the name is that of a
@@ -103,6 +106,7 @@ class Registrar {
   const identity::Authority authority_;
   mutable Mutex mutex_;
   Database books_ MG_GUARDED_BY(mutex_);
+  fs::path admin_file_ MG_GUARDED_BY(mutex_);
   mutable Mutex revoked_mutex_;  // taken last: every call asks for it, and need not wait for the disk
   std::set<std::string> revoked_ MG_GUARDED_BY(revoked_mutex_);  // serials
 };

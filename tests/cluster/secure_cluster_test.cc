@@ -401,6 +401,11 @@ TEST_F(SecureCluster, ACertificateThatHasExpiredIsRefused) {
       find_credentials({.coordinator = coordinator->address(), .roles = {Role::admin}}, members, soon(), {});
   EXPECT_EQ(found.code(), Code::permission_denied);
   EXPECT_NE(found.error().message.find("expired"), std::string::npos) << found.error().message;
+  EXPECT_NE(found.error().message.find("start its coordinator again"), std::string::npos) << found.error().message;
+  ASSERT_TRUE(members.save(Identity::make(registrar->authority(), {Role::node, "pi"}, then)).ok());
+  const auto node = connect(members, {Role::node});
+  EXPECT_NE(node.error().message.find("mangrove invite --role node --name pi"), std::string::npos)
+      << node.error().message;
   const auto client = Client::connect(coordinator->address(), net::Credentials::of(old), 1);
   EXPECT_FALSE(client.ok() && (*client)->nodes().ok());
 }
@@ -705,6 +710,20 @@ TEST_F(SecureCluster, TheCoordinatorRenewsItsOwn) {
   const auto is_renewed = [&] { return !Identity::load(file)->is_due_for_renewal(identity::wall_now()); };
   EXPECT_TRUE(eventually(is_renewed));
   EXPECT_TRUE(admin()->nodes().ok());
+}
+
+// A coordinator runs for months, and its user may not give a command within them.
+TEST_F(SecureCluster, TheAdminIsRenewedWhileTheCoordinatorRuns) {
+  const fs::path file = admins.of_authority(registrar->authority().certificate().hash())->at(0).path;
+  coordinator.reset();
+  const identity::WallTime then = identity::wall_now() - std::chrono::days(23);
+  ASSERT_TRUE(
+      write_private_file(file, Identity::make(registrar->authority(), {Role::admin, "admin"}, then).pem()).ok());
+  start();
+  const auto is_renewed = [&] { return !Identity::load(file)->is_due_for_renewal(identity::wall_now()); };
+  EXPECT_TRUE(eventually(is_renewed));
+  EXPECT_EQ(Identity::load(file)->subject(), (Subject{Role::admin, "admin"}));
+  EXPECT_TRUE(admin()->members().ok());
 }
 
 TEST_F(SecureCluster, TheAdminIsKeptOverARestart) {
