@@ -28,8 +28,11 @@ Result<std::unique_ptr<cluster::Client>> connect_client(const ClusterAccess& acc
 Result<identity::JoinString> read_join_string(const std::string& text) {
   if (text.starts_with("MG1")) return identity::JoinString::parse(text);
   const fs::path file = text == "-" ? "/dev/stdin" : text;
-  MG_TRY(const std::string content, read_file(file).context("join string"));
-  return identity::JoinString::parse(content).context(text == "-" ? "standard input" : text);
+  const Result<std::string> content = read_file(file);
+  // the text is not repeated: a string whose beginning was mistyped holds a secret
+  if (!content.ok())
+    return make_error(content.code(), "this is neither a join string, which begins with MG1, nor a file to be read");
+  return identity::JoinString::parse(*content).context(text == "-" ? "standard input" : text);
 }
 
 void warn_if_insecure(bool insecure, const std::string& address) {

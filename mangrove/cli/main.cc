@@ -48,6 +48,15 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);  // else it stays as it is
 }
 
+/// Keys and join strings do not belong into core dumps. Who looks for a fault turns them on again with `prlimit
+/// --core`.
+void leave_no_core_dumps() {
+  rlimit core{};
+  if (::getrlimit(RLIMIT_CORE, &core) != 0) return;
+  core.rlim_cur = 0;
+  ::setrlimit(RLIMIT_CORE, &core);  // else it stays as it is
+}
+
 /// gRPC wakes a thread for every piece of a message that comes in; with these of its experiments only when much of it
 /// is there. Where the user has chosen some, or this version does not know them, it stays as it is.
 void wake_for_large_pieces() {
@@ -90,6 +99,7 @@ bool needs_config(CLI::App& app, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   allow_many_files();
+  leave_no_core_dumps();
   wake_for_large_pieces();
   cli::Interrupt interrupt;
   cli::CommandContext context;

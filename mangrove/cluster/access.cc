@@ -150,7 +150,13 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
                                              "); start one with: mangrove coordinator --listen " + access.coordinator);
   MG_TRY(const auto shown, peeked);
   if (!shown) {
-    if (access.identity.empty() && (access.insecure || address.is_loopback())) return Found();
+    const bool had_one = address.is_loopback() && store.knows_local_coordinator(address.port);
+    if (access.identity.empty() && (access.insecure || (address.is_loopback() && !had_one))) return Found();
+    if (had_one)
+      return make_error(Code::permission_denied,
+                        "what answers at " + access.coordinator +
+                            " has no certificate, and the coordinator there had one: it may be another program; start "
+                            "the coordinator with its --state again; --insecure does without");
     return make_error(Code::permission_denied,
                       "what answers at " + access.coordinator +
                           " has no certificate: anybody could be it, or read and change what is said; a coordinator "
@@ -160,6 +166,7 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
   MG_TRY(Found found, load_own(file));
   MG_RETURN_IF_ERROR(
       check_coordinator(*shown, found->identity()).context("what answers at " + access.coordinator + " is refused"));
+  if (address.is_loopback()) store.remember_local_coordinator(address.port);
   renew_if_due(access, file, *found);
   return found;
 }

@@ -25,10 +25,10 @@ struct Access {
 
 /// Asks the coordinator for its certificates, and takes the identity that is of the same cluster. One that is due is
 /// renewed first. A node that has none, of a user who is an admin of the cluster, is invited by him on the way.
-/// Null: the coordinator speaks plain text, and is on this machine, or `insecure`.
-/// errors: unavailable (nobody answers), failed_precondition (there is no identity of its cluster: says how to get
-/// one), permission_denied (plain text elsewhere; the coordinator is not what it should be; the identity has expired,
-/// or its file may be read by others), those of Identity::load().
+/// Null: the coordinator speaks plain text, and is on this machine, where none with certificates was seen at its port,
+/// or `insecure`. errors: unavailable (nobody answers), failed_precondition (there is no identity of its cluster: says
+/// how to get one), permission_denied (plain text elsewhere; the coordinator is not what it should be; the identity has
+/// expired, or its file may be read by others), those of Identity::load().
 Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access,
                                                                  const identity::IdentityStore& store,
                                                                  Deadline deadline, const std::stop_token& stop);

@@ -13,6 +13,7 @@ namespace mangrove::identity {
 namespace {
 
 constexpr std::size_t kHashDigitsInName = 8;
+constexpr const char* kLocalCoordinator = "coordinator-at-";
 constexpr char kInvitationMark = '@';  // in no name
 
 std::string environment(const char* name) {
@@ -97,6 +98,18 @@ Result<PrivateKey> IdentityStore::joining_key(const JoinString& string, const Su
   PrivateKey made = PrivateKey::make();
   MG_RETURN_IF_ERROR(write_private_file(path, made.pem()));
   return made;
+}
+
+void IdentityStore::remember_local_coordinator(int port) const {
+  if (knows_local_coordinator(port)) return;
+  Status kept = make_secret_folder(folder_);
+  if (kept.ok()) kept = write_private_file(folder_ / (kLocalCoordinator + std::to_string(port)), "");
+  if (!kept.ok()) log_warn("coordinator not remembered", {{"message", kept.error().message}});
+}
+
+bool IdentityStore::knows_local_coordinator(int port) const {
+  std::error_code error;
+  return fs::exists(folder_ / (kLocalCoordinator + std::to_string(port)), error);
 }
 
 void IdentityStore::forget_joining_key(const JoinString& string, const Subject& wished) const {

@@ -40,6 +40,11 @@ class IdentityStore {
   /// It has joined: the key is in its identity now.
   void forget_joining_key(const JoinString& string, const Subject& wished) const;
 
+  /// Remembers that a coordinator with certificates is at this port of this machine: one without may be another
+  /// program.
+  void remember_local_coordinator(int port) const;  // as far as it can write
+  bool knows_local_coordinator(int port) const;
+
   const fs::path& folder() const { return folder_; }
 
  private:

@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/base/sanitizer.h"
 #include "tests/cli/separate_processes.h"
@@ -230,6 +231,10 @@ TEST_F(Secure, AJoinStringThatDoesNotWorkSaysWhy) {
   expect_refused(as("bob", {"join", mistyped}), "mistyped or cut short", 2);
   expect_refused(as("bob", {"join", once.substr(0, once.size() - 5)}), "mistyped or cut short", 2);
 
+  const Finished misread = as("bob", {"join", "NG1" + once.substr(3)});
+  expect_refused(misread, "begins with MG1", 2);
+  EXPECT_EQ(misread.err.find(once.substr(80)), std::string::npos) << "the secret is repeated: " << misread.err;
+
   const std::string withdrawn = string_for("node");
   const std::string tail = withdrawn.substr(withdrawn.rfind(':') + 1);
   const Finished revoked = run_program({program(), "revoke", tail.substr(0, tail.find('.')), "--coordinator", address});
@@ -366,6 +371,14 @@ TEST_F(Secure, AKeyThatOthersMayReadIsRefused) {
   EXPECT_EQ(coordinator->wait(kLong), 0);
   fs::permissions(state / kAuthority, fs::perms::others_read, fs::perm_options::add);
   expect_refused(run_program({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", state}), "chmod 600");
+}
+
+TEST_F(Secure, NoKeyComesIntoACoreDump) {
+  std::ifstream limits("/proc/" + std::to_string(coordinator->pid()) + "/limits");
+  std::string soft;
+  for (std::string line; std::getline(limits, line);)
+    if (line.starts_with("Max core file size")) std::istringstream(line.substr(18)) >> soft;
+  EXPECT_EQ(soft, "0");
 }
 
 // ---- without certificates

@@ -223,6 +223,22 @@ TEST_F(SecureCluster, ADeadOrPlainCoordinatorIsToldApart) {
   EXPECT_EQ(*plain, nullptr);
 }
 
+TEST_F(SecureCluster, PlainTextIsNotTakenWhereCertificatesWere) {
+  const Access access{.coordinator = coordinator->address(), .roles = {Role::admin}};
+  ASSERT_TRUE(find_credentials(access, admins, soon(), {}).ok());
+  coordinator.reset();
+  options.credentials = nullptr;
+  options.registrar = nullptr;
+  start();
+  const auto plain = find_credentials(access, admins, soon(), {});
+  EXPECT_EQ(plain.code(), Code::permission_denied);
+  EXPECT_NE(plain.error().message.find("the coordinator there had one"), std::string::npos) << plain.error().message;
+  Access insecure = access;
+  insecure.insecure = true;
+  EXPECT_TRUE(find_credentials(insecure, admins, soon(), {}).ok());
+  EXPECT_TRUE(find_credentials(access, members, soon(), {}).ok()) << "who has never seen it";
+}
+
 TEST_F(SecureCluster, SaysHowToGetAnIdentityWhereThereIsNone) {
   const auto client = connect(members, {Role::client});
   EXPECT_EQ(client.code(), Code::failed_precondition);
