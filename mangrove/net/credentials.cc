@@ -109,6 +109,10 @@ Result<std::shared_ptr<const Credentials>> Credentials::load(const fs::path& fil
   MG_TRY(identity::Identity identity, identity::Identity::load(file));
   MG_RETURN_IF_ERROR(identity.check(identity::wall_now()).context(file.string()));
   auto provider = std::make_unique<Provider>();
+  MG_TRY(const std::string text, read_file(file));
+  MG_TRY(const std::vector<identity::Certificate> written, identity::parse_certificates(text));
+  // gRPC shows the first certificate of a file as its own, wherever that stands
+  if (written.front().hash() != identity.certificate().hash()) return of(std::move(identity));
   // one file holds the key, the certificates and the authorities: each reader takes what it looks for
   provider->provider = std::make_shared<tls::FileWatcherCertificateProvider>(file, file, file, kLookForRenewalEvery);
   return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), file, std::move(provider)));

@@ -24,7 +24,7 @@ class Credentials {
  public:
   /// Of an identity that stays as it is.
   static std::shared_ptr<const Credentials> of(identity::Identity identity);
-  /// Of a file, which is read again when another identity takes its place (it was renewed).
+  /// Of a file that is read again when another takes its place, if its own certificate is the first in it; else as of().
   /// errors: those of Identity::load() and Identity::check().
   static Result<std::shared_ptr<const Credentials>> load(const fs::path& file);
 

@@ -742,6 +742,15 @@ TEST_F(SecureCluster, TheAdminIsRenewedWhileTheCoordinatorRuns) {
   EXPECT_TRUE(admin()->members().ok());
 }
 
+TEST_F(SecureCluster, AnIdentityOfAnAuthorityThatWasHereBeforeIsReplaced) {
+  const fs::path file = registrar->folder() / "coordinator.pem";
+  const Identity old = Identity::make(test_authority(), {Role::coordinator, "coordinator"}, identity::wall_now());
+  ASSERT_TRUE(write_private_file(file, old.pem()).ok());
+  const auto credentials = coordinator_credentials(*registrar, admins, identity::wall_now());
+  ASSERT_TRUE(credentials.ok()) << credentials.error().message;
+  EXPECT_TRUE((*credentials)->identity().believes(registrar->authority().certificate().hash()));
+}
+
 TEST_F(SecureCluster, TheAdminIsKeptOverARestart) {
   const std::string serial = admin_identity().certificate().serial();
   coordinator.reset();

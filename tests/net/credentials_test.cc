@@ -192,6 +192,21 @@ TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
   EXPECT_EQ(shown(), second.certificate().serial());
 }
 
+TEST(Credentials, AFileMayHaveItsPartsInAnyOrder) {
+  const testing::TemporaryFolder folder;
+  const Authority authority = Authority::make(wall_now());
+  const Identity node = Identity::make(authority, {Role::node, "pi"}, wall_now());
+  for (const std::string& text :
+       {node.pem(), authority.certificate().pem() + node.certificate().pem() + node.key().pem()}) {
+    ASSERT_TRUE(write_private_file(folder / "pi.pem", text).ok());
+    const auto loaded = Credentials::load(folder / "pi.pem");
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    const GrpcProcess process(*loaded);
+    const grpc::Status talked = exchange_messages(process, channel_credentials(loaded->get(), {Role::node}));
+    EXPECT_TRUE(talked.ok()) << talked.error_message() << " with\n" << text;
+  }
+}
+
 TEST(Credentials, AFileOfAnExpiredIdentityIsAnError) {
   const testing::TemporaryFolder folder;
   const Authority authority = Authority::make(wall_now() - std::chrono::days(100));
