@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t kGoneKept = 64;     // nodes that are gone and still listed
 constexpr std::size_t kLongestName = 63;  // as for host names
 
+constexpr const char* kNumberMark = "#";  // in no name of a certificate: "pi-2" may be another member's
+
 /// A name goes into logs, files and tables: letters, digits, '.', '_' and '-' stay as they are.
 std::string clean_name(const std::string& wanted) {
   std::string name = wanted.substr(0, kLongestName);
@@ -119,7 +121,7 @@ std::string Membership::free_name(const std::string& wanted) const {
     });
   };
   std::string name = wanted;
-  for (int number = 2; taken(name); ++number) name = wanted + "-" + std::to_string(number);
+  for (int number = 2; taken(name); ++number) name = wanted + kNumberMark + std::to_string(number);
   return name;
 }
 

@@ -43,7 +43,7 @@ class Membership {
   Membership(Seconds heartbeat_interval, int misses) : detector_(heartbeat_interval, misses) {}
 
   /// Its name is that in its certificate, if it has one, else what it calls itself. A name held by a node that is alive
-  /// gets a number: "pi", "pi-2", "pi-3".
+  /// gets a number: "pi", "pi#2", "pi#3".
   Member join(NodeDescription description, const std::string& certified, std::shared_ptr<NodeLink> link, Instant now);
   /// False: the member is not alive any more (it was declared lost), and must join anew.
   bool heartbeat(MemberId member, const ResourceUse& use, Instant now);

@@ -124,7 +124,7 @@ TEST(Cluster, HeartbeatsCarryResourceUse) {
 TEST(Cluster, ANameThatIsTakenGetsANumber) {
   TestCluster cluster;
   cluster.add_node("pi");
-  EXPECT_EQ(cluster.add_node("pi").name(), "pi-2");
+  EXPECT_EQ(cluster.add_node("pi").name(), "pi#2");
 }
 
 TEST(Cluster, ASilentNodeIsLostAndMayJoinAgain) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mangrove/identity/subject.h"
+
 namespace mangrove::cluster {
 namespace {
 
@@ -41,7 +43,18 @@ TEST(Membership, ListsNodesInOrderOfJoining) {
 TEST(Membership, NumbersNamesThatAreTaken) {
   Membership membership(0.5, 6);
   for (int i = 0; i < 3; ++i) join(membership, "pi");
-  EXPECT_EQ(listing(membership), "pi alive, pi-2 alive, pi-3 alive");
+  EXPECT_EQ(listing(membership), "pi alive, pi#2 alive, pi#3 alive");
+}
+
+TEST(Membership, NobodyIsShownWithTheNameOfAnother) {
+  Membership membership(0.5, 6);
+  const auto join_as = [&](const std::string& certified) {
+    return membership.join(named("pi-2"), certified, std::make_shared<SilentLink>(), {0}).description.name();
+  };
+  EXPECT_EQ(join_as("pi"), "pi");
+  EXPECT_EQ(join_as("pi"), "pi#2");
+  EXPECT_EQ(join_as("pi-2"), "pi-2");
+  EXPECT_FALSE(identity::check_name("pi#2").ok()) << "no certificate has it";
 }
 
 TEST(Membership, NamesFitIntoLogsAndFiles) {
