@@ -110,6 +110,12 @@ Result<std::string> local_host_towards(const HostPort& peer) {
 }
 
 std::string public_host() {
+  // by the default route: the first interface may lead to containers only. Both addresses are reserved for
+  // documentation
+  for (const char* outside : {"192.0.2.1", "2001:db8::1"}) {
+    const Result<std::string> host = local_host_towards({outside, 9});
+    if (host.ok() && !HostPort{*host, 0}.is_loopback()) return *host;
+  }
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return "127.0.0.1";
   std::string host;

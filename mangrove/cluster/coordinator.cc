@@ -101,10 +101,10 @@ Status Coordinator::Impl::open() {
                                    .insecure = options.insecure,
                                    .longest_message = longest,
                                    .room = room_for(longest)}));
-  if (listen.is_wildcard()) listen.host = public_host();
   listen.port = server->port();
+  enrolment.set_address(listen.to_string());
+  if (listen.is_wildcard()) listen.host = public_host();
   address = listen.to_string();
-  enrolment.set_address(address);
   if (options.registrar != nullptr)
     admins_renewal.emplace(options.registrar->admin_file(),
                            [registrar = options.registrar] { return renew_admin(*registrar); });

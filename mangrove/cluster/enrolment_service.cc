@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "mangrove/base/log.h"
+#include "mangrove/cluster/address.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/message_limits.h"
@@ -19,6 +20,14 @@ constexpr int kMostJoinsAMinute = 1200;  // from an address, behind which there 
 
 std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
+}
+
+/// Where others reach who listens there.
+std::string reachable(const std::string& listen) {
+  Result<HostPort> address = parse_host_port(listen);
+  if (!address.ok() || !address->is_wildcard()) return listen;
+  address->host = public_host();
+  return address->to_string();
 }
 
 Status no_registrar() {
@@ -133,7 +142,7 @@ Status EnrolmentService::Service::invite(const grpc::ServerContext& context, con
   MG_TRY(const Role role, identity::parse_role(request.role()));
   const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
   const identity::WallTime now = wall_now();
-  const auto made = registrar_->invite(invitation, address, now);
+  const auto made = registrar_->invite(invitation, reachable(address), now);
   if (!made.ok()) {
     gate_.record_members(context, "invite", std::string(role_name(role)) + " " + request.name(), made.error());
     return made.error();

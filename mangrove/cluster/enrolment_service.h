@@ -26,7 +26,8 @@ class EnrolmentService {
   ~EnrolmentService();  // the server must have shut down
 
   grpc::Service& service();
-  /// Where members reach the coordinator: for join strings. Before the server starts.
+  /// Where the coordinator listens, for join strings. Where that is every address of its machine, the one for others is
+  /// looked for at each invitation: the network may come up after the coordinator.
   void set_address(std::string address);
 
  private:

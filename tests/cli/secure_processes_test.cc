@@ -16,6 +16,7 @@
 #include "mangrove/cluster/client.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/identity/join_string.h"
 #include "mangrove/identity/secret_file.h"
 #include "mangrove/identity/store.h"
 #include "mangrove/net/credentials.h"
@@ -249,6 +250,19 @@ TEST_F(Secure, AJoinStringThatDoesNotWorkSaysWhy) {
 
   expect_refused(as("bob", {"join", string_for("node")}), "invites a node, not a client");
   expect_refused(as("bob", {"node", "--join", string_for("client")}), "invites a client, not a node");
+}
+
+TEST_F(Secure, AJoinStringSaysTheAddressThatItIsTold) {
+  const std::string told = string_for("node", {"--address", "edge.local:7070"});
+  const auto parsed = identity::JoinString::parse(told);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed->address, "edge.local:7070");
+  EXPECT_EQ(identity::JoinString::parse(string_for("node"))->address, address);
+  const std::vector<std::string> words{"invite", "--coordinator", address, "--role", "node"};
+  EXPECT_NE(as_admin(words).err.find("which this machine alone reaches"), std::string::npos);
+  std::vector<std::string> wrong = words;
+  wrong.insert(wrong.end(), {"--address", "nowhere"});
+  expect_refused(as_admin(wrong), "expected HOST:PORT", 2);
 }
 
 TEST_F(Secure, AnImpostorHearsNothing) {

@@ -57,6 +57,15 @@ TEST(PublicHost, IsAnAddress) {
   EXPECT_TRUE(parse_host_port(public_host() + ":1").ok());
 }
 
+TEST(PublicHost, IsThatOfTheDefaultRouteWhereThereIsOne) {
+  const Result<std::string> by_route = local_host_towards({"192.0.2.1", 9});
+  if (by_route.ok()) {
+    EXPECT_EQ(public_host(), *by_route);
+  } else {
+    EXPECT_NE(public_host(), "");
+  }
+}
+
 TEST(CheckCanListen, SaysThatAnAddressIsNotOurs) {
   const Status status = check_can_listen({"192.0.2.1", 7070});  // reserved for documentation
   ASSERT_FALSE(status.ok());

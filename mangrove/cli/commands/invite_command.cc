@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mangrove/cli/command.h"
+#include "mangrove/cluster/address.h"
+#include "mangrove/identity/join_string.h"
 #include "mangrove/identity/wall_time.h"
 
 namespace mangrove::cli {
@@ -12,7 +14,7 @@ namespace {
 
 struct State {
   ClusterAccess access;
-  std::string role, name;
+  std::string role, name, address;
   Seconds ttl = 3600;
   std::int64_t uses = 1;
   Overrides overrides;
@@ -22,16 +24,25 @@ struct State {
     keys.begin_group("Invitation");
     keys.add("role", role, "what the one who joins may do: node, client, viewer or admin (required)");
     keys.add("name", name, "its name in the cluster; default: what it calls itself");
+    keys.add("address", address,
+             "HOST:PORT of the coordinator, as the one who joins reaches it; default: an address of its machine");
     keys.add_seconds("ttl", ttl, "time after which the string lets nobody in any more", 1, 30 * 24 * 3600);
     keys.add("uses", uses, "how many may join with it", 1, 10'000);
     return keys;
   }
 };
 
+/// errors: invalid_argument.
+Status check_address(const std::string& text) {
+  const auto address = cluster::parse_host_port(text);
+  return address.ok() ? Status() : Status(address.error());
+}
+
 Status run(State& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   if (state.role.empty()) return make_error(Code::invalid_argument, "--role: give node, client, viewer or admin");
   MG_TRY(const identity::Role role, identity::parse_role(state.role).context("--role"));
+  if (!state.address.empty()) MG_RETURN_IF_ERROR(check_address(state.address).context("--address"));
   MG_TRY(const auto client, connect_client(state.access, context.stop));
   cluster::InviteRequest request;
   request.set_role(role_name(role));
@@ -39,12 +50,17 @@ Status run(State& state, const CommandContext& context) {
   request.set_ttl_s(static_cast<std::int64_t>(state.ttl));
   request.set_uses(static_cast<std::int32_t>(state.uses));
   MG_TRY(const cluster::InviteResponse made, client->invite(request));
+  MG_TRY(identity::JoinString string, identity::JoinString::parse(made.join_string()));
+  if (!state.address.empty()) string.address = state.address;
+  if (const auto where = cluster::parse_host_port(string.address); where.ok() && where->is_loopback())
+    std::fprintf(stderr, "the string says %s, which this machine alone reaches; --address says another\n",
+                 string.address.c_str());
   const auto expires = identity::WallTime(std::chrono::seconds(made.expires()));
   // the string alone on standard output: it can be piped to where it is needed
   std::fprintf(stderr, "use it before %s with: mangrove %s STRING\n", identity::to_text(expires).c_str(),
                role == identity::Role::node ? "node --join" : "join");
-  return print_result(nlohmann::json{{"join_string", made.join_string()}, {"expires", made.expires()}},
-                      made.join_string() + "\n", context.output);
+  return print_result(nlohmann::json{{"join_string", string.to_string()}, {"expires", made.expires()}},
+                      string.to_string() + "\n", context.output);
 }
 
 }  // namespace
