@@ -176,10 +176,10 @@ Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(const A
                                                                          const identity::Subject& wished,
                                                                          const IdentityStore& store, Deadline deadline,
                                                                          const std::stop_token& stop) {
-  MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_authority(string.authority_hash));
+  MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_invitation(string.id));
   Access with_file = access;
   for (const IdentityStore::Entry& entry : known)
-    if (entry.invitation == string.id && fits(entry.identity, access)) with_file.identity = entry.path;
+    if (fits(entry.identity, access)) with_file.identity = entry.path;
   if (with_file.identity.empty()) {
     MG_TRY(const identity::PrivateKey key, store.joining_key(string, wished));
     MG_TRY(const Identity joined, enrol(string, wished, deadline, stop, key));

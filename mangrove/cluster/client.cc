@@ -155,6 +155,15 @@ Status Client::revoke(const std::string& name) {
       .context("coordinator at " + impl_->coordinator);
 }
 
+Result<ReplaceAuthorityResponse> Client::replace_authority() {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  ReplaceAuthorityResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(Enrolment::NewStub(impl_->channel)->ReplaceAuthority(&context, {}, &response))
+                         .context("coordinator at " + impl_->coordinator));
+  return response;
+}
+
 Result<std::vector<NodeStatus>> Client::nodes() {
   MG_TRY(const ListNodesResponse response, status({}));
   return std::vector<NodeStatus>(response.nodes().begin(), response.nodes().end());

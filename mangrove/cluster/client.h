@@ -52,6 +52,8 @@ class Client {
   Result<std::vector<MemberStatus>> members();
   /// For an admin: a member's name, or the id of an invitation. errors: as invite(); not_found.
   Status revoke(const std::string& name);
+  /// For an admin: another authority signs from now on, see Registrar. errors: as invite(); failed_precondition.
+  Result<ReplaceAuthorityResponse> replace_authority();
 
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
   /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten

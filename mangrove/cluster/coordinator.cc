@@ -64,9 +64,12 @@ struct Coordinator::Impl {
       options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
   Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
   ClusterService service;
-  EnrolmentService enrolment{options.registrar, gate, [this] { cut_revoked(); }};
-  std::unique_ptr<RpcServer> server;
   std::optional<Renewal> renewal, admins_renewal;  // of its own certificate, and its user's, where it signs
+  EnrolmentService enrolment{
+      options.registrar,
+      gate,
+      {.revoked = [this] { cut_revoked(); }, .replaced = [this] { return renewal ? renewal->look() : Status(); }}};
+  std::unique_ptr<RpcServer> server;
   Mutex mutex;
   Condition woken;
   bool down MG_GUARDED_BY(mutex) = false;
@@ -95,6 +98,14 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
 Status Coordinator::Impl::open() {
   transport.refuse(gate.revoked());
   MG_TRY(HostPort listen, parse_host_port(options.listen));
+  if (Registrar* const registrar = options.registrar; registrar != nullptr && options.credentials != nullptr)
+    renewal.emplace(
+        options.credentials->file(),
+        [registrar, who = options.credentials->subject()] { return registrar->issue(who, identity::wall_now()); },
+        // the authority was replaced, or the one before it is not believed any more
+        [registrar](const identity::Identity& own) {
+          return own.authorities_pem() != registrar->believed(identity::wall_now()).authorities;
+        });
   MG_TRY(server, RpcServer::start(listen, {&service.service(), &enrolment.service(), &transport.service()},
                                   {.credentials = options.credentials.get(),
                                    .strangers_call = EnrolmentService::kOpenToStrangers,
@@ -108,10 +119,6 @@ Status Coordinator::Impl::open() {
   if (options.registrar != nullptr)
     admins_renewal.emplace(options.registrar->admin_file(),
                            [registrar = options.registrar] { return renew_admin(*registrar); });
-  if (options.registrar != nullptr && options.credentials != nullptr)
-    renewal.emplace(options.credentials->file(), [registrar = options.registrar, who = options.credentials->subject()] {
-      return registrar->issue(who, identity::wall_now());
-    });
   jobs.open(address);
   watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   return {};

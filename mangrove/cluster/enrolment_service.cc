@@ -40,8 +40,8 @@ Status no_registrar() {
 
 class EnrolmentService::Service final : public Enrolment::Service {
  public:
-  Service(Registrar* registrar, Gate& gate, std::function<void()> revoked)
-      : registrar_(registrar), gate_(gate), revoked_(std::move(revoked)) {}
+  Service(Registrar* registrar, Gate& gate, Listeners listeners)
+      : registrar_(registrar), gate_(gate), listeners_(std::move(listeners)) {}
 
   grpc::Status Enrol(grpc::ServerContext* context, grpc::ServerReader<Unread>*, Signed* response) override {
     return net::to_grpc(enrol(*context, *response));
@@ -59,6 +59,10 @@ class EnrolmentService::Service final : public Enrolment::Service {
   grpc::Status Revoke(grpc::ServerContext* context, const RevokeRequest* request, RevokeResponse*) override {
     return net::to_grpc(revoke(*context, *request));
   }
+  grpc::Status ReplaceAuthority(grpc::ServerContext* context, const ReplaceAuthorityRequest*,
+                                ReplaceAuthorityResponse* response) override {
+    return net::to_grpc(replace(*context, *response));
+  }
 
   std::string address;
 
@@ -70,8 +74,9 @@ class EnrolmentService::Service final : public Enrolment::Service {
     return caller->subject.name;
   }
   void fill(Signed& response, const identity::Certificate& certificate) const {
-    response.set_certificate(certificate.pem());
-    response.set_authorities(registrar_->authority().certificate().pem());
+    const Registrar::Believed others = registrar_->believed(wall_now());
+    response.set_certificate(certificate.pem() + others.between);
+    response.set_authorities(others.authorities);
   }
 
   Status enrol(const grpc::ServerContext& context, Signed& response);
@@ -79,10 +84,11 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Status invite(const grpc::ServerContext& context, const InviteRequest& request, InviteResponse& response);
   Status list(const grpc::ServerContext& context, ListMembersResponse& response);
   Status revoke(const grpc::ServerContext& context, const RevokeRequest& request);
+  Status replace(const grpc::ServerContext& context, ReplaceAuthorityResponse& response);
 
   Registrar* const registrar_;
   Gate& gate_;
-  const std::function<void()> revoked_;
+  const Listeners listeners_;
   const SteadyClock clock_;
   RateLimit joins_{"joins from one address", kMostJoinsAMinute};
 };
@@ -105,7 +111,7 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
-  revoked_();  // whose name it has taken over
+  listeners_.revoked();  // whose name it has taken over
   fill(response, *signed_one);
   MG_TRY(const identity::Subject subject, signed_one->subject());
   gate_.record_members(context, "join", subject.uri() + " " + request.invitation());
@@ -185,12 +191,28 @@ Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, con
   gate_.record_members(context, "revoke", request.name(), done);
   MG_RETURN_IF_ERROR(done);
   log_info("revoked", {{"name", request.name()}, {"by", by}});
-  revoked_();
+  listeners_.revoked();
   return {};
 }
 
-EnrolmentService::EnrolmentService(Registrar* registrar, Gate& gate, std::function<void()> revoked)
-    : service_(std::make_unique<Service>(registrar, gate, std::move(revoked))) {}
+Status EnrolmentService::Service::replace(const grpc::ServerContext& context, ReplaceAuthorityResponse& response) {
+  MG_TRY(const std::string by, admin(context));
+  const auto former_until = registrar_->replace_authority(wall_now());
+  if (!former_until.ok()) {
+    gate_.record_members(context, "replace_authority", "", former_until.error());
+    return former_until.error();
+  }
+  const std::string hash = registrar_->authority().certificate().hash();
+  gate_.record_members(context, "replace_authority", hash);
+  log_info("another authority signs", {{"authority", hash}, {"by", by}});
+  MG_RETURN_IF_ERROR(listeners_.replaced());
+  response.set_authority(hash);
+  response.set_former_until(seconds(*former_until));
+  return {};
+}
+
+EnrolmentService::EnrolmentService(Registrar* registrar, Gate& gate, Listeners listeners)
+    : service_(std::make_unique<Service>(registrar, gate, std::move(listeners))) {}
 
 EnrolmentService::~EnrolmentService() = default;
 

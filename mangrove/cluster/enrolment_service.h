@@ -20,9 +20,13 @@ class EnrolmentService {
   /// The one call for those who have no certificate yet.
   static constexpr const char* kOpenToStrangers = "/mangrove.cluster.Enrolment/Enrol";
 
-  /// registrar: null where this coordinator signs nobody; then every call says so. revoked: called after somebody was
-  /// revoked. What is given must outlive it.
-  EnrolmentService(Registrar* registrar, Gate& gate, std::function<void()> revoked);
+  /// What the coordinator does beside.
+  struct Listeners {
+    std::function<void()> revoked;     // somebody was
+    std::function<Status()> replaced;  // the authority was: its own certificate is to be of the new one
+  };
+  /// registrar: null where this coordinator signs nobody; then every call says so. What is given must outlive it.
+  EnrolmentService(Registrar* registrar, Gate& gate, Listeners listeners);
   ~EnrolmentService();  // the server must have shut down
 
   grpc::Service& service();

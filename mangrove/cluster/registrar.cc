@@ -43,6 +43,8 @@ const char* const kFirstNames[] = {
     "INSERT INTO names SELECT name, CASE revoked WHEN 0 THEN key ELSE '' END FROM certificates "
     "WHERE rowid IN (SELECT MAX(rowid) FROM certificates GROUP BY name)",
 };
+// after it was replaced: what it has signed lives no longer, and clocks differ
+constexpr std::chrono::seconds kFormerLives = identity::kLifetime + std::chrono::hours(1);
 
 std::int64_t number(WallTime time) {
   return time.time_since_epoch().count();
@@ -73,6 +75,7 @@ Result<std::unique_ptr<Registrar>> Registrar::open(const fs::path& folder, WallT
   MG_TRY(Database books, Database::open(folder / "members.db"));
   std::unique_ptr<Registrar> registrar(new Registrar(folder, std::move(authority), std::move(books)));
   MutexLock lock(registrar->mutex_);
+  MG_RETURN_IF_ERROR(registrar->read_former());
   MG_RETURN_IF_ERROR(registrar->prepare(now));
   return registrar;
 }
@@ -94,6 +97,55 @@ Status Registrar::bring_up_to_date() {
   });
 }
 
+identity::Authority Registrar::authority() const {
+  MutexLock lock(mutex_);
+  return authority_;
+}
+
+Registrar::Believed Registrar::believed(WallTime now) const {
+  MutexLock lock(mutex_);
+  return believed_now(now);
+}
+
+Registrar::Believed Registrar::believed_now(WallTime now) const {
+  Believed all{.between = "", .authorities = authority_.certificate().pem()};
+  if (!former_ || now >= former_->dropped) return all;
+  all.between = former_->vouches.pem();
+  all.authorities += former_->authority.pem();
+  return all;
+}
+
+/// The file is written before that of the authority which follows: one that speaks of another is of a change that was
+/// broken off.
+Status Registrar::read_former() {
+  const Result<std::string> text = identity::read_secret_file(former_path());
+  if (!text.ok()) return text.code() == Code::not_found ? Status() : Status(text.error());
+  MG_TRY(const auto certificates, identity::parse_certificates(*text).context(former_path().string()));
+  if (certificates.size() != 2 || !certificates.front().is_authority())
+    return make_error(Code::invalid_argument, former_path().string() + ": two certificates were expected");
+  const Certificate present = authority_.certificate();
+  if (certificates.back().public_hash() != present.public_hash()) return {};
+  former_ = Former{certificates.front(), certificates.back(), present.valid_from() + kFormerLives};
+  return {};
+}
+
+Result<WallTime> Registrar::replace_authority(WallTime now) {
+  MutexLock lock(mutex_);
+  if (former_ && now < former_->dropped)
+    return make_error(Code::failed_precondition, "the authority before this one is believed until " +
+                                                     identity::to_text(former_->dropped) +
+                                                     "; then this one can be replaced");
+  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));
+  const identity::Authority follower = identity::Authority::make(now);
+  MG_TRY(const Certificate vouches, authority_.vouch_for(follower, now));
+  const Certificate present = authority_.certificate();
+  MG_RETURN_IF_ERROR(write_private_file(former_path(), present.pem() + vouches.pem()));
+  MG_RETURN_IF_ERROR(write_private_file(authority_path(), follower.pem()));
+  former_ = Former{present, vouches, follower.certificate().valid_from() + kFormerLives};
+  authority_ = follower;
+  return former_->dropped;
+}
+
 Status Registrar::prepare(WallTime now) {
   MG_RETURN_IF_ERROR(bring_up_to_date());
   // The clock may be ahead, and right again tomorrow: nothing is newer than the last certificate. Who was revoked stays
@@ -110,8 +162,8 @@ Status Registrar::prepare(WallTime now) {
 
 Result<identity::JoinString> Registrar::invite(const Invitation& invitation, const std::string& address, WallTime now) {
   MG_RETURN_IF_ERROR(check(invitation));
-  identity::JoinString made = identity::JoinString::make(authority_.certificate().hash(), address);
   MutexLock lock(mutex_);
+  identity::JoinString made = identity::JoinString::make(authority_.certificate().hash(), address);
   MG_RETURN_IF_ERROR(check_role_of_name(invitation, now));
   MG_RETURN_IF_ERROR(
       books_.run("INSERT INTO invitations (id, secret, role, name, uses, expires) VALUES (?, ?, ?, ?, ?, ?)",
@@ -140,8 +192,8 @@ Result<Database::Row> Registrar::invitation_of(const std::string& id, const std:
 
 Result<Certificate> Registrar::enrol(const std::string& id, const std::string& secret,
                                      const CertificateRequest& request, WallTime now) {
-  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));  // before it is used up
   MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));  // before it is used up
   MG_TRY(const Database::Row invitation, invitation_of(id, secret, now));
   MG_TRY(const Role role, identity::parse_role(text(invitation, 1)));
   const Role wanted = request.subject().role;
@@ -243,7 +295,8 @@ Result<identity::Identity> Registrar::issue(const Subject& subject, WallTime now
   const identity::PrivateKey key = identity::PrivateKey::make();
   MutexLock lock(mutex_);
   MG_TRY(const Certificate made, sign(CertificateRequest::make(key, subject), subject, "", now));
-  return identity::Identity::parse(key.pem() + made.pem() + authority_.certificate().pem());
+  const Believed others = believed_now(now);
+  return identity::Identity::parse(key.pem() + made.pem() + others.between + others.authorities);
 }
 
 fs::path Registrar::admin_file() const {

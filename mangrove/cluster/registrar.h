@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,7 +50,18 @@ class Registrar {
   /// those of Authority::load_or_make() and Database::open().
   static Result<std::unique_ptr<Registrar>> open(const fs::path& folder, identity::WallTime now);
 
-  const identity::Authority& authority() const { return authority_; }
+  /// The one that signs now.
+  identity::Authority authority() const;
+  /// What is given to a member beside its own certificate.
+  struct Believed {
+    std::string between;      // PEM: what leads from its certificate to a former authority; "": there is none
+    std::string authorities;  // PEM: the present one, and the former one while certificates of it live
+  };
+  Believed believed(identity::WallTime now) const;
+  /// Another authority signs from now on, and the key of the one before it is gone. Until the last certificate of that
+  /// one has expired members believe both: it vouches for its follower. Returns when it is dropped.
+  /// errors: failed_precondition (there was another one within that time), those of Authority::vouch_for() and files.
+  Result<identity::WallTime> replace_authority(identity::WallTime now);
   fs::path folder() const { return folder_; }
   /// The identity of the admin who runs the coordinator, which is to be kept from expiring. Empty: there is none.
   fs::path admin_file() const;
@@ -102,9 +114,19 @@ class Registrar {
   Result<identity::Certificate> sign(const identity::CertificateRequest& request, const identity::Subject& subject,
                                      const std::string& invitation, identity::WallTime now) MG_REQUIRES(mutex_);
 
+  struct Former {
+    identity::Certificate authority, vouches;  // for the present one
+    identity::WallTime dropped{};
+  };
+  fs::path authority_path() const { return folder_ / "authority.pem"; }
+  fs::path former_path() const { return folder_ / "former-authority.pem"; }
+  Status read_former() MG_REQUIRES(mutex_);
+  Believed believed_now(identity::WallTime now) const MG_REQUIRES(mutex_);
+
   const fs::path folder_;
-  const identity::Authority authority_;
   mutable Mutex mutex_;
+  identity::Authority authority_ MG_GUARDED_BY(mutex_);
+  std::optional<Former> former_ MG_GUARDED_BY(mutex_);
   Database books_ MG_GUARDED_BY(mutex_);
   fs::path admin_file_ MG_GUARDED_BY(mutex_);
   mutable Mutex revoked_mutex_;  // taken last: every call asks for it, and need not wait for the disk

@@ -11,7 +11,8 @@ constexpr Seconds kLookEvery = 600;  // a coordinator that is away is asked so o
 
 }  // namespace
 
-Renewal::Renewal(fs::path file, Renew renew) : file_(std::move(file)), renew_(std::move(renew)) {
+Renewal::Renewal(fs::path file, Renew renew, IsOutdated is_outdated)
+    : file_(std::move(file)), renew_(std::move(renew)), is_outdated_(std::move(is_outdated)) {
   if (!file_.empty()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -25,8 +26,10 @@ void Renewal::run(const std::stop_token& stop) {
 }
 
 Status Renewal::look() const {
+  if (file_.empty()) return {};
+  MutexLock lock(mutex_);
   MG_TRY(const identity::Identity now_used, identity::Identity::load(file_));
-  if (!now_used.is_due_for_renewal(identity::wall_now())) return {};
+  if (!now_used.is_due_for_renewal(identity::wall_now()) && !is_outdated_(now_used)) return {};
   MG_TRY(const identity::Identity renewed, renew_());
   MG_RETURN_IF_ERROR(renewed.check(identity::wall_now()));  // else the old one does better
   MG_RETURN_IF_ERROR(write_private_file(file_, renewed.pem()));

@@ -61,7 +61,7 @@ Authority Authority::make(WallTime now) {
   set_validity(self, now - kClockDifference, now + kAuthorityLifetime);
   set_name(X509_get_subject_name(self), "mangrove cluster " + random_hex(4));
   MG_CHECK(X509_set_issuer_name(self, X509_get_subject_name(self)) == 1);
-  extend(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
+  extend(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:1");  // the one that follows it
   extend(self, self, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(self, self, NID_subject_key_identifier, "hash");
   Certificate own = finish(std::move(certificate), key);
@@ -85,6 +85,31 @@ Result<Authority> Authority::load_or_make(const fs::path& path, WallTime now) {
   Authority made = make(now);
   MG_RETURN_IF_ERROR(write_private_file(path, made.pem()));
   return made;
+}
+
+Result<Certificate> Authority::vouch_for(const Authority& other, WallTime now) const {
+  Owned<X509> certificate(X509_new());
+  X509* made = certificate.get();
+  X509* issuer = certificate_.handle();
+  X509* subject = other.certificate_.handle();
+  MG_CHECK(made != nullptr && X509_set_version(made, X509_VERSION_3) == 1 &&
+           X509_set_pubkey(made, X509_get0_pubkey(subject)) == 1 &&
+           X509_set_subject_name(made, X509_get_subject_name(subject)) == 1 &&
+           X509_set_issuer_name(made, X509_get_subject_name(issuer)) == 1);
+  set_serial(made);
+  set_validity(made, now - kClockDifference, std::min(certificate_.valid_to(), other.certificate_.valid_to()));
+  extend(made, issuer, NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
+  extend(made, issuer, NID_key_usage, "critical,keyCertSign,cRLSign");
+  extend(made, issuer, NID_subject_key_identifier, "hash");
+  extend(made, issuer, NID_authority_key_identifier, "keyid:always");
+  Certificate vouched = finish(std::move(certificate), key_);
+  const Subject probe{Role::node, "probe"};
+  const Certificate below = other.sign(CertificateRequest::make(PrivateKey::make(), probe), probe, now);
+  if (!check_chain({below, vouched}, {certificate_}, now).ok())
+    return make_error(
+        Code::failed_precondition,
+        "this authority was made so that it can have none that follows it; a new cluster has one that can");
+  return vouched;
 }
 
 std::string Authority::pem() const {

@@ -26,6 +26,10 @@ class Authority {
   /// authority), those of read_secret_file() and write_private_file().
   static Result<Authority> load_or_make(const fs::path& path, WallTime now);
 
+  /// A certificate by this authority for another one's key: who believes this one alone believes what the other signs.
+  /// It lives as long as this one at most. errors: failed_precondition (this one may have none below it).
+  Result<Certificate> vouch_for(const Authority& other, WallTime now) const;
+
   std::string pem() const;  // its key, and its certificate
   const Certificate& certificate() const { return certificate_; }
 

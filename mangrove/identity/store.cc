@@ -37,36 +37,46 @@ IdentityStore IdentityStore::of_user() {
   return IdentityStore(base / "mangrove" / "identities");
 }
 
-Result<std::vector<IdentityStore::Entry>> IdentityStore::of_authority(const std::string& authority_hash) const {
-  return find(authority_hash.substr(0, kHashDigitsInName) + ".", authority_hash);
-}
-
-Result<std::vector<IdentityStore::Entry>> IdentityStore::all() const {
-  return find("", "");
-}
-
-/// authority_hash: "" for any.
-Result<std::vector<IdentityStore::Entry>> IdentityStore::find(const std::string& prefix,
-                                                              const std::string& authority_hash) const {
+/// One that cannot be read counts where its name says that it is of this authority, or of this invitation.
+Result<std::vector<IdentityStore::Entry>> IdentityStore::find(
+    const std::function<bool(const std::string& file)>& is_named_so,
+    const std::function<bool(const Entry&)>& is_wanted) const {
   std::vector<Entry> found;
   std::error_code error;
   for (const fs::directory_entry& file : fs::directory_iterator(folder_, error)) {
-    const std::string name = file.path().filename();
-    if (!name.starts_with(prefix) || file.path().extension() != ".pem") continue;
+    if (file.path().extension() != ".pem") continue;
+    const std::string stem = file.path().stem();
     Result<Identity> identity = Identity::load(file.path());
-    if (!identity.ok() && identity.code() == Code::permission_denied) return identity.error();
     if (!identity.ok()) {
+      if (!is_named_so(stem)) continue;
+      if (identity.code() == Code::permission_denied) return identity.error();
       log_warn("no identity", {{"file", file.path().string()}, {"message", identity.error().message}});
-    } else if (authority_hash.empty() || identity->believes(authority_hash)) {
-      const std::string stem = file.path().stem();
-      const std::size_t mark = stem.find(kInvitationMark);
-      found.push_back({file.path(), std::move(*identity), mark == std::string::npos ? "" : stem.substr(mark + 1)});
+      continue;
     }
+    const std::size_t mark = stem.find(kInvitationMark);
+    Entry entry{file.path(), std::move(*identity), mark == std::string::npos ? "" : stem.substr(mark + 1)};
+    if (is_wanted(entry)) found.push_back(std::move(entry));
   }
   std::ranges::sort(found, [](const Entry& a, const Entry& b) {
     return std::pair(a.identity.subject().role, a.path) < std::pair(b.identity.subject().role, b.path);
   });
   return found;
+}
+
+// A file keeps the name of the authority that it was made under; the identity in it may believe the one that followed.
+Result<std::vector<IdentityStore::Entry>> IdentityStore::of_authority(const std::string& authority_hash) const {
+  return find(
+      [&](const std::string& file) { return file.starts_with(authority_hash.substr(0, kHashDigitsInName) + "."); },
+      [&](const Entry& entry) { return entry.identity.believes(authority_hash); });
+}
+
+Result<std::vector<IdentityStore::Entry>> IdentityStore::all() const {
+  return find([](const std::string&) { return true; }, [](const Entry&) { return true; });
+}
+
+Result<std::vector<IdentityStore::Entry>> IdentityStore::of_invitation(const std::string& id) const {
+  return find([&](const std::string& file) { return file.ends_with(kInvitationMark + id); },
+              [&](const Entry& entry) { return entry.invitation == id; });
 }
 
 Result<fs::path> IdentityStore::save(const Identity& identity, const std::string& invitation) const {

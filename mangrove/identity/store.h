@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ class IdentityStore {
   Result<std::vector<Entry>> of_authority(const std::string& authority_hash) const;
   /// The same, of all clusters.
   Result<std::vector<Entry>> all() const;
+  /// That which came from this invitation, whatever authority it believes by now.
+  Result<std::vector<Entry>> of_invitation(const std::string& id) const;
   /// Returns its file. One of the same cluster, role and name is replaced.
   /// errors: those of make_secret_folder(), write_private_file() and of_authority().
   Result<fs::path> save(const Identity& identity, const std::string& invitation = "") const;
@@ -48,7 +51,8 @@ class IdentityStore {
   const fs::path& folder() const { return folder_; }
 
  private:
-  Result<std::vector<Entry>> find(const std::string& prefix, const std::string& authority_hash) const;
+  Result<std::vector<Entry>> find(const std::function<bool(const std::string& file)>& is_named_so,
+                                  const std::function<bool(const Entry&)>& is_wanted) const;
   fs::path joining_key_file(const JoinString& string, const Subject& wished) const;
 
   fs::path folder_;

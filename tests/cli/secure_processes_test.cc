@@ -220,6 +220,44 @@ TEST_F(Secure, ABoardThatStartsBeforeItsCoordinatorWaitsForIt) {
   EXPECT_TRUE(ready_line(*again).starts_with("node n1 ready on ")) << again->err();
 }
 
+TEST_F(Secure, AnotherAuthoritySignsWhileAJobRuns) {
+  const auto n1 = start_invited("n1");
+  ASSERT_NE(ready_line(*n1), "") << n1->err();
+  const std::string out = string_for("node");  // a string of the first one
+  const std::string first = authority().hash();
+  Process client({program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address, "--epochs", "2",
+                  "--limit", "20000", "--batch", "8", "--learning-rate", "0.01", "--run-dir", folder / "run",
+                  "--json"});
+  ASSERT_TRUE(client.wait_until(
+      [&] { return text_of(folder / "run" / "metrics.jsonl").find(R"("phase":"train")") != std::string::npos; }, kLong))
+      << client.err();
+  const Finished rotated = as_admin({"ca", "rotate", "--coordinator", address, "--json"});
+  ASSERT_EQ(rotated.status, 0) << rotated.err;
+  EXPECT_NE(json::parse(rotated.out)["authority"], first);
+  // members of the one and of the other take part in the job that runs
+  const auto n2 = start_as("n2", {"node", "--join", out, "--listen", "127.0.0.1:0", "--threads", "1"});
+  const auto n3 = start_invited("n3");
+  for (Process* node : {n2.get(), n3.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
+  ASSERT_EQ(client.wait(kLong), 0) << client.err();
+  EXPECT_EQ(json::parse(client.out())["samples"], 2 * 20'000);
+  // and in the next, in which nodes talk to each other
+  std::vector<std::string> ring = training("ring");
+  ring.insert(ring.end(), {"--strategy", "all_reduce", "--nodes", "3"});
+  const Finished trained = as_admin(ring);
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_EQ(json::parse(trained.out)["workers"], 3);
+  expect_refused(as_admin({"ca", "rotate", "--coordinator", address}), "is believed until");
+  // after a restart of the coordinator too
+  coordinator->signal(SIGTERM);
+  ASSERT_EQ(coordinator->wait(kLong), 0) << coordinator->err();
+  start_secure_coordinator(address, state);
+  std::vector<std::string> after = training("after");
+  after.insert(after.end(), {"--nodes", "3"});
+  const Finished trained_after = as_admin(after);
+  ASSERT_EQ(trained_after.status, 0) << trained_after.err;
+  EXPECT_EQ(json::parse(trained_after.out)["workers"], 3);
+}
+
 // ---- join strings
 
 TEST_F(Secure, AJoinStringThatDoesNotWorkSaysWhy) {

@@ -4,6 +4,8 @@
 
 #include "tests/base/temporary_folder.h"
 
+#include "mangrove/identity/secret_file.h"
+
 namespace mangrove::cluster {
 namespace {
 
@@ -328,6 +330,53 @@ TEST_F(RegistrarTest, KeepsNoSecretOfAnInvitation) {
   for (const fs::directory_entry& file : fs::directory_iterator(folder / "identity"))
     EXPECT_EQ(read_file(file.path())->find(string.secret), std::string::npos) << file.path();
   EXPECT_EQ(fs::status(folder / "identity").permissions(), fs::perms::owner_all);
+}
+
+std::vector<Certificate> authorities_of(const Registrar::Believed& believed) {
+  return *identity::parse_certificates(believed.authorities);
+}
+
+TEST_F(RegistrarTest, AnAuthorityIsFollowedByAnotherAndDroppedLater) {
+  const Certificate first = registrar->authority().certificate();
+  const JoinString before = invite({.role = Role::node});
+  const auto dropped = registrar->replace_authority(kNow);
+  ASSERT_TRUE(dropped.ok()) << dropped.error().message;
+  const Certificate second = registrar->authority().certificate();
+  EXPECT_NE(second.hash(), first.hash());
+  EXPECT_EQ(invite({.role = Role::node}).authority_hash, second.hash());
+  const auto joined = enrol(before, "pi");
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  // whoever believes one of them believes the newcomer
+  const Registrar::Believed believed = registrar->believed(kNow);
+  const Certificate between = identity::parse_certificates(believed.between)->front();
+  EXPECT_TRUE(identity::check_chain({*joined, between, second}, {first}, kNow).ok());
+  EXPECT_TRUE(identity::check_chain({*joined, between, first}, {second}, kNow).ok());
+  EXPECT_FALSE(identity::check_chain({*joined}, {first}, kNow).ok());
+  ASSERT_EQ(authorities_of(believed).size(), 2U);
+  EXPECT_EQ(authorities_of(believed).front().hash(), second.hash());
+  // one after the other
+  EXPECT_EQ(registrar->replace_authority(*dropped - minutes(1)).code(), Code::failed_precondition);
+  const auto reopen = [&] {
+    registrar.reset();
+    auto opened = Registrar::open(folder / "identity", kNow);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    registrar = std::move(*opened);
+  };
+  reopen();
+  EXPECT_EQ(registrar->authority().certificate().hash(), second.hash());
+  EXPECT_EQ(authorities_of(registrar->believed(kNow)).size(), 2U);
+  EXPECT_GE(*dropped, kNow + identity::kLifetime) << "what it has signed is believed as long as it lives";
+  EXPECT_EQ(authorities_of(registrar->believed(*dropped)).size(), 1U);
+  EXPECT_EQ(registrar->believed(*dropped).between, "");
+  EXPECT_TRUE(registrar->replace_authority(*dropped).ok());
+  // one that was broken off in the middle has not happened
+  const auto kept = identity::read_secret_file(folder / "identity/authority.pem");
+  const std::string third = registrar->authority().certificate().hash();
+  ASSERT_TRUE(registrar->replace_authority(*dropped + days(60)).ok());
+  ASSERT_TRUE(write_private_file(folder / "identity/authority.pem", *kept).ok());
+  reopen();
+  EXPECT_EQ(registrar->authority().certificate().hash(), third);
+  EXPECT_EQ(registrar->believed(*dropped).between, "");
 }
 
 }  // namespace
