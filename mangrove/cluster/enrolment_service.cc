@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/mutex.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/enrolment.h"
@@ -64,9 +65,16 @@ class EnrolmentService::Service final : public Enrolment::Service {
     return net::to_grpc(replace(*context, *response));
   }
 
-  std::string address;
+  void set_address(std::string address) {
+    MutexLock lock(mutex_);
+    address_ = std::move(address);
+  }
 
  private:
+  std::string address() const {
+    MutexLock lock(mutex_);
+    return address_;
+  }
   /// errors: those of the gate; failed_precondition (nobody signs here).
   Result<std::string> admin(const grpc::ServerContext& context, const char* call = __builtin_FUNCTION()) const {
     MG_TRY(const std::optional<net::Caller> caller, gate_.admit(context, {Role::admin}, call));
@@ -91,6 +99,8 @@ class EnrolmentService::Service final : public Enrolment::Service {
   const Listeners listeners_;
   const SteadyClock clock_;
   RateLimit joins_{"joins from one address", kMostJoinsAMinute};
+  mutable Mutex mutex_;
+  std::string address_ MG_GUARDED_BY(mutex_);  // set while calls come in already
 };
 
 Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Signed& response) {
@@ -148,7 +158,7 @@ Status EnrolmentService::Service::invite(const grpc::ServerContext& context, con
   MG_TRY(const Role role, identity::parse_role(request.role()));
   const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
   const identity::WallTime now = wall_now();
-  const auto made = registrar_->invite(invitation, reachable(address), now);
+  const auto made = registrar_->invite(invitation, reachable(address()), now);
   if (!made.ok()) {
     gate_.record_members(context, "invite", std::string(role_name(role)) + " " + request.name(), made.error());
     return made.error();
@@ -221,7 +231,7 @@ grpc::Service& EnrolmentService::service() {
 }
 
 void EnrolmentService::set_address(std::string address) {
-  service_->address = std::move(address);
+  service_->set_address(std::move(address));
 }
 
 }  // namespace mangrove::cluster
