@@ -10,9 +10,9 @@ Result<cluster::Client*> ClusterSession::connect(const ClusterSettings& settings
                                                  const fs::path& log_folder, const std::stop_token& stop) {
   if (!settings.coordinator.empty() && !settings.testbed.empty())
     return make_error(Code::invalid_argument, "a job runs on one cluster: give coordinator or testbed, not both");
-  const std::string key =
-      fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", settings.coordinator, settings.testbed, settings.nodes, settings.no_limits,
-                  settings.local, settings.threads, data_folder.string(), settings.identity);
+  const std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", settings.coordinator, settings.testbed,
+                                      settings.nodes, settings.no_limits, settings.local, settings.threads,
+                                      data_folder.string(), settings.identity, settings.insecure);
   if (client_ && key == key_) return client_.get();
   client_.reset();
   local_.reset();
@@ -37,6 +37,7 @@ Result<std::unique_ptr<cluster::Client>> ClusterSession::start(const ClusterSett
     options.threads = static_cast<int>(settings.threads);
     options.data_folder = data_folder;
     options.log_folder = log_folder;
+    options.insecure = settings.insecure;
     MG_TRY(testbed_, testbed::Testbed::start(options).context("testbed"));
     return cluster::Client::connect(testbed_->record().coordinator, testbed_->credentials());
   }
@@ -45,6 +46,7 @@ Result<std::unique_ptr<cluster::Client>> ClusterSession::start(const ClusterSett
   options.threads = static_cast<int>(settings.threads);
   options.data_folder = data_folder;
   options.log_folder = log_folder;
+  options.insecure = settings.insecure;
   MG_TRY(local_, cluster::LocalCluster::start(options).context("embedded cluster"));
   return cluster::Client::connect(local_->coordinator(), local_->credentials());
 }

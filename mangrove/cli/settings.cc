@@ -20,7 +20,7 @@ void ClusterSettings::declare(Keys& keys) {
   keys.add("coordinator", coordinator, "run on the cluster of this coordinator (HOST:PORT), not an embedded one");
   keys.add("identity", identity, kIdentityHelp);
   keys.at("identity").page = "security.md";
-  keys.add("insecure", insecure, kInsecureHelp);
+  keys.add("insecure", insecure, "use no certificates: plain text, to a coordinator or within local and testbed");
   keys.add("testbed", testbed, "run on emulated boards of this machine, which this file describes");
   keys.at("testbed").page = "testbed.md";
   keys.add("no_limits", no_limits, "testbed: continue even if the limits of the boards cannot be set");

@@ -71,6 +71,7 @@ struct LocalCluster::Impl {
   Status launch(const std::string& name, const fs::path& program, const std::vector<std::string>& arguments,
                 identity::Role role);
   Status launch_node(const LocalNode& node);
+  void add_access(std::vector<std::string>& arguments) const;
   identity::Identity make_identity(identity::Role role, const std::string& name) const;
   void keep_admin();
   void look_for_deaths();
@@ -111,9 +112,11 @@ void LocalCluster::Impl::keep(const std::stop_token& stop) {
 
 Status LocalCluster::Impl::bring_up() {
   const SteadyClock clock;
-  admin = net::Credentials::of(make_identity(Role::admin, kAdminName + std::to_string(getpid())));
-  std::vector<std::string> arguments{"coordinator",       "--identity",   "-",        "--listen",
-                                     options.host + ":0", "--allow-path", kEverywhere};
+  if (!options.insecure)
+    admin = net::Credentials::of(make_identity(Role::admin, kAdminName + std::to_string(getpid())));
+  std::vector<std::string> arguments{"coordinator"};
+  add_access(arguments);
+  arguments.insert(arguments.end(), {"--listen", options.host + ":0", "--allow-path", kEverywhere});
   if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
   MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments, Role::coordinator));
   MG_TRY(coordinator, await_ready("coordinator", *children.front().process, clock.after(kUpWithin)));
@@ -122,8 +125,17 @@ Status LocalCluster::Impl::bring_up() {
     MG_RETURN_IF_ERROR(launch_node(node));
     MG_RETURN_IF_ERROR(check_all_live());
   }
-  keep_admin();
+  if (admin) keep_admin();
   return {};
+}
+
+/// How a process knows who it is: it reads that from its standard input.
+void LocalCluster::Impl::add_access(std::vector<std::string>& arguments) const {
+  if (options.insecure) {
+    arguments.emplace_back("--insecure");
+  } else {
+    arguments.insert(arguments.end(), {"--identity", "-"});
+  }
 }
 
 identity::Identity LocalCluster::Impl::make_identity(Role role, const std::string& name) const {
@@ -146,7 +158,7 @@ void LocalCluster::Impl::keep_admin() {
 Status LocalCluster::Impl::launch(const std::string& name, const fs::path& program,
                                   const std::vector<std::string>& arguments, Role role) {
   MG_RETURN_IF_ERROR(identity::check_name(name).context("'" + name + "'"));
-  const std::string identity = make_identity(role, name).pem();
+  const std::string identity = options.insecure ? std::string() : make_identity(role, name).pem();
   MG_TRY(std::unique_ptr<ChildProcess> child,
          ChildProcess::start(program, arguments, log_of(name), identity).context(name));
   children.push_back({name, std::move(child)});
@@ -171,9 +183,10 @@ Status LocalCluster::Impl::check_all_live() {
 
 Status LocalCluster::Impl::launch_node(const LocalNode& node) {
   std::vector<std::string> command = node.within;
-  command.insert(command.end(), {options.program.string(), "node", "--identity", "-", "--coordinator", coordinator,
-                                 "--listen", node.host + ":0", "--name", node.name, "--threads",
-                                 std::to_string(options.threads), "--allow-path", kEverywhere});
+  command.insert(command.end(), {options.program.string(), "node"});
+  add_access(command);
+  command.insert(command.end(), {"--coordinator", coordinator, "--listen", node.host + ":0", "--name", node.name,
+                                 "--threads", std::to_string(options.threads), "--allow-path", kEverywhere});
   if (!options.data_folder.empty()) command.insert(command.end(), {"--data-dir", options.data_folder.string()});
   const fs::path program = command.front();
   command.erase(command.begin());

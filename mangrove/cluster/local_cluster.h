@@ -28,12 +28,13 @@ struct LocalClusterOptions {
   std::vector<LocalNode> nodes;
   int threads = 1;  // per node, for kernels
   fs::path data_folder;
-  fs::path log_folder;  // standard error of each process goes to coordinator.log, NODE.log; empty: discarded
+  fs::path log_folder;    // standard error of each process goes to coordinator.log, NODE.log; empty: discarded
+  bool insecure = false;  // the links are in plain text, and everybody who reaches them may do everything
 };
 
 /// A coordinator and N nodes as processes on this machine: what --local N starts. Their links are encrypted, with
-/// certificates of an authority that is made for them and forgotten. They end with the LocalCluster, and,
-/// if this process is killed, with it: none is ever left behind.
+/// certificates of an authority that is made for them and forgotten, unless they are to be insecure. The processes end
+/// with the LocalCluster, and, if this process is killed, with it: none is ever left behind.
 class LocalCluster {
  public:
   /// Returns when every node has joined. errors: invalid_argument (nodes < 1), resource_exhausted, deadline_exceeded (a
@@ -42,7 +43,7 @@ class LocalCluster {
   ~LocalCluster();
 
   const std::string& coordinator() const;                       // HOST:PORT
-  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin
+  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin; nullptr: it is insecure
   const std::vector<pid_t>& node_pids() const;
   /// Of each process that has died since, a sentence that names it and says how.
   std::vector<std::string> deaths() const;

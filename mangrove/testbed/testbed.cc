@@ -128,6 +128,7 @@ Status Testbed::Impl::start_nodes(const TestbedOptions& options, const std::vect
   local.threads = options.threads;
   local.data_folder = options.data_folder;
   local.log_folder = options.log_folder;
+  local.insecure = options.insecure;
   if (network) local.host = network->plan().address;
   for (std::size_t i = 0; i < boards.size(); ++i) {
     const BoardLink* own = network ? &network->plan().links[i] : nullptr;

@@ -21,7 +21,8 @@ struct TestbedOptions {
   bool limits_or_fail = true;  // false: a limit that cannot be set is left out, with a warning
   int threads = 1;             // of each node, for kernels
   fs::path data_folder;
-  fs::path log_folder;  // standard error of each process goes to coordinator.log, NAME.log; empty: discarded
+  fs::path log_folder;    // standard error of each process goes to coordinator.log, NAME.log; empty: discarded
+  bool insecure = false;  // the links are in plain text
 };
 
 /// A coordinator on this machine, and in each board of a file a node: a real process, held to the board's share of the
@@ -37,7 +38,7 @@ class Testbed {
   ~Testbed();
 
   const Record& record() const;
-  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin
+  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin; nullptr: it is insecure
 
  private:
   struct Impl;

@@ -79,6 +79,32 @@ TEST_F(LocalClusterTest, RunsANodeWithinACommandAtItsHost) {
             "--allow-path /");
 }
 
+TEST_F(LocalClusterTest, AnInsecureOneGivesNobodyACertificate) {
+  LocalClusterOptions wanted = options(R"(
+cat > "$0.input"
+if [ "$1" = coordinator ]; then echo "coordinator ready on 127.0.0.1:4711"; else echo "node ready on 127.0.0.1:1"; fi
+echo "$@" >&2
+exec sleep 1000
+)",
+                                       1);
+  wanted.insecure = true;
+  const auto cluster = LocalCluster::start(wanted);
+  ASSERT_TRUE(cluster.ok()) << cluster.error().message;
+  EXPECT_EQ((*cluster)->credentials(), nullptr);
+  for (const std::string name : {"coordinator", "node-1"}) {
+    std::string log;
+    EXPECT_TRUE(eventually([&] {
+      if (const Result<std::string> written = read_file(folder / (name + ".log")); written.ok()) log = *written;
+      return !log.empty();
+    }));
+    EXPECT_NE(log.find(" --insecure "), std::string::npos) << log;
+    EXPECT_EQ(log.find("--identity"), std::string::npos) << log;
+  }
+  const Result<std::string> input = read_file(wanted.program.string() + ".input");
+  ASSERT_TRUE(input.ok()) << input.error().message;
+  EXPECT_EQ(*input, "");
+}
+
 TEST_F(LocalClusterTest, ANodeThatDiesBeforeTheLastHasJoinedIsNamedAtOnce) {
   const SteadyClock clock;
   const Instant start = clock.now();
