@@ -96,9 +96,8 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, c
     const Deadline deadline = std::min(end, clock.after(slice));
     auto found = string ? cluster::join_or_find_credentials(access, *string, {Role::node, name}, store, deadline, stop)
                         : cluster::find_credentials(access, store, deadline, stop);
-    const bool is_final = found.ok() || found.code() != Code::unavailable || clock.now() >= end;
-    if (is_final || stop.stop_requested()) return found;
-    log_warn("trying on until the certificate expires", {{"message", found.error().message}});
+    if (found.ok() || found.code() != Code::unavailable || end <= deadline || stop.stop_requested()) return found;
+    log_warn("trying on", {{"message", found.error().message}, {"left_s", end - clock.now()}});
   }
 }
 
