@@ -11,7 +11,7 @@
 
 namespace mangrove {
 
-/// A text like "name" or "name(1, 2)" in its pieces, which are views into the text.
+/// The pieces of a text like "name" or "name(1, 2)", as views into the text.
 struct Call {
   std::string_view name;
   std::vector<std::string_view> arguments = {};
@@ -25,9 +25,9 @@ struct CallParameter {
   double least = 0, most = 0;
   bool is_whole = false;
 };
-/// The value of each parameter; those that the call leaves out at the end have their fallback. what: whose parameters
-/// they are, for messages, e.g. "codec 'top_k'". errors: invalid_argument (an argument that is no number or out of
-/// range, or one too many; names it).
+/// The value of each parameter. Parameters that the call leaves out at its end have their fallback.
+/// what: the thing whose parameters they are, for messages, e.g. "codec 'top_k'".
+/// errors: invalid_argument (an argument is no number or is out of range, or there is one too many; names it).
 Result<std::vector<double>> numbers_of(const Call& call, std::span<const CallParameter> parameters,
                                        const std::string& what);
 

@@ -103,7 +103,7 @@ Result<std::string> read_file(const fs::path& path) {
 
 namespace {
 
-/// A new file beside `path`; whatever has its name already, a link or what a killed process has left, is let alone.
+/// Makes a new file beside `path`. A link or a file of a killed process that has its name already is not touched.
 struct TemporaryFile {
   TemporaryFile(const fs::path& path, mode_t mode) {
     constexpr int kTries = 100;

@@ -42,9 +42,9 @@ Result<std::string> read_file(const fs::path& path);
 /// path.
 Status write_file_atomically(const fs::path& path, std::string_view content);
 
-/// The same for what others shall not read, weights, states and the like: only its owner may (0600), no link is
-/// followed (one of this name is replaced), and the folder is synced too, so that the new file is there after a power
-/// cut.
+/// Writes as write_file_atomically() does, for content that other users must not read, such as keys and weights. Only
+/// the owner may read the file (0600). A link of this name is replaced, not followed. The folder is synced too, so that
+/// the new file survives a power cut. errors: those of write_file_atomically().
 Status write_private_file(const fs::path& path, std::string_view content);
 
 /// Makes the folder and its parents and checks that a file can be written in it.

@@ -10,7 +10,8 @@
 namespace mangrove {
 namespace {
 
-/// The whole text, within [low, high]. least, most: these in the error; most: "" where there is no upper end.
+/// Reads the whole text as a number within [low, high]. least, most: low and high as the error writes them; most is ""
+/// if the error is to name no upper end.
 template <class Number>
 Result<Number> parse(const std::string& text, const char* kind, Number low, Number high, const std::string& least,
                      const std::string& most) {

@@ -8,16 +8,17 @@
 
 namespace mangrove {
 
-/// A range that ends here, or above, has no upper end that is worth saying.
+/// Messages about a range whose upper end is this or more do not name that end.
 constexpr double kNoBound = std::numeric_limits<float>::max();
 
-/// As people write an end of a range: 1,048,576; 0.9999.
+/// The end of a range as text for people: "1,048,576", "0.9999".
 std::string bound_text(double bound);
 
-/// The whole text as a number from `low` to `high`, both included.
+/// Reads the whole text as a number from `low` to `high`, both included.
 /// errors: invalid_argument: "'7' is not a number from 0.1 to 1".
 Result<double> parse_number(const std::string& text, double low, double high);
-/// The same of whole numbers; the largest `high` there is stands for no upper end. errors: invalid_argument.
+/// Reads the whole text as a whole number from `low` to `high`, both included. If `high` is the largest std::int64_t,
+/// the error names no upper end. errors: invalid_argument: "'7' is not a whole number from 1 to 5".
 Result<std::int64_t> parse_whole_number(const std::string& text, std::int64_t low, std::int64_t high);
 
 }  // namespace mangrove

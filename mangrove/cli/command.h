@@ -38,14 +38,15 @@ Status check_read(const Overrides& overrides, const std::vector<Keys>& jobs);
 /// --json and --quiet.
 void add_output_flags(CLI::App& app, OutputOptions& output);
 
-/// --allow-path of a process that opens data sets for jobs of others: may be given several times.
+/// Adds --allow-path, which may be given several times, to a process that opens data sets for the jobs of others.
 void add_allow_path_flag(CLI::App& app, std::vector<std::string>& allowed);
 
-/// --coordinator, --identity and --insecure of a command about a running cluster. access: defaults, and what is typed.
+/// Adds --coordinator, --identity and --insecure to a command about a running cluster. access: holds the defaults, and
+/// gets what is typed.
 void add_access_flags(CLI::App& app, ClusterAccess& access);
 
-/// Prints on standard output, control characters as printable() has them. That nobody reads it any more is no error.
-/// errors: resource_exhausted (it takes no more).
+/// Prints on standard output, with control characters escaped as printable() does. It is no error if nobody reads the
+/// output any more. errors: resource_exhausted (standard output takes no more).
 Status print_text(const std::string& text);
 
 /// Prints the result of a command: one JSON object on standard output with --json (and the table on standard error),

@@ -13,8 +13,8 @@ namespace mangrove::cli {
 struct ClusterSettings {
   std::int64_t local = 1;    // nodes of an embedded cluster on this machine
   std::string coordinator;   // HOST:PORT of a running cluster; then `local` is not used
-  std::string identity;      // a file in place of the identities that this user has
-  bool insecure = false;     // plain text will do on any address
+  std::string identity;      // a PEM file to use in place of the identities that this user has; "": those
+  bool insecure = false;     // plain text is accepted at any address
   std::string testbed;       // a board file: the embedded cluster's nodes are emulated boards, `local` is not used
   bool no_limits = false;    // go on where the limits of boards cannot be set
   std::int64_t nodes = 0;    // of a running cluster or a testbed, for this job; 0: all

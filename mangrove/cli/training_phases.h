@@ -15,8 +15,8 @@ namespace mangrove::cli {
 /// errors: invalid_argument: keys of transfer learning that do not go together; names them.
 Status check_transfer(const TrainSettings& settings);
 
-/// What is wrong with a network that gets a new head (init_from), whatever the data are: that it can have none, or that
-/// the node is not in it that is to be the last frozen one (freeze).
+/// Checks, without the data, a network that gets a new head (init_from): whether it can have one, and whether it has
+/// the node that is to be the last frozen one (freeze).
 /// errors: those of load_model, zoo::with_new_head and split_behind.
 Status check_new_head(const TrainSettings& settings);
 
