@@ -44,7 +44,7 @@ Error nothing_fits(const Access& access) {
                    : "`mangrove invite --role client` on its machine prints a string for: mangrove join"));
 }
 
-/// The identities of the cluster that the server says it is of.
+/// The identities of the cluster whose authority the server shows.
 Result<std::vector<IdentityStore::Entry>> known_to(const IdentityStore& store, const std::vector<Certificate>& shown) {
   for (const Certificate& authority : shown) {
     if (!authority.is_authority()) continue;
@@ -54,7 +54,7 @@ Result<std::vector<IdentityStore::Entry>> known_to(const IdentityStore& store, c
   return std::vector<IdentityStore::Entry>();
 }
 
-/// Whether who answers is the coordinator of this identity's cluster.
+/// Checks that the server is the coordinator of this identity's cluster.
 Status check_coordinator(const std::vector<Certificate>& shown, const Identity& own) {
   MG_RETURN_IF_ERROR(check_chain(shown, own.authorities(), identity::wall_now()));
   MG_TRY(const identity::Subject subject, shown.front().subject());
@@ -63,7 +63,7 @@ Status check_coordinator(const std::vector<Certificate>& shown, const Identity& 
                     "its certificate is that of the " + std::string(role_name(subject.role)) + " " + subject.name);
 }
 
-/// A node of somebody who may invite nodes: he need not print a string and type it.
+/// Invites and joins a node of a user who is an admin, so that the user need not copy a join string.
 Result<fs::path> invite_own_node(const Access& access, const IdentityStore& store, const fs::path& admin,
                                  const std::vector<Certificate>& shown, Deadline deadline,
                                  const std::stop_token& stop) {
@@ -98,7 +98,7 @@ Result<fs::path> find_file(const Access& access, const IdentityStore& store, con
     for (const IdentityStore::Entry& entry : known)
       if (entry.identity.subject().role == Role::admin && entry.identity.check(identity::wall_now()).ok())
         return invite_own_node(access, store, entry.path, shown, deadline, stop);
-  if (expired != nullptr) return expired->path;  // better than none: it is named
+  if (expired != nullptr) return expired->path;  // the error will name it
   return nothing_fits(access);
 }
 
@@ -109,7 +109,7 @@ Result<std::shared_ptr<const net::Credentials>> read_credentials() {
   return net::Credentials::of(std::move(identity));
 }
 
-/// How its owner gets another.
+/// How the owner of an expired identity gets another: the end of an error message.
 std::string way_out(const identity::Subject& subject) {
   if (subject.role == Role::admin)
     return "; start its coordinator again, which makes the identity of its user anew, or join with a string of another "
@@ -119,7 +119,7 @@ std::string way_out(const identity::Subject& subject) {
          subject.name + "`, and run: mangrove " + (is_node ? "node --join" : "join");
 }
 
-/// As Credentials::load(). Who has expired hears what to do.
+/// Loads as Credentials::load() does. If the certificate has expired, the error says how to get another.
 Result<std::shared_ptr<const net::Credentials>> load_own(const fs::path& file) {
   MG_TRY(const Identity own, Identity::load(file));
   const identity::WallTime now = identity::wall_now();
@@ -128,7 +128,7 @@ Result<std::shared_ptr<const net::Credentials>> load_own(const fs::path& file) {
   return make_error(good.code(), file.string() + ": " + good.error().message + way_out(own.subject()));
 }
 
-/// The old one does for a while: a failure is no error.
+/// Renews the certificate if it is due. A failure is only logged: the old certificate is valid for a while yet.
 void renew_if_due(const Access& access, const fs::path& file, const net::Credentials& own) {
   if (!own.identity().is_due_for_renewal(identity::wall_now())) return;
   const Result<Identity> renewed = renew(access.coordinator, own);

@@ -14,34 +14,39 @@
 
 namespace mangrove::cluster {
 
-/// How a process comes to the credentials for a coordinator.
+/// What a process needs to know to find its credentials for a coordinator.
 struct Access {
   std::string coordinator;              // HOST:PORT
-  std::vector<identity::Role> roles{};  // that it may have, the best first
-  std::string name{};                   // which of several identities; "": any
-  fs::path identity{};                  // a file in place of the identities that the user has; empty: those
-  bool insecure = false;                // plain text will do, wherever the coordinator is
+  std::vector<identity::Role> roles{};  // roles that an identity may have, the best first
+  std::string name{};                   // of the member, to choose among several identities; "": any
+  fs::path identity{};                  // a PEM file to use in place of the user's identities; empty: those
+  bool insecure = false;                // plain text is accepted, wherever the coordinator is
 };
 
-/// Asks the coordinator for its certificates, and takes the identity that is of the same cluster. One that is due is
-/// renewed first. A node that has none, of a user who is an admin of the cluster, is invited by him on the way.
-/// Null: the coordinator speaks plain text, and is on this machine, where none with certificates was seen at its port,
-/// or `insecure`. errors: unavailable (nobody answers), failed_precondition (there is no identity of its cluster: says
-/// how to get one), permission_denied (plain text elsewhere; the coordinator is not what it should be; the identity has
-/// expired, or its file may be read by others), those of Identity::load().
+/// Looks at the certificates that the coordinator shows, and loads the user's identity of that cluster. An identity
+/// that
+/// is due for renewal is renewed first. If a node has no identity but the user is an admin of the cluster, the node is
+/// invited with the admin's identity and joins.
+///
+/// Null: links are in plain text, because the coordinator shows no certificates and either `insecure` is set, or the
+/// coordinator is on this machine and no coordinator with certificates was ever seen at its port.
+/// errors: unavailable (nobody answers), failed_precondition (there is no identity of the cluster: says how to get
+/// one),
+/// permission_denied (plain text elsewhere; the one who answers is not the cluster's coordinator; the identity has
+/// expired, or others may read its file), those of Identity::load().
 Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access,
                                                                  const identity::IdentityStore& store,
                                                                  Deadline deadline, const std::stop_token& stop);
 
-/// The same for somebody who has a join string: the first time it joins with it, and keeps the identity; later it takes
-/// what it has from this string. `wished` is whom it wants to be.
-/// errors: besides, those of enrol() and IdentityStore::save().
+/// Finds credentials for a process that has a join string. The first time the process joins with the string and keeps
+/// its identity in the store; later it uses the identity that it got with this string. wished: the role and the name
+/// that it asks for. errors: those of find_credentials(), enrol() and IdentityStore.
 Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(
     const Access& access, const identity::JoinString& string, const identity::Subject& wished,
     const identity::IdentityStore& store, Deadline deadline, const std::stop_token& stop);
 
-/// The only identity there is: of a file, or of standard input ("-").
-/// errors: those of Identity::load() and Identity::check(); permission_denied (it is another role's).
+/// Loads credentials from one file, or from standard input ("-"), without looking at the user's identities.
+/// errors: those of Identity::load() and Identity::check(); permission_denied (the identity has another role).
 Result<std::shared_ptr<const net::Credentials>> load_credentials(const fs::path& file, identity::Role role);
 
 }  // namespace mangrove::cluster

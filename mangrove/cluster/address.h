@@ -15,7 +15,7 @@ struct HostPort {
   std::string to_string() const;
   /// Listens on every address of the machine: 0.0.0.0 or ::
   bool is_wildcard() const;
-  /// Reached from this machine alone: 127.*, ::1, localhost
+  /// Whether only this machine reaches the address: 127.*, ::1 or localhost.
   bool is_loopback() const;
 };
 
@@ -26,8 +26,8 @@ Result<HostPort> parse_host_port(std::string_view text);
 /// nothing. May ask the name service. errors: unavailable (unknown host, no route).
 Result<std::string> local_host_towards(const HostPort& peer);
 
-/// An address by which other machines probably reach this one now: that of the default route, else that of the first
-/// interface that is up and not the loopback; "127.0.0.1" where there is none.
+/// An address at which other machines probably reach this one now: that of the default route or, without one, that of
+/// the first interface that is up and not the loopback. "127.0.0.1": there is no such interface.
 std::string public_host();
 
 /// Finds out by trying whether a server can listen there. errors: already_exists (port in use), invalid_argument (not

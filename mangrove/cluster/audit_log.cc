@@ -19,7 +19,7 @@ using identity::WallTime;
 
 constexpr std::size_t kLongestField = 256;                  // bytes
 constexpr int kLinesOfAMember = 60, kLinesOfAStranger = 2;  // a minute
-constexpr std::size_t kMostAddresses = 32;                  // that are told apart within a minute
+constexpr std::size_t kMostAddresses = 32;                  // of strangers, with a count of their own in a minute
 constexpr const char* kOthers = "others";
 
 std::string iso_time(WallTime time) {
@@ -34,7 +34,7 @@ std::string cut(const std::string& text) {
   return text.size() <= kLongestField ? text : text.substr(0, kLongestField - 3) + "...";
 }
 
-/// "ipv4:10.0.0.7:51234" without the port, which is another with every connection.
+/// "ipv4:10.0.0.7:51234" without the port, which differs with every connection.
 std::string host_of(const std::string& from) {
   return from.substr(0, from.rfind(':'));
 }

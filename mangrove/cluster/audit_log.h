@@ -16,17 +16,18 @@ namespace mangrove::cluster {
 ///     {"time": "2026-11-24T15:04:05Z", "who": "mangrove://client/anna", "from": "ipv4:10.0.0.7:51234",
 ///      "what": "run_job", "about": "job-5f3a9c27-1", "outcome": "ok"}
 ///
-/// When it is longer than `most`, it becomes FILE.1, in place of the one that had this name, and a new one begins.
+/// When the file would become longer than `most`, it is renamed to FILE.1, in place of an older FILE.1, and a new file
+/// begins.
 ///
-/// Nobody pushes out what others have done. Fields have at most 256 bytes. A member gets 60 lines a minute and a
-/// stranger's address two; what is more is counted in one line. Who was let in, and thrown out, stands besides in
-/// members.jsonl in the same folder, where nothing else is, and is on the disk before write() returns.
+/// No caller can push out what others have done: a field has at most 256 bytes, a member gets 60 lines a minute and a
+/// stranger's address two, and further lines are counted in one line. Entries that change members are also written to
+/// members.jsonl in the same folder, which has no others, and are on the disk before write() returns.
 /// threads: any thread may call any method.
 class AuditLog {
  public:
   struct Entry {
-    std::string who;   // subject of the certificate; "": none was shown
-    std::string from;  // address, as gRPC writes it
+    std::string who;   // subject of the caller's certificate, as its URI; "": no certificate was shown
+    std::string from;  // the caller's address, as gRPC writes it
     std::string what;
     std::string about;  // a job, a member, an invitation; "": nothing more
     std::string outcome = "ok";
@@ -34,16 +35,16 @@ class AuditLog {
   };
 
   explicit AuditLog(fs::path file, Bytes most = MiB(8)) : file_(std::move(file)), most_(most) {}
-  ~AuditLog();  // writes what is counted
+  ~AuditLog();  // writes the lines about what was counted
 
-  /// That it cannot be written is logged, once until it can be again: the cluster goes on.
+  /// If the file cannot be written, that is logged once, until it can be written again. The cluster goes on.
   void write(const Entry& entry, identity::WallTime now = identity::wall_now());
 
  private:
   struct Lines {
     int written = 0;
-    int counted = 0;  // and not written
-    Entry last{};     // of these
+    int counted = 0;  // entries that were not written
+    Entry last{};     // the last one of those
   };
   bool has_room(const Entry& entry) MG_REQUIRES(mutex_);
   void write_counted(identity::WallTime now) MG_REQUIRES(mutex_);
@@ -54,8 +55,8 @@ class AuditLog {
   const Bytes most_;
   Mutex mutex_;
   bool failed_ MG_GUARDED_BY(mutex_) = false;
-  identity::WallTime minute_ MG_GUARDED_BY(mutex_){};         // when it began
-  std::map<std::string, Lines> lines_ MG_GUARDED_BY(mutex_);  // of this minute, by subject or address
+  identity::WallTime minute_ MG_GUARDED_BY(mutex_){};         // when the current minute began
+  std::map<std::string, Lines> lines_ MG_GUARDED_BY(mutex_);  // of the current minute, by subject or address
 };
 
 }  // namespace mangrove::cluster

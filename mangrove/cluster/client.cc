@@ -42,7 +42,7 @@ FromClient following(const std::string& job_id) {
   return first;
 }
 
-/// Whether the coordinator takes a job that is so long. It says so before anything is sent.
+/// Checks that the coordinator takes a job of this length, which it tells before anything is sent.
 Status check_length(grpc::ClientContext& context, const FromClient& first) {
   const auto& told = context.GetServerInitialMetadata();
   const auto found = told.find(kLongestJobMetadata);

@@ -44,15 +44,17 @@ class Client {
   /// unavailable.
   Result<std::string> switch_scheduler(const std::string& scheduler);
 
-  /// For an admin: a join string. ttl: how long it is good for; uses: how many may join with it; name: "" for what the
-  /// member calls itself. errors: permission_denied, failed_precondition (this coordinator signs nobody),
-  /// invalid_argument, unavailable.
+  /// Asks for a join string; only admins may. ttl: how long the string is valid; uses: how many members may join with
+  /// it; name: the new member's name, or "" for the name that it asks for. errors: permission_denied,
+  /// failed_precondition (this coordinator signs no certificates), invalid_argument, unavailable.
   Result<InviteResponse> invite(const InviteRequest& invitation);
-  /// For an admin: who is a member, was revoked, or is invited. errors: as invite().
+  /// The members, revoked members and open invitations; only admins may ask. errors: those of invite().
   Result<std::vector<MemberStatus>> members();
-  /// For an admin: a member's name, or the id of an invitation. errors: as invite(); not_found.
+  /// Revokes a member, or withdraws an invitation; only admins may. name: the member's name, or the id of the
+  /// invitation. errors: those of invite(); not_found.
   Status revoke(const std::string& name);
-  /// For an admin: another authority signs from now on, see Registrar. errors: as invite(); failed_precondition.
+  /// Replaces the authority that signs, see Registrar::replace_authority(); only admins may. errors: those of invite();
+  /// failed_precondition.
   Result<ReplaceAuthorityResponse> replace_authority();
 
   /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and

@@ -21,7 +21,7 @@ using ClientStream = grpc::ServerReaderWriter<ToClient, FromClient>;
 /// threads: one calls serve().
 class ClientSession {
  public:
-  /// caller: who is at the other end; nothing: nobody was asked.
+  /// caller: the client's certificate; nothing: links are in plain text.
   ClientSession(grpc::ServerContext* context, ClientStream* stream, const Gate& gate, std::optional<net::Caller> caller,
                 const Clock& clock);
 

@@ -131,7 +131,7 @@ Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::Se
     refuse(context, taken);
     return taken.error();
   }
-  // from here on it is found among the open calls, but it may have been revoked just before
+  // from here on cut_revoked() finds this call, but the caller may have been revoked just before
   if (caller && gate_.is_revoked(caller->serial))
     return make_error(Code::permission_denied, caller->subject.name + " was revoked");
   return caller;
@@ -178,10 +178,10 @@ void ClusterService::Service::gone(const Member& member, MemberState state) {
   if (const auto job = jobs_.current()) job->member_gone(member.id, state);
 }
 
-/// certified: its name, where a certificate has said it.
+/// certified: the name in the node's certificate; "": it has shown none.
 Member ClusterService::Service::welcome(const NodeDescription& description, const std::string& certified,
                                         const std::shared_ptr<StreamLink>& link) {
-  // it joins again before we have noticed that its line is broken
+  // the node joins again before we have noticed that its stream is broken
   for (const Member& old : membership_.alive())
     if (old.certified == certified && are_one_process(old.description, description)) gone(old, MemberState::lost);
   Member member;

@@ -21,8 +21,8 @@ struct ClusterServiceOptions {
   Bytes longest_message = kLongestPossible;  // told to nodes and clients
 };
 
-/// The coordinator's side of cluster.proto: lets in whom the gate admits, turns streams into calls of Membership and
-/// JobQueue. threads: any thread may call any method.
+/// The coordinator's side of cluster.proto: serves the callers that the gate admits, and turns streams into calls of
+/// Membership and JobQueue. threads: any thread may call any method.
 class ClusterService {
  public:
   ClusterService(Membership& membership, JobQueue& jobs, const Gate& gate, const Clock& clock,
@@ -33,9 +33,9 @@ class ClusterService {
 
   /// Ends streams that were opened and have said nothing since. To be called now and then.
   void cut_mute_streams(Instant now);
-  /// Ends the streams of those whose certificates have expired. To be called now and then.
+  /// Ends the streams of callers whose certificates have expired. Must be called now and then.
   void cut_expired(identity::WallTime now);
-  /// Ends the streams of those that were revoked, and tells the nodes who they are.
+  /// Ends the streams of revoked members, and tells the nodes which certificates are revoked.
   void cut_revoked();
   /// Waits for the clients' streams to end, until the deadline, then cuts every stream, old and new.
   void shutdown(Deadline deadline);

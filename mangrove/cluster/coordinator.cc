@@ -33,7 +33,8 @@ std::string unique_prefix() {
   return "job-" + uuid.substr(0, 8);
 }
 
-/// errors: permission_denied (he was revoked), those of Identity::load() and Registrar::issue().
+/// A new certificate for the admin who runs the coordinator.
+/// errors: permission_denied (the admin was revoked), those of Identity::load() and Registrar::issue().
 Result<identity::Identity> renew_admin(Registrar& registrar) {
   MG_TRY(const identity::Identity old, identity::Identity::load(registrar.admin_file()));
   if (registrar.is_revoked(old.certificate().serial()))
@@ -64,7 +65,7 @@ struct Coordinator::Impl {
       options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
   Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
   ClusterService service;
-  std::optional<Renewal> renewal, admins_renewal;  // of its own certificate, and its user's, where it signs
+  std::optional<Renewal> renewal, admins_renewal;  // of the coordinator's certificate and its user's, if it signs
   EnrolmentService enrolment{
       options.registrar,
       gate,

@@ -17,13 +17,13 @@ namespace mangrove::cluster {
 struct CoordinatorOptions {
   std::string listen = "127.0.0.1:7070";                  // port 0 takes a free one
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
-  Registrar* registrar = nullptr;  // signs certificates; null: nobody does. It must outlive the coordinator
-  bool insecure = false;           // plain text on any address
+  Registrar* registrar = nullptr;  // signs certificates, outlives the coordinator; null: this one signs none
+  bool insecure = false;           // plain text is allowed on any address
   Bytes max_model = 0;             // longest model, checkpoint or message of a job; 0: see longest_by_memory()
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;      // a node silent for so many intervals is lost
   data::DataFolder data_folder;  // where rank 0 finds the data that it gives to workers
-  fs::path state_folder;         // of its JobStore; empty: its jobs end with it
+  fs::path state_folder;         // of its JobStore and audit log; empty: nothing is kept, its jobs end with it
   JobCheck check = check_job;    // which jobs are taken
   RoleMain play = run_role;      // what a role does
 };

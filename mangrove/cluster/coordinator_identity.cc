@@ -45,8 +45,8 @@ Result<std::shared_ptr<const net::Credentials>> coordinator_credentials(Registra
   const fs::path file = registrar.folder() / "coordinator.pem";
   const Result<Identity> kept = Identity::load(file);
   if (!kept.ok() && kept.code() != Code::not_found) return kept.error();
-  // one of an authority that was here before would be refused by everybody who joins now; and the coordinator may have
-  // ended just when its authority was replaced
+  // members that join now would refuse a certificate of an earlier authority; and the coordinator may have ended just
+  // when its authority was replaced
   if (!kept.ok() || !is_fresh(*kept, now) || kept->authorities_pem() != registrar.believed(now).authorities) {
     MG_TRY(const Identity made, registrar.issue({Role::coordinator, kCoordinatorName}, now));
     MG_RETURN_IF_ERROR(write_private_file(file, made.pem()));

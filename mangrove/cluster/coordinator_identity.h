@@ -8,10 +8,10 @@
 
 namespace mangrove::cluster {
 
-/// What a coordinator that signs its members' certificates shows: an identity in the registrar's folder, made or
-/// renewed where that is due. Besides, the user who runs it becomes an admin: `store` gets that identity, if it has
-/// none that is good, and the registrar hears where it is. errors: those of the registrar and of files; that the
-/// admin's cannot be kept is logged.
+/// The credentials of a coordinator that signs its members' certificates. Its identity is kept in the registrar's
+/// folder, and is made or renewed here if that is due. The user who runs the coordinator becomes an admin: if `store`
+/// has no valid identity of an admin, it gets one, and the registrar is told the file.
+/// errors: those of the registrar and of files. A failure to keep the admin's identity is only logged.
 Result<std::shared_ptr<const net::Credentials>> coordinator_credentials(Registrar& registrar,
                                                                         const identity::IdentityStore& store,
                                                                         identity::WallTime now);

@@ -14,7 +14,7 @@
 
 namespace mangrove::cluster {
 
-/// Where a node's coordinator is, and what is shown to it.
+/// Where a node's coordinator is, and the credentials that the node shows to it.
 struct CoordinatorPlace {
   std::string address;                                    // HOST:PORT
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
@@ -28,7 +28,7 @@ class CoordinatorLink {
   using Measure = std::function<ResourceUse()>;  // for a heartbeat; threads: any, one at a time
 
   /// Joins, trying again until the deadline. errors: unavailable (nobody answers; names the address and what to start),
-  /// permission_denied (it does not want this node), cancelled (stop was requested).
+  /// permission_denied (the coordinator refuses this node), cancelled (stop was requested).
   static Result<std::unique_ptr<CoordinatorLink>> join(const CoordinatorPlace& coordinator,
                                                        const NodeDescription& description, Measure measure,
                                                        Deadline deadline, const std::stop_token& stop);
@@ -36,7 +36,7 @@ class CoordinatorLink {
 
   /// Its name in the cluster.
   const std::string& name() const;
-  /// Of a message to the coordinator, bytes; nothing: it does not say.
+  /// How long a message to the coordinator may be. Nothing: the coordinator has not said it.
   std::optional<Bytes> longest_message() const;
   /// The next message that is for the node; waits for one. False: the line is down, for good.
   bool read(ToNode& message);

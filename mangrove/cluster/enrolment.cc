@@ -46,7 +46,7 @@ Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline
     return make_error(Code::permission_denied,
                       "what answers at " + string.address + " has no certificate; nothing was said to it");
   MG_TRY(const Certificate authority, authority_of(string, *shown));
-  // TLS would not say that it is the clock
+  // if the clock is wrong, TLS would not say so
   MG_RETURN_IF_ERROR(check_chain(*shown, {authority}, identity::wall_now())
                          .context("what answers at " + string.address + " is refused, and nothing was said to it"));
   EnrolRequest request;

@@ -11,20 +11,22 @@
 
 namespace mangrove::cluster {
 
-/// Where the request of somebody without a certificate is, see enrolment.proto.
+/// The metadata key of a request without a certificate, see enrolment.proto.
 constexpr const char* kEnrolMetadata = "mangrove-enrol-bin";
 
-/// Joins the cluster of a join string: looks whether who answers is of its authority, and only then shows it the
-/// secret; has its key signed, which stays here. wished: its name may get a number; people that join as `client` become
-/// what the invitation says. Who asks again with the same key does not use the string up. errors: unavailable (nobody
-/// answers), invalid_argument (neither the string nor `address` says where), permission_denied (another cluster, or the
-/// coordinator refuses: says why).
+/// Joins the cluster of a join string: checks that the server has a certificate of the string's authority, only then
+/// sends it the secret, and gets a certificate for `key`, which stays here. Asking again with the same key does not use
+/// the string up.
+/// wished: the coordinator may add a number to the name. A person asks as `client` and gets the role of the invitation.
+/// errors: unavailable (nobody answers), invalid_argument (the string has no address), permission_denied (another
+/// cluster answers, or the coordinator refuses: says why).
 Result<identity::Identity> enrol(const identity::JoinString& string, const identity::Subject& wished, Deadline deadline,
                                  const std::stop_token& stop,
                                  const identity::PrivateKey& key = identity::PrivateKey::make());
 
-/// A new key and a new certificate for who has a good one. errors: unavailable, permission_denied (revoked),
-/// failed_precondition (this coordinator signs nobody).
+/// Makes a new key for a member, and gets a new certificate for it. own: the member's valid credentials.
+/// errors: unavailable, permission_denied (revoked), failed_precondition (this coordinator signs no certificates, or
+/// the present one is too young), resource_exhausted (too many within a day).
 Result<identity::Identity> renew(const std::string& coordinator, const net::Credentials& own);
 
 }  // namespace mangrove::cluster

@@ -23,7 +23,7 @@ std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
 }
 
-/// Where others reach who listens there.
+/// The address at which others reach a server that listens on `listen`.
 std::string reachable(const std::string& listen) {
   Result<HostPort> address = parse_host_port(listen);
   if (!address.ok() || !address->is_wildcard()) return listen;
@@ -75,7 +75,7 @@ class EnrolmentService::Service final : public Enrolment::Service {
     MutexLock lock(mutex_);
     return address_;
   }
-  /// errors: those of the gate; failed_precondition (nobody signs here).
+  /// The name of the admin who calls. errors: those of the gate; failed_precondition (nothing is signed here).
   Result<std::string> admin(const grpc::ServerContext& context, const char* call = __builtin_FUNCTION()) const {
     MG_TRY(const std::optional<net::Caller> caller, gate_.admit(context, {Role::admin}, call));
     if (registrar_ == nullptr || !caller) return no_registrar().error();
@@ -121,7 +121,7 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
-  listeners_.revoked();  // whose name it has taken over
+  listeners_.revoked();  // the newcomer may have taken over the name of a member, who is revoked then
   fill(response, *signed_one);
   MG_TRY(const identity::Subject subject, signed_one->subject());
   gate_.record_members(context, "join", subject.uri() + " " + request.invitation());
@@ -136,7 +136,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   if (registrar_ == nullptr || !caller) return no_registrar();
   MG_RETURN_IF_ERROR(check_question(request));
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
-  // the member may have a younger one by now, but this connection proves the old one alone
+  // the member may have a younger certificate by now, but this connection was made with the old one
   if (caller->valid_to < wall_now())
     return make_error(Code::permission_denied, "the certificate of this connection has expired");
   const auto certificate = registrar_->renew(caller->subject, caller->serial, parsed, wall_now());

@@ -17,21 +17,22 @@ namespace mangrove::cluster {
 /// threads: any thread may call any method.
 class EnrolmentService {
  public:
-  /// The one call for those who have no certificate yet.
+  /// The one call that may be made without a certificate.
   static constexpr const char* kOpenToStrangers = "/mangrove.cluster.Enrolment/Enrol";
 
-  /// What the coordinator does beside.
+  /// What the service calls when members or the authority change.
   struct Listeners {
-    std::function<void()> revoked;     // somebody was
-    std::function<Status()> replaced;  // the authority was: its own certificate is to be of the new one
+    std::function<void()> revoked;     // a member may have been revoked
+    std::function<Status()> replaced;  // the authority was replaced: the coordinator needs a certificate of the new one
   };
-  /// registrar: null where this coordinator signs nobody; then every call says so. What is given must outlive it.
+  /// registrar: null if this coordinator signs no certificates; then every call fails and says so. The registrar and
+  /// the gate must outlive the service.
   EnrolmentService(Registrar* registrar, Gate& gate, Listeners listeners);
   ~EnrolmentService();  // the server must have shut down
 
   grpc::Service& service();
-  /// Where the coordinator listens, for join strings. Where that is every address of its machine, the one for others is
-  /// looked for at each invitation: the network may come up after the coordinator.
+  /// Sets where the coordinator listens, for join strings. If it listens on every address of its machine, each
+  /// invitation looks for the one that others reach, since the network may come up after the coordinator.
   void set_address(std::string address);
 
  private:

@@ -18,34 +18,39 @@ namespace mangrove::cluster {
 /// threads: any thread may call any method.
 class Gate {
  public:
-  /// asks_who: false where links are in plain text: then everybody may do everything. registrar: knows who was revoked;
-  /// audit: gets what is done and what is refused; either may be null. They must outlive the gate.
+  /// asks_who: false if links are in plain text; then everybody may do everything. registrar: knows which certificates
+  /// are revoked. audit: gets what is done and what is refused. Both may be null, and must outlive the gate.
   Gate(bool asks_who, const Registrar* registrar, AuditLog* audit)
       : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
 
-  /// The caller, or nothing where links are in plain text and nobody is asked who he is. call: its name for the audit
-  /// log; left out, that of the function that asks.
+  /// Lets a caller with one of these roles in. Returns nothing if links are in plain text. call: the name of the call
+  /// for
+  /// the audit log; by default that of the function that calls admit().
   /// errors: permission_denied (no certificate, revoked, expired, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles,
                                            const char* call = __builtin_FUNCTION()) const;
-  /// Writes into the audit log that the caller has done this, or tried to. about: see AuditLog::Entry.
+  /// Writes into the audit log that the caller has done `what`, or has tried to. about: see AuditLog::Entry.
   void record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
               const Status& outcome = {}) const;
-  /// The same of who is let in or thrown out, which is kept for longer.
+  /// Does as record() for a call that lets members in or revokes them, which is also kept in members.jsonl if it
+  /// succeeded.
   void record_members(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
                       const Status& outcome = {}) const;
-  /// Whether the job is his own: nobody was asked who he is, or he began it, or is an admin. owner: see Job.
-  /// errors: permission_denied (says whose it is).
+  /// Checks that the caller may handle a job of this owner (see Job): as its owner, as an admin, or because links are
+  /// in
+  /// plain text. errors: permission_denied (says whose job it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
   std::set<std::string> revoked() const {
     return registrar_ != nullptr ? registrar_->revoked() : std::set<std::string>();
   }
-  /// The member has a younger certificate now: what it has opened with an older one may go on until that expires.
+  /// Notes that the member has a new certificate, valid until `until`. What the member has opened with an older one may
+  /// go on until then.
   void renewed(const identity::Subject& member, identity::WallTime until);
-  /// Whether a certificate that ends at valid_to is over, and the member, by its URI, has no younger one.
+  /// Whether a certificate that is valid until valid_to has expired, and its member has no younger one that is valid.
+  /// member: the URI of its subject.
   bool has_expired(const std::string& member, identity::WallTime valid_to, identity::WallTime now) const;
-  /// Whether the certificate of this serial is not let in any more, whatever its role is.
+  /// Whether the certificate with this serial is revoked.
   bool is_revoked(const std::string& serial) const { return registrar_ != nullptr && registrar_->is_revoked(serial); }
 
  private:
@@ -57,7 +62,7 @@ class Gate {
   const Registrar* const registrar_;
   AuditLog* const audit_;
   mutable Mutex mutex_;
-  std::map<std::string, identity::WallTime> renewed_ MG_GUARDED_BY(mutex_);  // by URI: until when
+  std::map<std::string, identity::WallTime> renewed_ MG_GUARDED_BY(mutex_);  // by URI: end of the newest certificate
 };
 
 }  // namespace mangrove::cluster

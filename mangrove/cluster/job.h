@@ -15,8 +15,8 @@ namespace mangrove::cluster {
 /// outlive the process. threads: one calls run(); any thread may call the others.
 class Job {
  public:
-  /// owner: the subject of the certificate of who began it, as its URI; "": he had none. store: nullptr where nothing
-  /// is kept. from: it goes on from there.
+  /// owner: the URI of the subject in the certificate of the client that began the job; "": links are in plain text.
+  /// store: nullptr if nothing is kept. from: the job goes on from there.
   Job(std::string id, JobSpec job, std::string owner, const JobEnvironment& surroundings, JobStore* store,
       const std::optional<JobStore::Interrupted>& from = {});
 

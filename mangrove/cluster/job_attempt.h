@@ -27,7 +27,7 @@ struct JobEnvironment {
   net::GrpcTransport& transport;
   Clock& clock;
   std::string own_address{};       // of rank 0
-  std::string own_subject{};       // the same: in the coordinator's certificate; "": it has none
+  std::string own_subject{};       // of rank 0: the subject in the coordinator's certificate; "": it has none
   data::DataFolder data_folder{};  // of rank 0
   JobCheck check;                  // of a job before it is taken
   RoleMain play;
@@ -53,7 +53,7 @@ class JobAttempt {
   /// The job as nodes get it: without networks that they may have already.
   const JobSpec& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
 
-  /// Whether a node of the job shows certificates of this subject.
+  /// Whether a node with this subject takes part in the job.
   bool is_for(const std::string& subject) const;
 
   /// Returns when the job has ended on this machine and, within a short bound, on its nodes.

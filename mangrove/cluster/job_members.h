@@ -50,7 +50,7 @@ class JobMembers {
   /// All, and where they are reached; with rank 0.
   net::Members members() const;
   std::map<net::Rank, std::string> addresses() const;
-  net::Subjects subjects() const;  // of those that have certificates
+  net::Subjects subjects() const;  // of the ranks that have certificates
 
   /// Whether publish() would tell anything.
   bool has_changed() const { return published_ != version_; }

@@ -21,14 +21,15 @@ class JobQueue {
   void open(std::string own_address);
 
   /// Runs the job of this owner (see Job); `follower` follows it from its first report on (see Job::follow).
-  /// errors: resource_exhausted (this owner begins too many), those of JobEnvironment::check: nothing of the job is
-  /// kept then; failed_precondition (busy), unavailable (not open yet, shutting down), those of the store.
+  /// errors: resource_exhausted (this owner begins too many jobs within a minute); those of JobEnvironment::check, when
+  /// nothing of the job is kept; failed_precondition (busy); unavailable (not open yet, or shutting down); those of the
+  /// store.
   Result<std::shared_ptr<Job>> begin(JobSpec job, const std::string& owner, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
   std::shared_ptr<Job> find(const std::string& id) const;
   /// nullptr: none runs.
   std::shared_ptr<Job> running() const;
-  std::shared_ptr<JobAttempt> current() const;  // its run
+  std::shared_ptr<JobAttempt> current() const;  // the present run of that job
   /// nullptr: there is none.
   JobStore* store() const { return store_; }
 

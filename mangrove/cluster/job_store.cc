@@ -33,11 +33,12 @@ const char* const kJobs =
 const char* const kMembers =
     "CREATE TABLE members (job TEXT NOT NULL, rank INTEGER NOT NULL, node TEXT NOT NULL, alive INTEGER NOT NULL, "
     "PRIMARY KEY (job, rank))";
-// A job is in it while it runs. boot: of the machine when it was started last; "": the coordinator ended in good order.
+// Has a row for a job while it runs. boot: the machine's boot id when the job was last started; "": the coordinator has
+// ended in good order since.
 const char* const kAttempts =
     "CREATE TABLE attempts (job TEXT PRIMARY KEY, boot TEXT NOT NULL, deaths INTEGER NOT NULL)";
 
-/// Says of this start of the machine which it is; "": the system does not tell.
+/// The boot id: another one after each start of the machine. "": the system does not tell it.
 std::string this_boot() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;

@@ -25,7 +25,7 @@ class JobStore {
   /// the message names the file.
   static Result<std::unique_ptr<JobStore>> open(const fs::path& folder);
 
-  /// A job begins. owner: see Job. REQUIRES that its texts are UTF-8.
+  /// Writes down that a job begins. owner: see Job. REQUIRES: the job's texts are UTF-8.
   Status begin(const std::string& id, const JobSpec& job, const std::string& owner = "");
   Status set_members(const std::string& id, const net::Members& members);
   /// `report` is one of kind "checkpoint".
@@ -44,12 +44,13 @@ class JobStore {
   };
   /// Why a job begins once more.
   enum class Restart { coordinator_ended, nodes_ended };
-  /// The job that had not ended, if there is one. It counts as started once more. One has failed, as it may be what
-  /// ends the coordinator, if the coordinator died twice with it since its last checkpoint, on a machine that stayed
-  /// up, or if it was started five times and never came to a checkpoint; a checkpoint that it has stays as
-  /// JOB.last.safetensors.
+  /// The job that had not ended, if there is one. It counts as started once more.
+  ///
+  /// A job may be what ends the coordinator. So it fails here, and nothing is returned, if the coordinator died twice
+  /// with it since its last checkpoint, on a machine that stayed up, or if it was started five times and never came to
+  /// a checkpoint. Its last checkpoint is then kept as JOB.last.safetensors.
   Result<std::optional<Interrupted>> interrupted(Restart why = Restart::coordinator_ended);
-  /// The coordinator ends in good order, and is to go on with the job later.
+  /// Writes down that the coordinator ends in good order and goes on with the job later.
   Status suspend(const std::string& id);
 
   struct Ended {
@@ -59,8 +60,9 @@ class JobStore {
   };
   /// errors: not_found, failed_precondition (it has not ended).
   Result<Ended> ended(const std::string& id);
-  /// The newest first. may_read: whether he who asks gets the message of a job with this owner; it comes from the
-  /// owner's nodes and may name files and what they hold. The others' is "".
+  /// All jobs, the newest first. may_read: whether the caller may read the messages of this owner's jobs; other
+  /// messages
+  /// are left empty. A message comes from nodes and may name files and what they hold.
   Result<std::vector<JobStatus>> list(const std::function<bool(const std::string& owner)>& may_read);
 
  private:
@@ -68,7 +70,7 @@ class JobStore {
   Status prepare() MG_REQUIRES(mutex_);
   Status write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) MG_REQUIRES(mutex_);
   Status forget_old() MG_REQUIRES(mutex_);
-  /// Whether the job is to be left alone from now on, and why.
+  /// Why the job must not be started again, if so: see interrupted().
   Result<std::optional<std::string>> why_parked(const std::string& id, std::int64_t starts, Restart why)
       MG_REQUIRES(mutex_);
   Status settle_unwritten() MG_REQUIRES(mutex_);
@@ -79,7 +81,7 @@ class JobStore {
   }
   /// The state of a job with such a file; "": it has none.
   std::string unwritten_end(const std::string& id) const;
-  /// Of a job that has failed as it may have ended the coordinator.
+  /// The checkpoint of a job that failed because it may have ended the coordinator.
   fs::path last_checkpoint_path(const std::string& id) const { return folder_ / (id + ".last.safetensors"); }
   fs::path model_path(const std::string& id) const { return folder_ / (id + ".onnx"); }
 

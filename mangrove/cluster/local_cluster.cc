@@ -19,7 +19,7 @@ namespace {
 using identity::Role;
 
 constexpr std::chrono::seconds kLifetime = std::chrono::days(365);
-constexpr const char* kAdminName = "embedded-";  // and the number of the process
+constexpr const char* kAdminName = "embedded-";  // the number of the process follows
 constexpr Seconds kUpWithin = 30;
 constexpr Seconds kDownWithin = 5;
 constexpr Seconds kEndSeenWithin = 1;  // of a process that has closed its output
@@ -41,7 +41,7 @@ std::string end_of_log(const fs::path& log) {
   return end;
 }
 
-/// Of clusters whose process was killed.
+/// Removes the admins' identities of clusters whose process was killed.
 void forget_dead_admins(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {

@@ -33,8 +33,8 @@ struct LocalClusterOptions {
 };
 
 /// A coordinator and N nodes as processes on this machine: what --local N starts. Their links are encrypted, with
-/// certificates of an authority that is made for them and forgotten, unless they are to be insecure. The processes end
-/// with the LocalCluster, and, if this process is killed, with it: none is ever left behind.
+/// certificates of an authority that is made for them and forgotten, unless `insecure` is set. The processes end with
+/// the LocalCluster, and also when this process is killed: none is ever left behind.
 class LocalCluster {
  public:
   /// Returns when every node has joined. errors: invalid_argument (nodes < 1), resource_exhausted, deadline_exceeded (a
@@ -43,7 +43,7 @@ class LocalCluster {
   ~LocalCluster();
 
   const std::string& coordinator() const;                       // HOST:PORT
-  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin; nullptr: it is insecure
+  std::shared_ptr<const net::Credentials> credentials() const;  // of the cluster's admin; null: plain text
   const std::vector<pid_t>& node_pids() const;
   /// Of each process that has died since, a sentence that names it and says how.
   std::vector<std::string> deaths() const;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kGoneKept = 64;     // nodes that are gone and still listed
 constexpr std::size_t kLongestName = 63;  // as for host names
 
-constexpr const char* kNumberMark = "#";  // in no name of a certificate: "pi-2" may be another member's
+constexpr const char* kNumberMark = "#";  // no name in a certificate has it: "pi-2" may be another member
 
 /// A name goes into logs, files and tables: letters, digits, '.', '_' and '-' stay as they are.
 std::string clean_name(const std::string& wanted) {

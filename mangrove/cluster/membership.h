@@ -42,8 +42,8 @@ class Membership {
   /// A node that is silent for longer than so many intervals is lost.
   Membership(Seconds heartbeat_interval, int misses) : detector_(heartbeat_interval, misses) {}
 
-  /// Its name is that in its certificate, if it has one, else what it calls itself. A name held by a node that is alive
-  /// gets a number: "pi", "pi#2", "pi#3".
+  /// The member's name is the one in its certificate or, without one, the one in `description`. A name that a living
+  /// node has gets a number: "pi", "pi#2", "pi#3". certified: the name in the certificate; "": there is none.
   Member join(NodeDescription description, const std::string& certified, std::shared_ptr<NodeLink> link, Instant now);
   /// False: the member is not alive any more (it was declared lost), and must join anew.
   bool heartbeat(MemberId member, const ResourceUse& use, Instant now);

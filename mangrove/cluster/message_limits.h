@@ -9,21 +9,22 @@ class Message;
 
 namespace mangrove::cluster {
 
-/// How long messages may be, by what they are for. What a node says has limits of its own (node_checks.h).
-constexpr Bytes kLongestQuestion = KiB(64);  // of a client that asks for something, or of a node for a job
+// How long messages may be. What a node says has limits of its own (node_checks.h).
+constexpr Bytes kLongestQuestion = KiB(64);  // a client's request, or a node's request for a job
 constexpr Bytes kLongestFrame = MiB(32);     // an image that a client pushes
-constexpr Bytes kLongestSettings = MiB(1);   // of a job, beside its model and its checkpoint
+constexpr Bytes kLongestSettings = MiB(1);   // a job without its model and its checkpoint
 constexpr Bytes kLongestPossible = GiB(1);   // a model or a checkpoint travels in one message
 
-/// Where the coordinator says how long a job may be; see cluster.proto.
+/// The metadata key under which the coordinator says how long a job may be; see cluster.proto.
 constexpr const char* kLongestJobMetadata = "mangrove-longest-job";
 
-/// How long a model or a checkpoint may be where nobody has said it: a quarter of the memory that this process may use,
-/// from 64 MiB to kLongestPossible.
+/// How long a model or a checkpoint may be by default: a quarter of the memory that this process may use, at least
+/// 64 MiB and at most kLongestPossible.
 Bytes longest_by_memory();
 
-/// How many bytes of messages that have not come to their end a server holds whose messages are so long: two. gRPC
-/// looks at the length of a message when all of it has come; where there is no room, it ends streams.
+/// How many bytes of unfinished messages a server holds: two messages of the longest kind. gRPC compares the length of
+/// a
+/// message with its limit only when all of it has arrived; when there is no room for more, it ends streams.
 constexpr Bytes room_for(Bytes longest) {
   return 2 * longest;
 }

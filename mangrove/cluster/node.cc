@@ -25,7 +25,7 @@ namespace {
 constexpr Seconds kLeaveWithin = 1;
 constexpr Seconds kCallsEndWithin = 0.2;  // no role runs any more
 constexpr Seconds kRejoinInPlainText = 600;
-constexpr Seconds kSayEvery = 600;  // that it still tries
+constexpr Seconds kSayEvery = 600;  // between lines in the log that it still tries
 
 }  // namespace
 
@@ -110,7 +110,7 @@ Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   return {};
 }
 
-/// How long others believe who we are, by the certificate that is used now.
+/// How long the certificate that is used now is still valid.
 Seconds life_left(const net::Credentials& own) {
   const auto renewed =
       own.file().empty() ? Result<identity::Identity>(own.identity()) : identity::Identity::load(own.file());
@@ -118,7 +118,8 @@ Seconds life_left(const net::Credentials& own) {
   return static_cast<Seconds>((used.certificate().valid_to() - identity::wall_now()).count());
 }
 
-/// A coordinator may be away for long, and a board in a greenhouse has nobody who starts it again.
+/// Tries until the certificate expires, unless the options say otherwise: the coordinator may be away for long, and a
+/// board in a greenhouse has nobody who starts it again.
 Status Node::Impl::rejoin(const std::stop_token& stop) {
   if (options.rejoin_timeout || options.credentials == nullptr)
     return join(options.rejoin_timeout.value_or(kRejoinInPlainText), stop);

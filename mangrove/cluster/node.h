@@ -18,11 +18,11 @@ struct NodeOptions {
   std::string name;                                       // "" takes the host's name
   std::string listen = "127.0.0.1:0";                     // where peers reach this node; port 0 takes a free one
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
-  bool insecure = false;                                  // plain text on any address
+  bool insecure = false;                                  // plain text is allowed on any address
   int threads = 0;                                        // for kernels; 0 takes all cores
   data::DataFolder data_folder;
   Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
-  // how long one that was lost is; nothing: until the certificate expires, and 600 s in plain text
+  // how long a lost coordinator is tried; nothing: until the certificate expires, or for 600 s in plain text
   std::optional<Seconds> rejoin_timeout{};
   RoleMain play = run_role;  // what a role does
 };
@@ -34,14 +34,14 @@ class Node {
  public:
   /// Returns when it has joined. errors: unavailable (coordinator not reachable within join_timeout; names the
   /// address), already_exists (port in use), failed_precondition (plain text on an address that others reach),
-  /// permission_denied (the coordinator does not want it).
+  /// permission_denied (the coordinator refuses this node).
   static Result<std::unique_ptr<Node>> start(const NodeOptions& options);
   ~Node();
 
   std::string name() const;  // as the coordinator knows it
   std::string address() const;
-  /// Until stop is requested, or the coordinator is gone for good (unavailable): for longer than rejoin_timeout,
-  /// or it does not want this node any more (permission_denied).
+  /// Returns when stop is requested. errors: unavailable (the coordinator was away for longer than rejoin_timeout),
+  /// permission_denied (it refuses this node now).
   Status wait(std::stop_token stop);
   /// Ends its role, says goodbye, closes the port.
   void shutdown();

@@ -21,7 +21,7 @@ Status check_text(const char* key, const std::string& text) {
                                                 std::to_string(kLongestText) + " bytes without control characters");
 }
 
-/// Also false for what is no number.
+/// False for NaN, too.
 Status check_range(const char* key, double value, double least, double most) {
   if (value >= least && value <= most) return {};
   return make_error(Code::invalid_argument, std::string(key) + ": cannot be " + std::to_string(value));

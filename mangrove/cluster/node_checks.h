@@ -7,10 +7,10 @@
 namespace mangrove::cluster {
 
 constexpr Bytes kLongestNodeMessage = KiB(64);
-constexpr Bytes kLongestHeartbeat = MiB(1);  // it counts bytes by peer and purpose: with 1,000 peers some 200 kB
+constexpr Bytes kLongestHeartbeat = MiB(1);  // it counts bytes by peer and purpose: about 200 kB for 1,000 peers
 
-/// Whether what a node says can be: of a length that such a message may have, with an address that others can use and
-/// numbers that a device can have. What it says is stored, shown in tables and planned with.
+/// Checks what a node says: the length of the message, an address that others can use, and numbers that a device can
+/// have. The coordinator stores these values, shows them in tables and plans with them.
 /// errors: invalid_argument (names the field), resource_exhausted (too long).
 Status check_message(const FromNode& message);
 

@@ -16,14 +16,15 @@ class ServerContext;
 
 namespace mangrove::cluster {
 
-/// The streams of a server that are open, so that they can be cut: a handler that waits for a peer has no other end.
-/// Each holds threads and memory, so there may be so many.
+/// The open streams of a server, so that they can be cut: a handler that waits for a peer has no other end. Their
+/// number
+/// is limited, since each holds threads and memory.
 /// threads: any thread may call any method.
 class OpenCalls {
  public:
   struct Limits {
     std::size_t all = 4096;
-    std::size_t of_one = 64;  // member
+    std::size_t of_one = 64;  // of one member
   };
   explicit OpenCalls(Limits limits = {4096, 64}) : limits_(limits) {}
 
@@ -35,8 +36,9 @@ class OpenCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    /// who, serial, valid_to: of the caller's certificate; "": he has none, and is not counted by himself.
-    /// errors: resource_exhausted (too many are open, of all or of his).
+    /// Counts the stream as one of its caller's. who, serial, valid_to: subject, serial and end of the caller's
+    /// certificate; "": the caller has none, and only the limit for all streams holds.
+    /// errors: resource_exhausted (too many streams are open, of all callers or of this one).
     Status take(const std::string& who, const std::string& serial,
                 identity::WallTime valid_to = identity::WallTime::max());
     void greeted();  // the first message has come
@@ -48,9 +50,9 @@ class OpenCalls {
   };
 
   void cut_mute(Instant now);
-  /// is_to_end: says of the serial of a certificate whether what it has opened ends.
+  /// Cuts the streams of certificates of whose serials is_to_end() says true.
   void cut_where(const std::function<bool(const std::string& serial)>& is_to_end);
-  /// has_expired: says it of its owner and its end.
+  /// Cuts the streams of certificates that have expired, as has_expired() says of a subject and an end.
   void cut_expired(const std::function<bool(const std::string& who, identity::WallTime valid_to)>& has_expired);
   /// Cuts all that are open, and at once those that come.
   void cut_all();

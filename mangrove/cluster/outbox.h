@@ -13,7 +13,7 @@
 namespace mangrove::cluster {
 
 /// Messages on their way into one stream: sending never waits for a slow or frozen peer, a thread of the outbox does.
-/// Where more waits than there is room for, the stream is cut: its peer reads nothing.
+/// If more waits than there is room for, the stream is cut, since its peer reads nothing.
 /// threads: any thread may call any method.
 template <class Message>
 class Outbox {
@@ -21,7 +21,7 @@ class Outbox {
   using Write = std::function<bool(const Message&)>;  // may block; false: the stream is broken
   using Cut = std::function<void()>;                  // makes a blocked Write return false
 
-  /// room: bytes that may wait; one message may be longer.
+  /// room: how many bytes may wait; a single message may be longer.
   Outbox(Write write, Cut cut, Bytes room = longest_by_memory())
       : write_(std::move(write)), cut_(std::move(cut)), room_(room), writer_([this] { run(); }) {}
   ~Outbox() { close(0); }

@@ -9,14 +9,14 @@
 
 namespace mangrove::cluster {
 
-/// How often somebody may do something: so many times a minute. A minute begins with the first time.
+/// Limits how many times a minute each caller may do something. A caller's minute begins with the first time.
 /// threads: any thread may call any method.
 class RateLimit {
  public:
-  /// what: for the error, "joins from an address".
+  /// what: the thing that is limited, for the error, e.g. "joins from one address".
   RateLimit(std::string what, int a_minute) : what_(std::move(what)), a_minute_(a_minute) {}
 
-  /// who: an address, or the subject of a certificate. errors: resource_exhausted (too often).
+  /// Counts one more time. who: an address, or the subject of a certificate. errors: resource_exhausted (too often).
   Status take(const std::string& who, Instant now);
 
  private:
@@ -28,10 +28,11 @@ class RateLimit {
   const std::string what_;
   const int a_minute_;
   Mutex mutex_;
-  std::map<std::string, Minute> minutes_ MG_GUARDED_BY(mutex_);  // those that are over go when there are many
+  std::map<std::string, Minute> minutes_ MG_GUARDED_BY(mutex_);  // past ones are removed when there are many
 };
 
-/// Of "ipv4:192.168.1.10:40312", as gRPC names the other end of a connection, what all connections from there share.
+/// "ipv4:192.168.1.10" of "ipv4:192.168.1.10:40312", as gRPC names the other end of a connection: the part that all
+/// connections of one machine share.
 std::string address_of(const std::string& peer);
 
 }  // namespace mangrove::cluster

@@ -32,18 +32,18 @@ const char* const kFirstTables[] = {
     "CREATE INDEX IF NOT EXISTS by_name ON certificates (name)",
     "CREATE INDEX IF NOT EXISTS by_invitation ON certificates (invitation)",
 };
-// By itself, since the certificates that it has led to are forgotten sooner.
+// Counts the uses of an invitation, since the certificates that it has led to are forgotten sooner.
 const char* const kUses[] = {
     "ALTER TABLE invitations ADD COLUMN used INTEGER NOT NULL DEFAULT 0",
     "UPDATE invitations SET used = (SELECT COUNT(DISTINCT key) FROM certificates WHERE invitation = id)",
 };
-// Every name that anybody has ever had, and the key of the last one; "": that was revoked.
+// Every name that a member has ever had, and the key of its last owner; "": that owner was revoked.
 const char* const kFirstNames[] = {
     "CREATE TABLE names (name TEXT PRIMARY KEY, key TEXT NOT NULL)",
     "INSERT INTO names SELECT name, CASE revoked WHEN 0 THEN key ELSE '' END FROM certificates "
     "WHERE rowid IN (SELECT MAX(rowid) FROM certificates GROUP BY name)",
 };
-// after it was replaced: what it has signed lives no longer, and clocks differ
+// how long a former authority is trusted: what it has signed is valid for no longer, and clocks differ
 constexpr std::chrono::seconds kFormerLives = identity::kLifetime + std::chrono::hours(1);
 
 std::int64_t number(WallTime time) {
@@ -115,8 +115,9 @@ Registrar::Believed Registrar::believed_now(WallTime now) const {
   return all;
 }
 
-/// The file is written before that of the authority which follows: one that speaks of another is of a change that was
-/// broken off.
+/// The file of the former authority is written before that of its follower. If it vouches for another authority than
+/// the
+/// present one, the change was broken off between the two, and the file does not count.
 Status Registrar::read_former() {
   const Result<std::string> text = identity::read_secret_file(former_path());
   if (!text.ok()) return text.code() == Code::not_found ? Status() : Status(text.error());
@@ -148,8 +149,9 @@ Result<WallTime> Registrar::replace_authority(WallTime now) {
 
 Status Registrar::prepare(WallTime now) {
   MG_RETURN_IF_ERROR(bring_up_to_date());
-  // The clock may be ahead, and right again tomorrow: nothing is newer than the last certificate. Who was revoked stays
-  // so.
+  // The clock may be ahead now and right again tomorrow. So ages are counted up to the last certificate that was
+  // issued,
+  // if that is earlier than now. Revoked certificates are never deleted.
   MG_TRY(const auto newest, books_.run("SELECT MAX(issued) FROM certificates"));
   const std::int64_t credible = std::min(number(now), integer(newest.at(0), 0)) - kLongestTtl.count();
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE revoked = 0 AND expires < ?", {credible}));
@@ -172,8 +174,8 @@ Result<identity::JoinString> Registrar::invite(const Invitation& invitation, con
   return made;
 }
 
-/// Secret, role, name, uses, expires, withdrawn, used. Only who knows the secret hears what has become of the
-/// invitation.
+/// A row of secret, role, name, uses, expires, withdrawn, used. A caller that does not know the secret is not told what
+/// has become of the invitation.
 Result<Database::Row> Registrar::invitation_of(const std::string& id, const std::string& secret, WallTime now) {
   MG_TRY(const auto rows,
          books_.run("SELECT secret, role, name, uses, expires, withdrawn, used FROM invitations WHERE id = ?", {id}));
@@ -218,12 +220,14 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
   } else {
     MG_RETURN_IF_ERROR(revoke_where("name = ? AND role = ? AND key <> ?", {name, std::string(role_name(role)), key}));
   }
-  // first: a use too many does less harm than one too few
+  // before signing: if the process dies in between, it is better to have counted a use too many
   MG_RETURN_IF_ERROR(books_.run("UPDATE invitations SET used = used + 1 WHERE id = ?", {id}));
   return sign(request, {role, name}, id, now);
 }
 
-/// A node that takes over the name of another must not throw the coordinator or its admin out.
+/// Refuses an invitation for a name that a member of another role has: revoking is by name, and a node that has the
+/// name
+/// of the coordinator or of an admin must not put these out.
 Status Registrar::check_role_of_name(const Invitation& invitation, WallTime now) {
   MG_TRY(const std::vector<MemberRecord> known, list(now));
   for (const MemberRecord& member : known)
@@ -233,7 +237,8 @@ Status Registrar::check_role_of_name(const Invitation& invitation, WallTime now)
   return {};
 }
 
-/// One that nobody else has ever had: jobs and models belong to names, also while their owner is away.
+/// The wanted name, or that with a number, so that no other member has ever had it: jobs and models belong to names,
+/// also while their owner is away.
 Result<std::string> Registrar::free_name(const std::string& wanted, const std::string& key) {
   std::string name = wanted;
   for (int count = 2;; ++count) {
@@ -262,7 +267,7 @@ Result<Certificate> Registrar::sign(const CertificateRequest& request, const Sub
   return made;
 }
 
-/// Else a member could fill the books.
+/// Limits how often a member may renew: otherwise it could fill the books.
 Status Registrar::check_renewal(const Subject& member, const std::string& serial, WallTime now) {
   MG_TRY(const auto shown, books_.run("SELECT issued, expires FROM certificates WHERE serial = ?", {serial}));
   if (!shown.empty() && number(now) < (integer(shown.front(), 0) + integer(shown.front(), 1)) / 2)
@@ -274,7 +279,7 @@ Status Registrar::check_renewal(const Subject& member, const std::string& serial
   if (integer(lately.at(0), 0) >= kMostADay)
     return make_error(Code::resource_exhausted, member.name + " has had " + std::to_string(kMostADay) +
                                                     " certificates within a day; ask again tomorrow");
-  // those that nobody needs any more, while the coordinator runs
+  // prepare() deletes old certificates only when the coordinator starts
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE name = ? AND revoked = 0 AND expires < ?",
                                 {member.name, number(now - kLongestTtl)}));
   return {};
@@ -285,7 +290,7 @@ Result<Certificate> Registrar::renew(const Subject& member, const std::string& s
   if (request.subject() != member)
     return make_error(Code::permission_denied, member.name + " asks for a certificate of " + request.subject().name);
   MutexLock lock(mutex_);
-  // again, since it may have been revoked while it asked
+  // the gate has checked it already, but the member may have been revoked since
   if (is_revoked(serial)) return make_error(Code::permission_denied, member.name + " was revoked");
   MG_RETURN_IF_ERROR(check_renewal(member, serial, now));
   return sign(request, member, "", now);
@@ -346,7 +351,8 @@ Result<std::vector<OpenInvitation>> Registrar::invitations(WallTime now) {
   return open;
 }
 
-/// Takes back the join strings too that they came with: else they come again, where uses are left.
+/// Revokes certificates, and withdraws the invitations that their owners joined with: otherwise the owners could join
+/// again if uses are left.
 Status Registrar::revoke_where(const std::string& condition, const Database::Row& values) {
   MG_TRY(const auto rows, books_.run("SELECT serial FROM certificates WHERE " + condition, values));
   MG_TRY(const auto withdrawn, books_.run("UPDATE invitations SET withdrawn = 1 WHERE withdrawn = 0 AND id IN "
@@ -365,7 +371,7 @@ Status Registrar::revoke_where(const std::string& condition, const Database::Row
 
 Status Registrar::revoke(const std::string& name, WallTime now) {
   MutexLock lock(mutex_);
-  // one that has expired too: the clock may be ahead
+  // also members whose certificates have expired: the clock may be ahead
   MG_TRY(const auto roles, books_.run("SELECT DISTINCT role FROM certificates WHERE name = ? AND revoked = 0", {name}));
   for (const Database::Row& row : roles)
     if (text(row, 0) == role_name(Role::coordinator))

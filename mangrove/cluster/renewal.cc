@@ -7,7 +7,7 @@
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kLookEvery = 600;  // a coordinator that is away is asked so often, for the last third of a life
+constexpr Seconds kLookEvery = 600;  // so it asks an absent coordinator again, through the last part of a life
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Status Renewal::look() const {
   MG_TRY(const identity::Identity now_used, identity::Identity::load(file_));
   if (!now_used.is_due_for_renewal(identity::wall_now()) && !is_outdated_(now_used)) return {};
   MG_TRY(const identity::Identity renewed, renew_());
-  MG_RETURN_IF_ERROR(renewed.check(identity::wall_now()));  // else the old one does better
+  MG_RETURN_IF_ERROR(renewed.check(identity::wall_now()));  // if it is not valid, the old one stays
   MG_RETURN_IF_ERROR(write_private_file(file_, renewed.pem()));
   log_info("certificate renewed", {{"until", identity::to_text(renewed.certificate().valid_to())}});
   return {};

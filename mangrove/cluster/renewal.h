@@ -10,19 +10,21 @@
 
 namespace mangrove::cluster {
 
-/// Keeps the identity in a file from expiring while a process runs: a thread looks now and then whether it is due, and
-/// puts another in its place. Credentials of the file take it up; links that are open stay as they are.
+/// Keeps the identity in a file from expiring while a process runs: a thread looks now and then whether it is due for
+/// renewal, and replaces the file. Credentials that were loaded from the file use the new identity for new links; open
+/// links stay as they are.
 class Renewal {
  public:
   using Renew = std::function<Result<identity::Identity>()>;  // may block; called by the thread
   using IsOutdated = std::function<bool(const identity::Identity&)>;
 
-  /// A file that is "" is not looked at: that identity stays as it is. is_outdated: renew it before it is due.
+  /// file: "" for an identity that is not in a file; then nothing is done. is_outdated: whether the identity must be
+  /// renewed although it is not due.
   Renewal(
       fs::path file, Renew renew, IsOutdated is_outdated = [](const identity::Identity&) { return false; });
   ~Renewal();
 
-  /// Looks at once, whatever the thread does. errors: those of files and of `renew`.
+  /// Renews the identity now if it is due or outdated. errors: those of files and of `renew`.
   Status look() const;
 
  private:

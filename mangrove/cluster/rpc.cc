@@ -27,13 +27,13 @@ void set_server_options(grpc::ServerBuilder& builder, const RpcSecurity& securit
   }
   builder.SetMaxSendMessageSize(kLongestMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
-  // two servers on one port would share its connections between them
+  // without this, two servers could listen on one port and share its connections
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(security.handshake_within));
-  // its peer opens another one when it has a call
+  // the peer opens another connection when it has a call
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(security.call_within));
   // the pings of open_channel() are no abuse
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);

@@ -21,22 +21,22 @@ class Service;
 
 namespace mangrove::cluster {
 
+/// Whom a server lets in, and the limits that keep one peer from taking it up.
 struct RpcSecurity {
   const net::Credentials* credentials = nullptr;  // null: plain text
-  std::string strangers_call{};                   // see server_credentials() in net
-  bool insecure = false;                          // plain text on any address
+  std::string strangers_call{};                   // see net::server_credentials()
+  bool insecure = false;                          // plain text is allowed on any address
   Bytes longest_message = kLongestPossible;
-  Bytes room = 0;                 // for messages that have not come to their end; 0: as much as there is
-  Seconds handshake_within = 10;  // for a connection to say who it is, or it is closed
-  Seconds call_within = 60;       // a connection without a call for so long is closed
+  Bytes room = 0;                 // for messages that have not arrived completely; 0: no limit
+  Seconds handshake_within = 10;  // a connection whose TLS handshake takes longer is closed
+  Seconds call_within = 60;       // a connection that has no call for so long is closed
 };
 
 /// The one gRPC server of a process, on one port.
 /// threads: any thread may call any method.
 class RpcServer {
  public:
-  /// The services must outlive it. credentials: see server_credentials() in net; null for plain text, which does for
-  /// addresses of this machine alone, unless `insecure`.
+  /// The services must outlive it. Plain text is allowed only on loopback addresses, unless security.insecure is set.
   /// errors: failed_precondition (plain text on another address), those of check_can_listen().
   static Result<std::unique_ptr<RpcServer>> start(const HostPort& listen, const std::vector<grpc::Service*>& services,
                                                   const RpcSecurity& security);
@@ -55,7 +55,7 @@ class RpcServer {
 /// A line to a coordinator, made when first used; credentials: null for plain text. A peer that is gone without a word
 /// (power cut, broken link) is noticed within half a minute.
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const net::Credentials* credentials);
-/// The same with any others.
+/// Opens a line with other credentials, such as those of a caller without a certificate.
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
                                             const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 

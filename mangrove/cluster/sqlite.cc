@@ -31,7 +31,8 @@ Database::Value column(sqlite3_stmt* statement, int place) {
   return content;
 }
 
-/// Makes the file where there is none, and has nobody else read it. Its journal gets the same rights from SQLite.
+/// Makes the file if there is none, and takes the right to read it from others. SQLite gives its journal the same
+/// rights.
 Status make_private(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return os_error(path, "open", errno);
