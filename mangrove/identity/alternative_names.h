@@ -6,8 +6,8 @@
 
 namespace mangrove::identity {
 
-/// Who is meant by the alternative names of a certificate or a request, which may be null.
-/// errors: invalid_argument (they have no URI mangrove://ROLE/NAME, or several).
+/// Reads the subject from the alternative names of a certificate or a request. names: may be null, for none.
+/// errors: invalid_argument (there is no URI mangrove://ROLE/NAME, or there are several).
 Result<Subject> subject_of(const GENERAL_NAMES* names);
 
 }  // namespace mangrove::identity

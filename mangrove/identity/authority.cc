@@ -61,7 +61,7 @@ Authority Authority::make(WallTime now) {
   set_validity(self, now - kClockDifference, now + kAuthorityLifetime);
   set_name(X509_get_subject_name(self), "mangrove cluster " + random_hex(4));
   MG_CHECK(X509_set_issuer_name(self, X509_get_subject_name(self)) == 1);
-  extend(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:1");  // the one that follows it
+  extend(self, self, NID_basic_constraints, "critical,CA:TRUE,pathlen:1");  // 1: its follower, see vouch_for()
   extend(self, self, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(self, self, NID_subject_key_identifier, "hash");
   Certificate own = finish(std::move(certificate), key);
@@ -126,7 +126,7 @@ Certificate Authority::sign(const CertificateRequest& request, const Subject& su
            X509_set_pubkey(made, X509_REQ_get0_pubkey(request.handle())) == 1 &&
            X509_set_issuer_name(made, X509_get_subject_name(issuer)) == 1);
   set_serial(made);
-  // never longer than the authority: nobody could check it
+  // no longer than the authority: afterwards nobody could check it
   set_validity(made, now - kClockDifference, std::min(now + lifetime, certificate_.valid_to()));
   set_name(X509_get_subject_name(made), subject.name);
   extend(made, issuer, NID_basic_constraints, "critical,CA:FALSE");

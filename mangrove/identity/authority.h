@@ -11,30 +11,33 @@
 
 namespace mangrove::identity {
 
-/// How long a member's certificate lives; it is renewed at two thirds of that.
+/// How long a member's certificate is valid; see Identity::is_due_for_renewal().
 constexpr std::chrono::seconds kLifetime = std::chrono::days(30);
 
-/// A certificate authority: signs who the members of one cluster are.
+/// A certificate authority: signs the certificates of the members of one cluster.
 /// threads: any thread may call any method.
 class Authority {
  public:
-  /// A new one, for ten years.
+  /// Makes a new authority with a new key, valid for ten years.
   static Authority make(WallTime now);
-  /// What pem() wrote. errors: invalid_argument.
+  /// Reads what pem() wrote. errors: invalid_argument.
   static Result<Authority> parse(const std::string& pem);
-  /// From the file, or a new one that is kept there, readable by its owner alone. errors: invalid_argument (no
-  /// authority), those of read_secret_file() and write_private_file().
+  /// Reads the authority from the file. If there is no file, makes an authority and keeps it there, readable by its
+  /// owner alone. errors: invalid_argument (the file holds no authority), those of read_secret_file(), check_clock()
+  /// and write_private_file().
   static Result<Authority> load_or_make(const fs::path& path, WallTime now);
 
-  /// A certificate by this authority for another one's key: who believes this one alone believes what the other signs.
-  /// It lives as long as this one at most. errors: failed_precondition (this one may have none below it).
+  /// Signs a certificate for the key of another authority. With it, a member that trusts only this authority also
+  /// trusts what the other one signs. It is valid no longer than this authority.
+  /// errors: failed_precondition (this authority may have no other below it).
   Result<Certificate> vouch_for(const Authority& other, WallTime now) const;
 
   std::string pem() const;  // its key, and its certificate
   const Certificate& certificate() const { return certificate_; }
 
-  /// A certificate for the request's key that says that its owner is `subject`, valid for this long and a few minutes
-  /// back, since clocks differ. Coordinators and nodes may use it on both sides of a link, people as clients only.
+  /// Signs a certificate which says that the owner of the request's key is `subject`. It is valid for `lifetime`, but
+  /// no longer than this authority, and from ten minutes ago, since clocks differ. Coordinators and nodes may use it on
+  /// both sides of a link, people only as clients.
   Certificate sign(const CertificateRequest& request, const Subject& subject, WallTime now,
                    std::chrono::seconds lifetime = kLifetime) const;
 

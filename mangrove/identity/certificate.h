@@ -15,17 +15,17 @@ namespace mangrove::identity {
 /// An X.509 certificate. Copies share it. threads: any thread may call any method.
 class Certificate {
  public:
-  /// Takes over an object of OpenSSL, for the sources of this module.
+  /// Takes over an object of OpenSSL. For the sources of this module.
   explicit Certificate(x509_st* certificate);
 
   std::string pem() const;
-  /// SHA-256 of its DER form, in hexadecimal: of a certificate authority, what a join string names.
+  /// SHA-256 of its DER form, in hexadecimal. A join string names the authority by this hash.
   std::string hash() const;
   std::string serial() const;       // in hexadecimal
   std::string public_hash() const;  // of its key, see PrivateKey
   WallTime valid_from() const;
   WallTime valid_to() const;
-  /// May sign others, and is signed by itself: one to be trusted as it is.
+  /// Whether it may sign other certificates and is signed by itself, like that of a certificate authority.
   bool is_authority() const;
   /// errors: invalid_argument (it has no URI mangrove://ROLE/NAME, or several).
   Result<Subject> subject() const;
@@ -36,13 +36,13 @@ class Certificate {
   std::shared_ptr<x509_st> certificate_;
 };
 
-/// All certificates of a PEM text, in their order; other objects in it are skipped.
-/// errors: invalid_argument (none, or one that is damaged).
+/// Reads all certificates of a PEM text, in their order, and skips other objects.
+/// errors: invalid_argument (there is none, or one is damaged).
 Result<std::vector<Certificate>> parse_certificates(const std::string& pem);
 
-/// Whether the first of the chain speaks for its owner at this time: signed by one of the authorities, maybe over
-/// others of the chain, and neither expired nor yet to come. What its owner may do is in subject().
-/// errors: permission_denied; the message says what is wrong, with dates.
+/// Checks that the first certificate of the chain is valid at this time: that one of the authorities has signed it,
+/// directly or over others of the chain, and that none of these has expired or is not valid yet. What the owner may do
+/// is in subject(). errors: permission_denied; the message says what is wrong, with dates.
 Status check_chain(const std::vector<Certificate>& chain, const std::vector<Certificate>& authorities, WallTime now);
 
 }  // namespace mangrove::identity

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLeastSecurityBits = 112;
 
-/// Without it OpenSSL would ask on the terminal.
+/// Answers that there is no password. Without this callback OpenSSL would ask for one on the terminal.
 int no_password(char*, int, int, void*) {
   return -1;
 }

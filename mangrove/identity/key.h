@@ -12,10 +12,10 @@ namespace mangrove::identity {
 /// A private key and its public half. Copies share it. threads: any thread may call any method.
 class PrivateKey {
  public:
-  /// A new one, on the curve P-256.
+  /// Makes a new key on the curve P-256.
   static PrivateKey make();
-  /// The first in a PEM text; it must be strong enough (112 bits) and not behind a password.
-  /// errors: invalid_argument.
+  /// Reads the first private key in a PEM text. errors: invalid_argument (there is none, it is weaker than 112 bits, or
+  /// it needs a password).
   static Result<PrivateKey> parse(const std::string& pem);
 
   std::string pem() const;  // PKCS #8
@@ -29,10 +29,10 @@ class PrivateKey {
   std::shared_ptr<evp_pkey_st> key_;
 };
 
-/// public_hash() of any key. REQUIRES: a key.
+/// SHA-256 of the public half of any key, as PrivateKey::public_hash(). REQUIRES: `key` is not null.
 std::string public_hash(evp_pkey_st* key);
 
-/// Whether the key resists for years to come, as far as is known: 112 bits of security.
+/// Whether the key has at least 112 bits of security, as far as is known enough for years to come.
 bool is_strong(evp_pkey_st* key);
 
 }  // namespace mangrove::identity

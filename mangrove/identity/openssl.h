@@ -23,7 +23,7 @@ struct FreeOpenssl {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(STACK_OF(X509) * chain) const { sk_X509_free(chain); }  // not what is in it
+  void operator()(STACK_OF(X509) * chain) const { sk_X509_free(chain); }  // not the certificates in it
   void operator()(STACK_OF(X509_EXTENSION) * list) const { sk_X509_EXTENSION_pop_free(list, X509_EXTENSION_free); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
@@ -34,7 +34,7 @@ struct FreeOpenssl {
 template <class T>
 using Owned = std::unique_ptr<T, FreeOpenssl>;
 
-/// What went wrong in OpenSSL on this thread, and forgets it: "WHAT: REASON".
+/// Takes the last error of OpenSSL on this thread out of its queue: "WHAT: REASON".
 Error openssl_error(Code code, const std::string& what);
 
 /// A BIO that reads from the text, which must outlive it.
@@ -43,7 +43,7 @@ Owned<BIO> writer();
 /// What has been written to writer().
 std::string written(BIO* bio);
 
-/// The object of this kind (NID_...), as openssl.cnf would write its value; nullptr: the value is wrong.
+/// Makes the extension of this kind (NID_...) from a value as in openssl.cnf. nullptr: the value is wrong.
 Owned<X509_EXTENSION> extension(X509* issuer, X509* subject, int kind, const std::string& value);
 
 }  // namespace mangrove::identity

@@ -14,7 +14,7 @@
 namespace mangrove::identity {
 namespace {
 
-constexpr Seconds kLookEvery = 0.1;  // whether a stop is requested
+constexpr Seconds kLookEvery = 0.1;  // between looks whether a stop is requested
 constexpr Seconds kRetryAfter = 0.2;
 
 /// Waits for the socket. errors: those of peek_certificates().
@@ -38,7 +38,7 @@ Status connect(BIO* bio, Deadline deadline, const std::stop_token& stop) {
   return {};
 }
 
-/// False: it speaks no TLS 1.3.
+/// False: the server does not speak TLS 1.3.
 Result<bool> shake_hands(SSL* ssl, BIO* bio, Deadline deadline, const std::stop_token& stop) {
   for (;;) {
     ERR_clear_error();
@@ -67,7 +67,7 @@ std::vector<Certificate> shown_by(const SSL* ssl) {
 using Shown = std::optional<std::vector<Certificate>>;
 
 Result<Shown> look(const std::string& address, Deadline deadline, const std::stop_token& stop) {
-  constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};  // a gRPC server shows nothing to others
+  constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};  // a gRPC server answers only who speaks HTTP/2
   Owned<BIO> bio(BIO_new_connect(address.c_str()));
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
   if (!bio || !context) return openssl_error(Code::unavailable, address);

@@ -12,7 +12,7 @@ std::shared_ptr<X509_REQ> shared(X509_REQ* request) {
   return {request, X509_REQ_free};
 }
 
-/// It stands among the alternative names, as in the certificate: common names are too short for it.
+/// Adds the subject as an alternative name, as in the certificate: common names are too short for it.
 Result<Subject> requested(X509_REQ* request) {
   const Owned<STACK_OF(X509_EXTENSION)> extensions(X509_REQ_get_extensions(request));
   const Owned<GENERAL_NAMES> names(
@@ -27,7 +27,7 @@ CertificateRequest CertificateRequest::make(const PrivateKey& key, const Subject
   const Owned<STACK_OF(X509_EXTENSION)> extensions(sk_X509_EXTENSION_new_null());
   Owned<X509_EXTENSION> name = extension(nullptr, nullptr, NID_subject_alt_name, "URI:" + subject.uri());
   MG_CHECK(name && sk_X509_EXTENSION_push(extensions.get(), name.get()) > 0);
-  name.release();  // it is the list's now
+  name.release();  // the list owns it now
   const bool made = X509_REQ_add_extensions(request.get(), extensions.get()) == 1 &&
                     X509_REQ_set_pubkey(request.get(), key.handle()) == 1 &&
                     X509_REQ_sign(request.get(), key.handle(), EVP_sha256()) > 0;

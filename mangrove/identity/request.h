@@ -11,14 +11,14 @@ struct X509_req_st;
 
 namespace mangrove::identity {
 
-/// A request for a certificate (PKCS #10): made by who has the key, signed by an Authority. The key itself never leaves
-/// its machine.
+/// A request for a certificate (PKCS #10). The owner of a key makes it, and an Authority answers with a certificate.
+/// The key itself never leaves its machine.
 class CertificateRequest {
  public:
-  /// Asks that the key's owner be called so.
+  /// Asks for a certificate which says that the owner of the key is `subject`.
   static CertificateRequest make(const PrivateKey& key, const Subject& subject);
-  /// errors: invalid_argument (no request in PEM form, a weak key, a name that is none, or who made it has not the
-  /// key).
+  /// errors: invalid_argument (the text is no request in PEM form, the key is weak, the name is not allowed, or the
+  /// maker of the request does not have the key).
   static Result<CertificateRequest> parse(const std::string& pem);
 
   std::string pem() const;

@@ -8,10 +8,10 @@ namespace mangrove::identity {
 
 /// The beginning of the day on which this program was built: no clock that is right shows an earlier time.
 WallTime build_day();
-/// Whether the clock may be right. errors: failed_precondition (it shows a time before build_day()).
+/// Checks that the clock may be right. errors: failed_precondition (it shows a time before build_day()).
 Status check_clock(WallTime now);
-/// Whether what this authority signs now is worth anything. errors: those of check_clock(); failed_precondition (it is
-/// not valid at this time).
+/// Checks that this authority may sign now. errors: those of check_clock(); failed_precondition (the authority is not
+/// valid at this time).
 Status check_signing_time(const Certificate& authority, WallTime now);
 
 }  // namespace mangrove::identity

@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t kHashDigitsInName = 8;
 constexpr const char* kLocalCoordinator = "coordinator-at-";
-constexpr char kInvitationMark = '@';  // in no name
+constexpr char kInvitationMark = '@';  // no name of a member has it
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-/// A service may run without the variable.
+/// The user's home folder. A service may run without $HOME.
 fs::path home() {
   const std::string told = environment("HOME");
   if (!told.empty()) return told;
@@ -37,7 +37,8 @@ IdentityStore IdentityStore::of_user() {
   return IdentityStore(base / "mangrove" / "identities");
 }
 
-/// One that cannot be read counts where its name says that it is of this authority, or of this invitation.
+/// is_named_so: whether a file, by its name, is one of those that are looked for. If such a file cannot be read, that
+/// is an error; other files that cannot be read are skipped.
 Result<std::vector<IdentityStore::Entry>> IdentityStore::find(
     const std::function<bool(const std::string& file)>& is_named_so,
     const std::function<bool(const Entry&)>& is_wanted) const {

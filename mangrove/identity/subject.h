@@ -7,7 +7,7 @@
 
 namespace mangrove::identity {
 
-/// Every server of a cluster has this name besides its own, and clients ask for it: where it is plays no part.
+/// The DNS name in the certificates of all servers of a cluster.
 constexpr const char* kServerName = "mangrove";
 
 /// What the owner of a certificate may do in a cluster.
@@ -22,8 +22,8 @@ const char* role_name(Role role);  // "coordinator", ...
 /// errors: invalid_argument (names the known ones).
 Result<Role> parse_role(std::string_view text);
 
-/// Who a certificate speaks of. It stands in the certificate as the URI mangrove://ROLE/NAME among its alternative
-/// names.
+/// The owner of a certificate: role and name. They stand in the certificate as the URI mangrove://ROLE/NAME among its
+/// alternative names.
 struct Subject {
   Role role = Role::viewer;
   std::string name;
@@ -35,8 +35,8 @@ struct Subject {
 /// errors: invalid_argument (another scheme, an unknown role, a name that check_name() refuses).
 Result<Subject> parse_subject(std::string_view uri);
 
-/// A name goes into certificates, logs, files and tables: 1 to 63 letters, digits, '.', '_' and '-', the first of them
-/// a letter or a digit. errors: invalid_argument.
+/// Checks a name, which goes into certificates, logs, files and tables: 1 to 63 letters, digits, '.', '_' and '-',
+/// beginning with a letter or a digit. errors: invalid_argument.
 Status check_name(std::string_view name);
 
 }  // namespace mangrove::identity

@@ -5,11 +5,11 @@
 
 namespace mangrove::identity {
 
-/// What a calendar shows, in UTC: certificates begin and end by it, on every machine.
+/// A time of the calendar, in UTC, whole seconds. Certificates begin and end by it.
 using WallTime = std::chrono::sys_seconds;
 
 WallTime wall_now();
-/// 2026-11-24 15:04 UTC
+/// A text like "2026-11-24 15:04 UTC".
 std::string to_text(WallTime time);
 
 }  // namespace mangrove::identity

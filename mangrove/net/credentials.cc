@@ -20,15 +20,15 @@ namespace tls = grpc::experimental;
 
 constexpr unsigned kLookForRenewalEvery = 10;  // s
 
-/// gRPC (1.51) takes TLS 1.2 besides and cannot be told otherwise. What it can be told is the cipher suites of that
-/// version: this one needs a key that both sides share beforehand, and nobody has one, so that 1.3 is what is left.
+/// Makes gRPC refuse TLS 1.2. gRPC (1.51) has no option for that, but takes a list of cipher suites for TLS 1.2. The
+/// only suite given here needs a key that both sides share beforehand. Nobody has such a key, so only TLS 1.3 is left.
 void want_tls_1_3() {
   static const bool told = setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", 1) == 0;
   MG_CHECK(told);
 }
 
-/// Looks at the role of who answers, and if need be at the name: any member of the cluster has a certificate, and only
-/// some are servers.
+/// Checks the role of the server and, if one is given, its subject: every member of the cluster has a certificate, but
+/// only some are servers.
 class ServerVerifier final : public tls::ExternalCertificateVerifier {
  public:
   /// subject: see channel_credentials().
@@ -54,7 +54,7 @@ class ServerVerifier final : public tls::ExternalCertificateVerifier {
   const std::string subject_;
 };
 
-/// Refuses calls of strangers when their first header is there: messages of theirs are not waited for.
+/// Refuses the calls of clients without a certificate when their headers are there, without waiting for messages.
 class MembersOnly final : public grpc::AuthMetadataProcessor {
  public:
   explicit MembersOnly(std::string strangers_call) : strangers_call_(std::move(strangers_call)) {}

@@ -17,21 +17,22 @@ class ServerContextBase;
 
 namespace mangrove::net {
 
-/// What a process shows on every link, and whom it believes: TLS 1.3, with a certificate on both sides. Where a pointer
-/// to Credentials is null, links are in plain text and anybody is believed.
+/// What a process shows on every link, and which authorities it trusts: TLS 1.3 with a certificate on both sides. A
+/// null pointer to Credentials stands for links in plain text, on which nobody is asked who he is.
 /// threads: any thread may call any method.
 class Credentials {
  public:
-  /// Of an identity that stays as it is.
+  /// Credentials of an identity that stays as it is.
   static std::shared_ptr<const Credentials> of(identity::Identity identity);
-  /// Of a file that is read again when another takes its place, if its own certificate is the first in it; else as of().
+  /// Credentials of a file with an identity. If the identity's own certificate is the first one in the file, the file
+  /// is read again when another takes its place. Otherwise the credentials stay as they are, as with of().
   /// errors: those of Identity::load() and Identity::check().
   static Result<std::shared_ptr<const Credentials>> load(const fs::path& file);
 
   const identity::Subject& subject() const { return identity_.subject(); }
-  /// As it was in the beginning.
+  /// The identity as it was when it was loaded.
   const identity::Identity& identity() const { return identity_; }
-  /// "": it stays as it is.
+  /// The file that is read again when it is replaced; "": there is none.
   const fs::path& file() const { return file_; }
 
  private:
@@ -52,26 +53,27 @@ class Credentials {
   const std::unique_ptr<Provider> provider_;
 };
 
-/// strangers_call: the one method that clients without a certificate may call, to ask for one, as /SERVICE/METHOD; any
-/// other is refused before a byte of its messages is read. "": there is none, and they do not get through the
-/// handshake. A certificate that is shown must be good in any case.
+/// Credentials for a server. own: null for plain text.
+/// strangers_call: the one method, as /SERVICE/METHOD, that clients without a certificate may call, to ask for one.
+/// Their other calls are refused before a byte of the messages is read. "": there is no such method, and clients
+/// without a certificate fail in the handshake. A certificate that a client shows must be valid in any case.
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call);
-/// servers: the roles of those that are the right ones at the other end. subject: the one right member among them; "":
-/// each of them will do. Names of machines play no part: boards move.
+/// Credentials for a client. own: null for plain text. servers: the roles that the server may have. subject: the URI of
+/// the only right server; "": each with one of these roles is right. Host names are not compared, since boards move.
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
                                                               std::vector<identity::Role> servers,
                                                               const std::string& subject = "");
-/// Of somebody who has no certificate yet, and believes this authority.
+/// Credentials for a client that has no certificate yet and trusts this authority.
 std::shared_ptr<grpc::ChannelCredentials> stranger_credentials(const identity::Certificate& authority,
                                                                std::vector<identity::Role> servers);
 
-/// Who is at the other end of a call.
+/// The certificate of the client that makes a call.
 struct Caller {
   identity::Subject subject;
   std::string serial;           // of its certificate
-  identity::WallTime valid_to;  // its certificate; a connection may live longer
+  identity::WallTime valid_to;  // end of the certificate; a connection may live longer
 };
-/// Nothing: it has shown no certificate, or one without a name for us.
+/// The client that makes the call. Nothing: it has shown no certificate, or one without a URI mangrove://ROLE/NAME.
 std::optional<Caller> caller(const grpc::ServerContextBase& context);
 
 }  // namespace mangrove::net

@@ -89,8 +89,8 @@ class Endpoint {
   /// what they have in flight (a window, one answer per question), so the queue is bounded by them. A rank may send to
   /// itself.
   virtual void send(Rank to, Tag tag, std::string payload) = 0;
-  /// Bytes of messages with this tag that are queued here for that rank, which may be slow or hostile: for strategies
-  /// whose bound is what others ask for. 0 where messages arrive at once.
+  /// How many bytes of messages with this tag are queued here for that rank. A rank may be slow or hostile, so a
+  /// strategy that sends what others ask for must bound them. 0 if messages arrive at once.
   virtual Bytes queued_bytes(Rank /*to*/, Tag /*tag*/) const { return 0; }
 
   /// The oldest waiting message with this tag from one of these ranks.

@@ -24,8 +24,8 @@ constexpr Bytes kLongestPayload = GiB(1) - KiB(64);
 /// per peer process, opened when first needed and again after a break. threads: any thread may call any method.
 class GrpcTransport {
  public:
-  /// clock: of the Deadlines of its endpoints. credentials: null for links in plain text; else the process's server has
-  /// them too, and messages come from nodes and coordinators of the same cluster alone.
+  /// clock: of the Deadlines of its endpoints. credentials: null for links in plain text. With credentials, which the
+  /// server of this process must have too, messages are taken only from nodes and coordinators of the same cluster.
   explicit GrpcTransport(std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>(),
                          std::shared_ptr<const Credentials> credentials = nullptr);
   ~GrpcTransport();  // every endpoint must be gone
@@ -37,10 +37,10 @@ class GrpcTransport {
   /// (several may be) are reached without the network when their address equals `own_address`.
   /// Messages that came before the endpoint was made are kept for it for 30 s, up to 128 MiB for a job.
   /// Traffic counts payload and envelope, for the ranks of this process only the payload.
-  /// subjects: with credentials, messages of a rank are taken from its subject alone, and sent to it alone; of a rank
-  /// that has none, they are taken from nobody, and sent to who has its address. errors: already_exists (this process
-  /// holds that rank of that job already); invalid_argument (a rank that is alive has no address, or members are not
-  /// ranks 0 .. P-1); cancelled (after shutdown()).
+  /// subjects: only used with credentials. Messages of a rank are then taken from, and sent to, its subject alone. For
+  /// a rank without a subject, messages are taken from nobody, and sent to any node or coordinator at its address.
+  /// errors: already_exists (this process holds that rank of that job already); invalid_argument (a rank that is alive
+  /// has no address, or members are not ranks 0 .. P-1); cancelled (after shutdown()).
   Result<std::unique_ptr<Endpoint>> join(const std::string& job, Rank rank, std::map<Rank, std::string> addresses,
                                          const std::string& own_address, Members members, Subjects subjects = {});
   /// The failure detector's news for every endpoint of this job in this process. Members may be more than before, with
@@ -48,10 +48,10 @@ class GrpcTransport {
   /// rank without an address is ignored.
   void set_members(const std::string& job, const Members& members, const std::map<Rank, std::string>& addresses = {},
                    const Subjects& subjects = {});
-  /// Who shows a certificate with one of these serials, because it was revoked, sends nothing to this process any more,
-  /// neither on streams that are open nor on new ones.
+  /// Takes no more messages from peers whose certificates, which are revoked, have these serials, neither on open
+  /// streams nor on new ones.
   void refuse(const std::set<std::string>& serials);
-  /// Where the processes of this cluster take less than kLongestPayload.
+  /// Sets the longest payload, if the processes of this cluster take less than kLongestPayload.
   void set_longest_payload(Bytes bytes);
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that
   /// do not answer cannot make it last longer. To be called before the server's shutdown.

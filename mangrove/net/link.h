@@ -21,15 +21,15 @@ struct StreamState {
   bool to_cancel = false;    // what is being written is not wanted any more
   bool cancelled = false;
   bool ended = false;                         // gRPC is done with it
-  bool refused = false;                       // by the peer, for who we are
+  bool refused = false;                       // by the peer, because of our certificate
   std::shared_ptr<const Outgoing> in_flight;  // being written
   std::string error;                          // why it ended
 };
 
-/// A peer process, and who must answer there: another that has its address now gets nothing.
+/// A peer process: its address, and the certificate that it must show. Another process at the address gets nothing.
 struct Destination {
   std::string address;  // HOST:PORT
-  std::string subject;  // of its certificate; "": any node or coordinator of the cluster
+  std::string subject;  // URI in its certificate; "": any node or coordinator of the cluster
 
   auto operator<=>(const Destination&) const = default;
 };

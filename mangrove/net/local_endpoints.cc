@@ -42,7 +42,7 @@ void LocalEndpoints::leave(const std::string& job, Rank rank) {
 void LocalEndpoints::set_members(const std::string& job, const Members& members, const Subjects& subjects) {
   MutexLock lock(mutex_);
   for (auto entry = ranks_.lower_bound({job, 0}); entry != ranks_.end() && entry->first.first == job; ++entry) {
-    entry->second.subjects.insert(subjects.begin(), subjects.end());  // a rank is never another's later
+    entry->second.subjects.insert(subjects.begin(), subjects.end());  // does not change that of an old rank
     entry->second.local->mailbox.set_members(members);
   }
 }

@@ -31,12 +31,12 @@ struct LocalRank {
 struct ParkingLimits {
   Seconds time = 30;
   Bytes job_bytes = MiB(128);
-  Bytes sender_bytes = MiB(128);  // where it is known who sends
+  Bytes sender_bytes = MiB(128);  // of one sender, if links have certificates
   Bytes total_bytes = MiB(256);
 };
 
-/// The ranks of all jobs that this process holds, and messages that came before their rank has joined. How many bytes
-/// of messages wait is bounded: those that come when there is no room are dropped, with a line in the log.
+/// The ranks of all jobs that this process holds, and messages that came before their rank has joined. The bytes of
+/// waiting messages are bounded: messages that come when there is no room are dropped, with a line in the log.
 /// threads: any thread may call any method.
 class LocalEndpoints {
  public:
@@ -48,12 +48,12 @@ class LocalEndpoints {
   /// Takes over the messages that wait for it. errors: already_exists.
   Result<std::shared_ptr<LocalRank>> join(const std::string& job, Rank rank, Members members, Subjects subjects = {});
   void leave(const std::string& job, Rank rank);
-  /// subjects: of new ranks.
+  /// subjects: those of new ranks; a rank that has a subject keeps it.
   void set_members(const std::string& job, const Members& members, const Subjects& subjects = {});
 
   /// Puts a message into the mailbox of its rank, or keeps it for a rank that may join soon. `bytes` is its size for
-  /// the counters. sender: the subject that has proved to send it; nothing: nobody was asked. Messages from ranks
-  /// that the job does not have, or that are another's than the sender's, are dropped.
+  /// the counters. sender: the URI in the sender's certificate; nothing: links are in plain text. Messages from ranks
+  /// that the job does not have, or for which another subject speaks, are dropped.
   void deliver(const std::string& job, Rank to, Message message, std::size_t bytes,
                std::optional<std::string> sender = std::nullopt);
   /// Forgets messages that nobody came for. To be called now and then.
@@ -75,7 +75,7 @@ class LocalEndpoints {
   struct Held {
     std::shared_ptr<LocalRank> local;
     Subjects subjects;
-    std::set<Rank> refused = {};  // of whom too much waits unread: it is logged once
+    std::set<Rank> refused = {};  // senders of whom too much waits unread, which is logged once for each
   };
 
   void hand_over(const Key& key, Held& held, Parcel parcel) MG_REQUIRES(mutex_);
@@ -90,7 +90,7 @@ class LocalEndpoints {
   std::map<Key, Held> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first
   std::map<std::string, Bytes> parked_job_bytes_ MG_GUARDED_BY(mutex_);
-  std::map<std::string, Bytes> parked_sender_bytes_ MG_GUARDED_BY(mutex_);  // "": it is not known who sends
+  std::map<std::string, Bytes> parked_sender_bytes_ MG_GUARDED_BY(mutex_);  // by subject; "": links in plain text
   Bytes parked_total_bytes_ MG_GUARDED_BY(mutex_) = 0;
 };
 

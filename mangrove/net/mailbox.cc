@@ -7,7 +7,7 @@
 namespace mangrove::net {
 namespace {
 
-/// What a message takes while it waits.
+/// How many bytes a message takes while it waits.
 Bytes cost(const Message& message) {
   constexpr Bytes kOverhead = 256;
   return static_cast<Bytes>(message.payload.size()) + kOverhead;

@@ -19,16 +19,16 @@ namespace mangrove::net {
 /// threads: any thread may call any method.
 class Mailbox {
  public:
-  /// Members are shared where many endpoints are in one process. clock: of the Deadlines of recv(). room: for what
-  /// waits here; null: all that there is.
+  /// Members are shared if many endpoints are in one process. clock: of the Deadlines of recv(). room: bounds the bytes
+  /// of messages that wait here; null: they are not bounded.
   Mailbox(Rank owner, std::shared_ptr<const Members> members,
           std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>(),
           std::shared_ptr<WaitingRoom> room = nullptr);
   Mailbox(Rank owner, Members members) : Mailbox(owner, std::make_shared<const Members>(std::move(members))) {}
   ~Mailbox();
 
-  /// The message is dropped after cancel(), and if it comes from a rank that is gone. False: it is dropped because too
-  /// much waits unread, of its sender or of all.
+  /// The message is dropped after cancel(), and if it comes from a rank that is gone. False: it was dropped because too
+  /// many bytes wait unread, of its sender or of all senders.
   bool deliver(Message message);
   /// As Endpoint::recv_any(). cost: O(tags * ranks in `from` * log of the (tag, sender) pairs that wait), however many
   /// messages wait; of ascending ranks no more than O(pairs * log of the ranks) to find one.
@@ -61,7 +61,7 @@ class Mailbox {
   mutable Mutex mutex_;
   Condition changed_;
   std::map<Tag, Senders> waiting_ MG_GUARDED_BY(mutex_);       // no map of senders is empty
-  std::map<Rank, Bytes> waiting_bytes_ MG_GUARDED_BY(mutex_);  // by sender; where there is a room
+  std::map<Rank, Bytes> waiting_bytes_ MG_GUARDED_BY(mutex_);  // by sender; empty without a room
   std::uint64_t arrived_ MG_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const Members> members_ MG_GUARDED_BY(mutex_);
   bool cancelled_ MG_GUARDED_BY(mutex_) = false;

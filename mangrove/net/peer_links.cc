@@ -246,7 +246,7 @@ void PeerLinks::collect(Link& link, Instant now) {
   const bool expected = link.state.half_closed || link.state.cancelled;
   if (!expected && link.users > 0)
     log_warn("stream to peer broke", {{"address", link.to.address}, {"error", link.state.error}});
-  // the connection was made with a certificate that has expired, and there may be a younger one
+  // the connection was made with a certificate that has expired; there may be a younger one, for a new connection
   if (link.state.refused) link.stub = Peer::NewStub(new_channel(link.to, credentials_.get()));
   link.stream = nullptr;
   link.queue.rewind();

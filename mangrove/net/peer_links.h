@@ -26,7 +26,7 @@ class PeerLinks {
   void remove_user(const Destination& to);
   /// Queues the message. It is dropped after shutdown(), and if its rank is gone. REQUIRES: it has a user.
   void send(const Destination& to, std::unique_ptr<Outgoing> message);
-  /// See Endpoint. REQUIRES: it has a user.
+  /// See Endpoint::queued_bytes(). REQUIRES: it has a user.
   Bytes queued_bytes(const Destination& to, const std::string& job, Rank rank, Tag tag) const;
   /// The rank is gone: frees what waits for it.
   void drop(const Destination& to, const std::string& job, Rank rank);

@@ -20,7 +20,7 @@ class InboundStream;
 constexpr std::uint64_t kMessagesPerReceipt = 64;
 constexpr Bytes kBytesPerReceipt = MiB(1);
 constexpr std::size_t kLinksRemembered = 4096;
-constexpr std::size_t kLinksOfOne = 64;  // sender, of whom it is known who he is
+constexpr std::size_t kLinksOfOne = 64;  // of one sender, if links have certificates
 
 /// What is known of a link, over all its streams.
 struct InboundLink {
@@ -44,14 +44,16 @@ struct InboundTable {
   std::map<grpc::CallbackServerContext*, std::optional<Caller>> open MG_GUARDED_BY(mutex);  // streams, with the sender
   std::set<std::string> revoked MG_GUARDED_BY(mutex);                                       // serials
 
-  /// prefix: of the ids of all links of this sender; "": it is not known who he is. sender: himself.
+  /// sender: nothing if links are in plain text. prefix: with it the ids of all links of this sender begin; "": links
+  /// are in plain text.
   /// errors: cancelled, resource_exhausted, permission_denied (revoked, expired).
   Result<std::shared_ptr<InboundLink>> add(const std::string& id, const std::string& prefix,
                                            const std::optional<Caller>& sender, grpc::CallbackServerContext* context);
   void remove(const std::string& id, grpc::CallbackServerContext* context);
 
   using Place = std::map<std::string, Entry>::iterator;
-  /// The longest unused of these makes room for another. errors: resource_exhausted (all are used).
+  /// Removes the link of this range that was used least recently and has no stream, to make room for another.
+  /// errors: resource_exhausted (all of them have streams).
   Status forget_one(Place begin, Place end) MG_REQUIRES(mutex);
 };
 
@@ -178,7 +180,7 @@ class InboundStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
   const std::shared_ptr<InboundTable> table_;
   const std::string id_;
   const std::shared_ptr<InboundLink> link_;
-  const std::optional<std::string> sender_;  // nothing: nobody is asked
+  const std::optional<std::string> sender_;  // URI in the sender's certificate; nothing: links are in plain text
   grpc::CallbackServerContext* const context_;
   Envelope envelope_;  // being read
 
@@ -201,7 +203,7 @@ class RefusedStream final : public grpc::ServerBidiReactor<Envelope, Receipt> {
   void OnDone() override { delete this; }
 };
 
-/// Whose certificate the sender has shown, if he is one who takes part in jobs.
+/// The sender's certificate. Nothing: it has shown none, or none of a node or coordinator.
 std::optional<Caller> peer_of(const grpc::CallbackServerContext& context) {
   const std::optional<Caller> who = caller(context);
   if (!who || (who->subject.role != identity::Role::node && who->subject.role != identity::Role::coordinator))
@@ -236,7 +238,7 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
     log_warn("stream from a stranger", {{"peer", context->peer()}});
     return new RefusedStream({grpc::StatusCode::INVALID_ARGUMENT, "metadata mangrove-link: expected 16 hex digits"});
   }
-  // so that nobody goes on with another's link
+  // the subject is part of the key, so that nobody can go on with the link of another sender
   const std::optional<std::string> sender = who ? std::optional(who->subject.uri()) : std::nullopt;
   const std::string prefix = sender ? *sender + " " : "";
   const std::string key = prefix + *id;

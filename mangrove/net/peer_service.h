@@ -16,15 +16,15 @@ struct InboundTable;
 /// threads: any thread may call any method.
 class PeerService final : public Peer::CallbackService {
  public:
-  /// asks_who: takes streams from callers alone whose certificate says that they are a node or a coordinator, and of
-  /// their messages those of ranks that are theirs (see Subjects).
+  /// asks_who: takes streams only from nodes and coordinators, as their certificates say, and only messages of ranks
+  /// for which the certificate's subject speaks (see Subjects). False: links are in plain text, and everybody may send.
   PeerService(std::shared_ptr<LocalEndpoints> jobs, bool asks_who);
   ~PeerService() override;
 
   grpc::ServerBidiReactor<Envelope, Receipt>* Exchange(grpc::CallbackServerContext* context) override;
-  /// Cuts the streams of certificates with these serials, and takes none from them any more.
+  /// Cuts the streams of peers whose certificates have these serials, and takes no more streams from them.
   void refuse(const std::set<std::string>& serials);
-  /// Cuts the streams of certificates that have expired: they were good when the connection was made.
+  /// Cuts the streams of peers whose certificates have expired since the connection was made.
   void cut_expired(identity::WallTime now);
   /// Cancels all streams, and every one that comes later.
   void shutdown();

@@ -35,7 +35,7 @@ class SendQueue {
   /// No endpoint uses the link any more: the ranks that are gone need not be remembered.
   void forget_lost() { lost_.clear(); }
 
-  /// Of messages with this tag for that rank that are not receipted.
+  /// The bytes of messages with this tag for that rank that have no receipt yet.
   Bytes queued_bytes(const std::string& job, Rank to, Tag tag) const;
   bool empty() const { return messages_.empty(); }
   bool has_next() const { return written_ < messages_.size(); }

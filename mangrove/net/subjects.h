@@ -7,7 +7,7 @@
 
 namespace mangrove::net {
 
-/// Whose certificate speaks for each rank of a job: the URI of its subject, mangrove://node/pi.
+/// The certificate that speaks for each rank of a job, by the URI of its subject, e.g. mangrove://node/pi.
 using Subjects = std::map<Rank, std::string>;
 
 }  // namespace mangrove::net

@@ -8,14 +8,14 @@
 
 namespace mangrove::net {
 
-/// How many bytes of messages may wait in the mailboxes of one process until they are read. What nobody ever reads must
-/// not fill the memory. threads: any thread may call any method.
+/// Bounds the bytes of messages that wait in the mailboxes of one process until they are read, so that messages that
+/// nobody reads do not fill the memory. threads: any thread may call any method.
 class WaitingRoom {
  public:
-  /// of_one: of one sender in one mailbox, where one message may be longer; of_all: together.
+  /// of_one: bytes of one sender in one mailbox, where a single message may be longer. of_all: bytes of all mailboxes.
   WaitingRoom(Bytes of_one, Bytes of_all) : of_one_(of_one), of_all_(of_all) {}
 
-  /// All together get half of the memory that this process may use, and one sender half of that.
+  /// The room for all messages is half of the memory that this process may use, and that for one sender half of this.
   static std::shared_ptr<WaitingRoom> of_this_process() {
     constexpr Bytes kUnknown = GiB(4);
     const Bytes memory = memory_limit();
@@ -24,7 +24,7 @@ class WaitingRoom {
   }
 
   Bytes of_one() const { return of_one_; }
-  /// False: there is not so much room.
+  /// Takes room for a message. False: there is not enough, and nothing is taken.
   bool take(Bytes bytes) {
     MutexLock lock(mutex_);
     if (bytes > of_all_ - taken_) return false;
