@@ -5,7 +5,7 @@
 
 namespace mangrove::fuzz {
 
-/// A file in memory, for readers that take a path. It goes with the object.
+/// A file in memory, for readers that take a path. It exists as long as the object.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view content);

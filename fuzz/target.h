@@ -5,8 +5,8 @@
 
 namespace mangrove::fuzz {
 
-/// A reader of bytes that may come from anybody: a file of an owner, a model of a client, a message of a node. Whatever
-/// the bytes are, it returns; an error is a good answer.
+/// A function that reads bytes which may come from anybody: a file of an owner, a model of a client, a message of a
+/// node. It must return whatever the bytes are, and may report an error.
 struct Target {
   std::string_view
       name;  // "onnx", as scripts/fuzz.sh takes it; seeds are in fuzz/seeds/NAME, found cases in fuzz/found/NAME
@@ -15,7 +15,7 @@ struct Target {
 
 /// The table, sorted by name.
 std::span<const Target> targets();
-/// Null for a name that is not in the table.
+/// The target with this name. Null: there is none in the table.
 const Target* find_target(std::string_view name);
 
 }  // namespace mangrove::fuzz

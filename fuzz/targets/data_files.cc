@@ -18,7 +18,7 @@
 namespace mangrove::fuzz {
 namespace {
 
-constexpr std::uint32_t kMostRead = 8;  // samples of one file: more tell nothing new
+constexpr std::uint32_t kMostRead = 8;  // samples of one file; further ones are read in the same way
 
 void read_samples(const data::Dataset& dataset) {
   std::vector<float> sample(static_cast<std::size_t>(dataset.sample_shape().elements()));

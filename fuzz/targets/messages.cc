@@ -101,7 +101,7 @@ void job_spec(std::string_view bytes) {
   static_cast<void>(cluster::check_job(read<cluster::JobSpec>(bytes)));
 }
 
-/// What a client reads of a coordinator.
+/// Reads the messages that a client gets from a coordinator.
 void report(std::string_view bytes) {
   static_cast<void>(job::parse_json<job::EventHead>(bytes));
   static_cast<void>(job::parse_json<job::Progress>(bytes));

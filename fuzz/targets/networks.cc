@@ -19,7 +19,7 @@ double operations(const Graph& graph) {
   return all;
 }
 
-/// Two samples through the network, where that is little work; in training also back.
+/// Runs two samples through the network if that is little work; in training also backwards.
 void run(const Graph& graph, Mode mode) {
   for (const std::string_view backend : backend_names()) {
     CompileOptions options;

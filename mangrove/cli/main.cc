@@ -48,8 +48,8 @@ void allow_many_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);  // else it stays as it is
 }
 
-/// Keys and join strings do not belong into core dumps. Who looks for a fault turns them on again with `prlimit
-/// --core`.
+/// Turns core dumps off, since keys and join strings would be in them. To look for a fault, turn them on again with
+/// `prlimit --core`.
 void leave_no_core_dumps() {
   rlimit core{};
   if (::getrlimit(RLIMIT_CORE, &core) != 0) return;

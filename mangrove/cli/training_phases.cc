@@ -30,7 +30,7 @@ Status resume_from(const fs::path& checkpoint, train::TrainJob& job) {
   return {};
 }
 
-/// The part of a network that `freeze` names, all that is needed for a node's output, and the rest.
+/// Splits a network into the part that `freeze` names, which is everything that a node's output needs, and the rest.
 Result<GraphHalves> split_frozen(const std::string& freeze, const Graph& network) {
   return split_behind(network, freeze == kBackbone ? zoo::kHeadFeatures : freeze).context("freeze");
 }

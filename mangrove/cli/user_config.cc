@@ -67,7 +67,7 @@ std::vector<std::string> with_config(std::vector<std::string> words, CLI::App& a
   };
   if (!has(words, "--local") && !has(words, "--testbed")) {
     add("--coordinator", config.coordinator);
-    // of a person; a node and a coordinator have their own
+    // the identity of a person; nodes and coordinators have other ones
     if (command.get_name() != "node" && command.get_name() != "coordinator") add("--identity", config.identity);
   }
   add("--backend", config.backend);

@@ -24,16 +24,14 @@ struct Access {
 };
 
 /// Looks at the certificates that the coordinator shows, and loads the user's identity of that cluster. An identity
-/// that
-/// is due for renewal is renewed first. If a node has no identity but the user is an admin of the cluster, the node is
-/// invited with the admin's identity and joins.
+/// that is due for renewal is renewed first. If a node has no identity but the user is an admin of the cluster, the
+/// node is invited with the admin's identity and joins.
 ///
 /// Null: links are in plain text, because the coordinator shows no certificates and either `insecure` is set, or the
 /// coordinator is on this machine and no coordinator with certificates was ever seen at its port.
 /// errors: unavailable (nobody answers), failed_precondition (there is no identity of the cluster: says how to get
-/// one),
-/// permission_denied (plain text elsewhere; the one who answers is not the cluster's coordinator; the identity has
-/// expired, or others may read its file), those of Identity::load().
+/// one), permission_denied (plain text elsewhere; the one who answers is not the cluster's coordinator; the identity
+/// has expired, or others may read its file), those of Identity::load().
 Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access,
                                                                  const identity::IdentityStore& store,
                                                                  Deadline deadline, const std::stop_token& stop);

@@ -24,8 +24,7 @@ class Gate {
       : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
 
   /// Lets a caller with one of these roles in. Returns nothing if links are in plain text. call: the name of the call
-  /// for
-  /// the audit log; by default that of the function that calls admit().
+  /// for the audit log; by default that of the function that calls admit().
   /// errors: permission_denied (no certificate, revoked, expired, another role; says which).
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles,
@@ -38,8 +37,7 @@ class Gate {
   void record_members(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
                       const Status& outcome = {}) const;
   /// Checks that the caller may handle a job of this owner (see Job): as its owner, as an admin, or because links are
-  /// in
-  /// plain text. errors: permission_denied (says whose job it is).
+  /// in plain text. errors: permission_denied (says whose job it is).
   static Status check_owner(const std::optional<net::Caller>& caller, const std::string& owner);
   std::set<std::string> revoked() const {
     return registrar_ != nullptr ? registrar_->revoked() : std::set<std::string>();

@@ -61,8 +61,7 @@ class JobStore {
   /// errors: not_found, failed_precondition (it has not ended).
   Result<Ended> ended(const std::string& id);
   /// All jobs, the newest first. may_read: whether the caller may read the messages of this owner's jobs; other
-  /// messages
-  /// are left empty. A message comes from nodes and may name files and what they hold.
+  /// messages are left empty. A message comes from nodes and may name files and what they hold.
   Result<std::vector<JobStatus>> list(const std::function<bool(const std::string& owner)>& may_read);
 
  private:

@@ -23,8 +23,7 @@ constexpr const char* kLongestJobMetadata = "mangrove-longest-job";
 Bytes longest_by_memory();
 
 /// How many bytes of unfinished messages a server holds: two messages of the longest kind. gRPC compares the length of
-/// a
-/// message with its limit only when all of it has arrived; when there is no room for more, it ends streams.
+/// a message with its limit only when all of it has arrived; when there is no room for more, it ends streams.
 constexpr Bytes room_for(Bytes longest) {
   return 2 * longest;
 }

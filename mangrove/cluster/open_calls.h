@@ -17,8 +17,7 @@ class ServerContext;
 namespace mangrove::cluster {
 
 /// The open streams of a server, so that they can be cut: a handler that waits for a peer has no other end. Their
-/// number
-/// is limited, since each holds threads and memory.
+/// number is limited, since each holds threads and memory.
 /// threads: any thread may call any method.
 class OpenCalls {
  public:

@@ -116,8 +116,7 @@ Registrar::Believed Registrar::believed_now(WallTime now) const {
 }
 
 /// The file of the former authority is written before that of its follower. If it vouches for another authority than
-/// the
-/// present one, the change was broken off between the two, and the file does not count.
+/// the present one, the change was broken off between the two, and the file does not count.
 Status Registrar::read_former() {
   const Result<std::string> text = identity::read_secret_file(former_path());
   if (!text.ok()) return text.code() == Code::not_found ? Status() : Status(text.error());
@@ -150,8 +149,7 @@ Result<WallTime> Registrar::replace_authority(WallTime now) {
 Status Registrar::prepare(WallTime now) {
   MG_RETURN_IF_ERROR(bring_up_to_date());
   // The clock may be ahead now and right again tomorrow. So ages are counted up to the last certificate that was
-  // issued,
-  // if that is earlier than now. Revoked certificates are never deleted.
+  // issued, if that is earlier than now. Revoked certificates are never deleted.
   MG_TRY(const auto newest, books_.run("SELECT MAX(issued) FROM certificates"));
   const std::int64_t credible = std::min(number(now), integer(newest.at(0), 0)) - kLongestTtl.count();
   MG_RETURN_IF_ERROR(books_.run("DELETE FROM certificates WHERE revoked = 0 AND expires < ?", {credible}));
@@ -226,8 +224,7 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
 }
 
 /// Refuses an invitation for a name that a member of another role has: revoking is by name, and a node that has the
-/// name
-/// of the coordinator or of an admin must not put these out.
+/// name of the coordinator or of an admin must not put these out.
 Status Registrar::check_role_of_name(const Invitation& invitation, WallTime now) {
   MG_TRY(const std::vector<MemberRecord> known, list(now));
   for (const MemberRecord& member : known)

@@ -48,8 +48,7 @@ struct OpenInvitation {
 class Registrar {
  public:
   /// Makes the authority and the books if there are none. errors: unimplemented (a newer program wrote the books),
-  /// those
-  /// of Authority::load_or_make() and Database::open().
+  /// those of Authority::load_or_make() and Database::open().
   static Result<std::unique_ptr<Registrar>> open(const fs::path& folder, identity::WallTime now);
 
   /// The authority that signs now.
@@ -80,9 +79,8 @@ class Registrar {
   /// member that had it before is revoked instead. Asking again with the same key, because the answer was lost, gives
   /// another certificate and does not use the invitation up.
   /// errors: permission_denied (the invitation is not known, used up, expired or withdrawn, or a node uses an
-  /// invitation
-  /// for a person or a person one for a node: says which), resource_exhausted (one key has asked too often), those of
-  /// the books.
+  /// invitation for a person or a person one for a node: says which), resource_exhausted (one key has asked too often),
+  /// those of the books.
   Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
                                       const identity::CertificateRequest& request, identity::WallTime now);
   /// Signs a further certificate for a member that has shown a valid one. serial: of the one that was shown.
@@ -99,8 +97,7 @@ class Registrar {
   Result<std::vector<MemberRecord>> members(identity::WallTime now);
   Result<std::vector<OpenInvitation>> invitations(identity::WallTime now);
   /// Revokes all certificates of the member with this name and withdraws the invitation that it joined with. If there
-  /// is
-  /// no such member, withdraws the invitation with this id.
+  /// is no such member, withdraws the invitation with this id.
   /// errors: not_found (neither is known; names the nearest member), failed_precondition (the name is that of the
   /// coordinator).
   Status revoke(const std::string& name, identity::WallTime now);

@@ -86,13 +86,13 @@ Status add_row(const std::vector<std::string_view>& fields, const std::vector<st
   return {};
 }
 
-/// Lines of a file, a block of it at a time.
+/// Reads the lines of a file, a block of the file at a time.
 class LineReader {
  public:
   explicit LineReader(const FileBytes& file) : file_(file) {}
 
-  /// Without its end; good until the next call. Nothing: there are no more. errors: those of FileBytes::copy; data_loss
-  /// (a line without an end).
+  /// The next line, without its end; valid until the next call. Nothing: there are no more lines.
+  /// errors: those of FileBytes::copy; data_loss (a line without an end).
   Result<std::optional<std::string_view>> next() {
     std::size_t searched = begin_;
     while (true) {
@@ -122,8 +122,8 @@ class LineReader {
 
   const FileBytes& file_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what was not returned, in the buffer
-  std::size_t read_ = 0;   // bytes of the file
+  std::size_t begin_ = 0;  // of the part of the buffer that was not returned yet
+  std::size_t read_ = 0;   // bytes of the file that were read
 };
 
 Result<CsvTable> parse(const FileBytes& file, const CsvColumns& columns) {

@@ -13,7 +13,7 @@ struct CsvColumns {
   std::string label = "label";
   std::string group;              // "": none
   std::vector<std::string> skip;  // neither channels nor labels, e.g. a time stamp
-  bool quotes = true;             // whether errors may show what the file holds; they go to others where a job names it
+  bool quotes = true;             // whether errors may quote the file; must be false if others may read them
 };
 
 /// The rows of a CSV file of sensor readings: a line of column names, then one line per instant, fields separated by

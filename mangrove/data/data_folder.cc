@@ -14,14 +14,14 @@ namespace {
 const char* const kRegistered = "registered";  // in the data folder: links, named as the owner has chosen
 constexpr std::size_t kLongestName = 64;
 
-/// Absolute, without "." and "..", and without a slash at its end. The disk is not asked.
+/// Makes a path plain: absolute, without "." and "..", and without a slash at its end. Does not look at the disk.
 fs::path plain(const fs::path& path) {
   std::error_code ignored;
   const fs::path whole = fs::absolute(path, ignored).lexically_normal();
   return whole.has_filename() || !whole.has_relative_path() ? whole : whole.parent_path();
 }
 
-/// Where the path leads, all links followed; nothing where it leads nowhere.
+/// Where the path leads when all links are followed. Nothing: it leads nowhere.
 std::optional<fs::path> real(const fs::path& path) {
   std::error_code problem;
   fs::path found = fs::canonical(path, problem);
@@ -74,7 +74,7 @@ class OpenPlaces {
   std::vector<fs::path> named_, real_;
 };
 
-/// Where other jobs have left what is theirs.
+/// The folders in which other jobs leave something for the next job.
 std::vector<fs::path> kept_places(const fs::path& data_folder) {
   std::vector<fs::path> places;
   for (const char* name : {kFetchedFolder, kNetworksFolder}) {

@@ -9,8 +9,8 @@
 
 namespace mangrove::data {
 
-/// In the data folder, what jobs have left for the next one: shards that came from the cluster, and networks. It is no
-/// data of the owner's: jobs of others cannot name it.
+// Folders in the data folder in which jobs leave something for the next job: shards that came from the cluster, and
+// networks. They are not data of the owner, so jobs of others cannot name them.
 constexpr const char* kFetchedFolder = "fetched";
 constexpr const char* kNetworksFolder = "networks";
 
@@ -19,22 +19,22 @@ constexpr const char* kNetworksFolder = "networks";
 class DataFolder {
  public:
   DataFolder() = default;
-  /// For the user's own command: every path of a spec means what it says.
+  /// A folder for the user's own commands, which may open every path.
   template <std::convertible_to<fs::path> Path>
   requires(!std::same_as<std::remove_cvref_t<Path>, DataFolder>) DataFolder(Path&& path)
       : path_(std::forward<Path>(path)) {}
-  /// For a process that takes jobs of others: only what is below the folder, registered in it (see register_data) or
-  /// below one of `allowed` is opened. "/" among these allows everything.
+  /// A folder for a process that takes jobs of others. Only what is below the folder, registered in it (see
+  /// register_data) or below one of `allowed` is opened. "/" in `allowed` allows every path.
   static DataFolder confined(fs::path path, std::vector<fs::path> allowed);
 
   const fs::path& path() const { return path_; }
-  /// Whether jobs of others come here: then errors do not quote what files hold.
+  /// Whether the process takes jobs of others. Errors must then not quote what files hold.
   bool is_confined() const { return is_confined_; }
 
-  /// Where the path of a spec is. A relative one is looked for in the working directory, in this folder and among the
-  /// registered names, in this order; one that is nowhere is taken as below this folder.
+  /// The file or folder that the path of a spec means. A relative path is looked for in the working directory, in this
+  /// folder and among the registered names, in this order; if it is nowhere, it is taken as below this folder.
   /// errors: permission_denied (confined: the path, or a link on it or below it, leads to a place that is not allowed,
-  /// or to what other jobs have left; whether there is anything is not told).
+  /// or to what other jobs have left; the message does not tell whether something is there).
   Result<fs::path> find(const std::string& path) const;
 
  private:
@@ -45,20 +45,20 @@ class DataFolder {
   bool is_confined_ = false;
 };
 
-/// A place that the owner of a device has opened to jobs under a name of its own.
+/// A file or folder that the owner of a device has opened to jobs, under a name that the owner has chosen.
 struct RegisteredData {
   std::string name;
   fs::path path;  // absolute
 };
 
-/// From now on `name` stands for `path`, a file or folder, where a spec has a path: csv:walks, folder:walks/2024. It is
-/// kept in the data folder as a link, in place of one that had this name.
-/// errors: invalid_argument (a name of more than 64 characters, or with others than letters, digits, '-', '_' and '.');
+/// Makes `name` stand for `path`, a file or folder, in the paths of specs: csv:walks, folder:walks/2024. The name is
+/// kept in the data folder as a link, and replaces an older one of the same name.
+/// errors: invalid_argument (the name has more than 64 characters, or others than letters, digits, '-', '_' and '.');
 /// not_found (nothing is at `path`); those of writing to the folder.
 Status register_data(const fs::path& folder, const std::string& name, const fs::path& path);
-/// errors: not_found (no such name), those of writing to the folder.
+/// Removes a registered name. errors: not_found (no such name), those of writing to the folder.
 Status unregister_data(const fs::path& folder, const std::string& name);
-/// All of them, by name.
+/// All registered names of a data folder, in alphabetical order.
 std::vector<RegisteredData> registered_data(const fs::path& folder);
 
 }  // namespace mangrove::data

@@ -10,9 +10,9 @@
 
 namespace mangrove::data {
 
-/// Read-only bytes: of an open file, or in memory. Copies share them. A file is read and not mapped: one that becomes
-/// shorter while it is used is an error then, and does not end the process. Replacing it by another of its name is
-/// harmless.
+/// Read-only bytes of an open file, or in memory. Copies share them. Files are read and not mapped: a file that becomes
+/// shorter while it is used is then an error, and does not end the process. It is harmless to replace a file by another
+/// one of its name.
 /// threads: any thread may read.
 class FileBytes {
  public:
@@ -22,13 +22,13 @@ class FileBytes {
   static Result<FileBytes> open(const fs::path& path);
   static FileBytes of(std::string content);
 
-  /// As it was when the file was opened.
+  /// The number of bytes when the file was opened.
   std::size_t size() const { return size_; }
-  /// Copies those from `offset` on, as many as `out` takes, all of which must be there. What is read of a file does not
-  /// become memory of this process by it; the system's cache keeps it.
-  /// errors: data_loss (a file cannot be read any more).
+  /// Copies the bytes from `offset` on, as many as `out` takes; all of them must be there. The process keeps no further
+  /// memory for what it has read; the system's cache keeps the file.
+  /// errors: data_loss (the file cannot be read any more).
   Status copy(std::size_t offset, std::span<std::uint8_t> out) const;
-  /// `count` of them, likewise.
+  /// Copies `count` bytes from `offset` on. errors: those of copy().
   Result<std::string> part(std::size_t offset, std::size_t count) const;
   Result<std::string> all() const { return part(0, size_); }
 
@@ -40,7 +40,7 @@ class FileBytes {
   std::size_t size_ = 0;
 };
 
-/// For what reads bytes.
+/// The bytes of a text, as a view, for readers that take bytes.
 inline std::span<const std::uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }

@@ -21,7 +21,7 @@ class IdxFile {
 
   /// `rank` sizes, none of them zero.
   const std::vector<std::uint32_t>& sizes() const { return sizes_; }
-  /// All, as many as the product of sizes(). errors: those of FileBytes::copy.
+  /// All elements, as many as the product of sizes(). errors: those of FileBytes::copy.
   Result<std::string> elements() const { return file_.part(header_bytes_, file_.size() - header_bytes_); }
   /// Copies elements, from `first` on; see FileBytes::copy.
   Status copy(std::size_t first, std::span<std::uint8_t> out) const { return file_.copy(header_bytes_ + first, out); }

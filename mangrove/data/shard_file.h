@@ -73,7 +73,8 @@ class ShardFile {
   /// Of the whole file.
   const FileBytes& bytes() const { return file_; }
   Bytes size() const { return static_cast<Bytes>(file_.size()); }
-  /// All before the first sample: two shards of the same head and size have the same samples, as far as checksums tell.
+  /// All bytes before the first sample. Two shards with the same head and size have the same samples, as far as
+  /// checksums tell.
   /// errors: data_loss (the file cannot be read any more).
   Result<std::string> head() const;
   const ShardHeader& header() const { return header_; }

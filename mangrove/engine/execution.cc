@@ -54,7 +54,8 @@ struct Execution::Region {
 
 namespace {
 
-/// Where memory is promised that is not there, a process is ended when it writes to it.
+/// Checks that there is enough memory. A system may promise memory that it does not have, and ends the process when it
+/// writes there.
 Status check_memory(Bytes needed) {
   constexpr Bytes kWorthAsking = 64 << 20;  // the system answers in a millisecond
   if (needed < kWorthAsking) return {};

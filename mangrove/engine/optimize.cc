@@ -7,9 +7,9 @@
 namespace mangrove {
 namespace {
 
-// More sweeps than any graph of a person needs: each but the last makes the graph smaller.
+// More sweeps than a real network needs: each sweep but the last makes the graph smaller.
 constexpr int kMostSweeps = 100;
-constexpr Bytes kMostAddedBytes = MiB(64);  // to a graph, by computing constants
+constexpr Bytes kMostAddedBytes = MiB(64);  // that computed constants may add to a graph
 
 // One node as a graph of its own, all its inputs initializers.
 GraphParts graph_of(const Node& node, const std::vector<Tensor>& inputs) {

@@ -25,7 +25,7 @@ std::string data_of(const Hello& hello) {
   return data.SerializeAsString();
 }
 
-/// What everything that is kept of the data goes by.
+/// Checks what a node says of its data set, since memory is taken for as many samples and classes.
 Status check(const Hello& hello) {
   constexpr Bytes kBytesPerSample = 64;  // its answers and its class
   MG_RETURN_IF_ERROR(job::check_sample_count(hello.samples(), kBytesPerSample).context("its data set"));

@@ -215,7 +215,7 @@ Status check_text(const std::string& text) {
   return is_utf8(text) ? Status() : make_error(Code::invalid_argument, "the text is not UTF-8");
 }
 
-/// The element is one that its flag would take.
+/// Checks that a key's flag would take the element.
 Status check_key(const Message& job, const FieldDescriptor& field, int element) {
   Value value = read(job, field, element);
   const Key taken = bound_key(field, value);
@@ -238,7 +238,7 @@ Status check_range(const Message& job, const FieldDescriptor& field, int element
                   is_whole ? "a whole number" : "a number", allowed.low(), allowed.high()));
 }
 
-/// What no user chooses.
+/// Checks an element of a field that is no key.
 Status check_other(const Message& job, const FieldDescriptor& field, int element) {
   if (field.cpp_type() == Type::CPPTYPE_MESSAGE)
     return check_keys(field.is_repeated() ? job.GetReflection()->GetRepeatedMessage(job, &field, element)
@@ -247,7 +247,7 @@ Status check_other(const Message& job, const FieldDescriptor& field, int element
   return field.options().HasExtension(bounds) ? check_range(job, field, element) : Status();
 }
 
-/// Says for people where in a job a value is: "tiers: cloud" where the messages of a list have names.
+/// Where in a job a value is, for people; "tiers: cloud" if the messages of a list have names.
 std::string place_of(const Message& job, const FieldDescriptor& field, int element) {
   if (!field.is_repeated() || field.cpp_type() != Type::CPPTYPE_MESSAGE) return field.name();
   const Message& inner = job.GetReflection()->GetRepeatedMessage(job, &field, element);

@@ -24,9 +24,9 @@ void add_keys(google::protobuf::Message& job, const HelpWords& words, Keys& keys
 /// descriptor. name: of the key, e.g. "batch". REQUIRES: it is a whole number or a size, or a list of such.
 WholeRange range_of(const google::protobuf::Descriptor& job, std::string_view name);
 
-/// Whether each key of a message that came from elsewhere has a value that its flag would take, other numbers are
-/// within their option job.bounds, texts are UTF-8, and lists have at most 10,000 elements; so of the messages inside
-/// it. errors: invalid_argument: names the key or field, its value and what is allowed.
+/// Checks a message that came from elsewhere, and the messages inside it: each key has a value that its flag would
+/// take, other numbers are within their option job.bounds, texts are UTF-8, and lists have at most 10,000 elements.
+/// errors: invalid_argument: names the key or field, its value and what is allowed.
 Status check_keys(const google::protobuf::Message& job);
 
 /// "key=value" on a line for each key that must be the same where a run is resumed (option resume), of those that one

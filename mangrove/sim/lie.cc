@@ -57,7 +57,7 @@ double argument_of_lie(const LieRow& row, std::string_view text) {
   return arguments.empty() ? 0 : arguments.front();
 }
 
-/// The last class in place of the first, and so on.
+/// The same samples with their classes in reverse order: the last one in place of the first, and so on.
 class FlippedLabels final : public data::Dataset {
  public:
   explicit FlippedLabels(std::shared_ptr<const data::Dataset> samples) : samples_(std::move(samples)) {}

@@ -16,21 +16,23 @@
 
 namespace mangrove::sim {
 
-/// What a lying device of a world does to the updates that it sends in training. It lies from the first one on, and
-/// keeps to the protocol: messages have the right size, and its answers to validation and test are honest.
+/// A lie: what a lying device of a world does to the updates that it sends in training, from the first one on. The
+/// device keeps to the protocol: its messages have the right size, and what it measures for validation and test is
+/// right.
 struct LieRow {
   std::string_view name;
   std::string_view summary;  // one line
   std::vector<CallParameter> parameters;
-  bool is_in_data = false;  // its labels are wrong, and it sends what it learns from these
-  /// Changes the floats of a message. argument: of the first parameter; first: those of the first message of this kind.
+  bool is_in_data = false;  // the device has wrong labels, and sends what it learns from them
+  /// Changes the floats of a message. argument: the value of the first parameter. first: the floats of the first
+  /// message of this kind. Null if the lie is in the data.
   void (*forge)(std::span<float> floats, double argument, std::span<const float> first, Random& random) = nullptr;
 };
 
 std::span<const LieRow> lies();
 
-/// Checks a text like "scale(10)". errors: not_found (unknown; names the nearest known one), invalid_argument (a
-/// parameter that is no number or out of range).
+/// Finds the lie of a text like "scale(10)" and checks its parameters. errors: not_found (unknown; names the nearest
+/// known one), invalid_argument (a parameter is no number or is out of range, or there is one too many).
 Result<const LieRow*> find_lie(std::string_view text);
 
 /// A device that lies. threads: one at a time.
@@ -40,7 +42,8 @@ class Liar {
   Liar(std::string_view text, std::uint64_t seed);
 
   bool is_in_data() const { return row_.is_in_data; }
-  /// Changes the floats in messages that bring updates, or values to neighbours; leaves others as they are.
+  /// Changes the floats in messages that bring updates to rank 0 or values to neighbours. Leaves other messages as they
+  /// are.
   void forge(net::Message& message);
 
  private:

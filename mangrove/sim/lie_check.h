@@ -6,8 +6,9 @@
 
 namespace mangrove::sim {
 
-/// Whether devices of this world can lie in this job, if some are to (see Liar). errors: invalid_argument (a job
-/// without training; a strategy that collects no vectors; a codec; modelled training, in which nothing is learnt).
+/// Checks that the lying devices of this world, if there are some (see Liar), can lie in this job.
+/// errors: invalid_argument (the job does not train, its strategy collects no vectors, it has a codec, or training is
+/// modelled, so that nothing is learnt).
 Status check_lies(const World& world, const cluster::JobSpec& job, bool is_modelled);
 
 }  // namespace mangrove::sim

@@ -67,7 +67,7 @@ Status VirtualCluster::run() {
   return {};
 }
 
-/// Null: it is honest.
+/// What makes the device lie. Null: it is honest.
 Liar* VirtualCluster::liar(std::size_t device) {
   const auto found = liars_.find(device);
   return found == liars_.end() ? nullptr : &found->second;

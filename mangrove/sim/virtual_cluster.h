@@ -85,7 +85,7 @@ class VirtualCluster {
   VirtualClock clock_;
   Timeline timeline_;
   Network network_;
-  // of devices with as much memory, which plan it alike, and with right labels, or with wrong ones
+  // by memory, since devices with the same memory make the same plan, and by whether labels are wrong
   std::map<std::pair<Bytes, bool>, VirtualDevice::SharedState> shared_;
   std::map<std::size_t, Liar> liars_;                // by device
   std::vector<std::unique_ptr<Incarnation>> stays_;  // by rank

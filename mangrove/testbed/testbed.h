@@ -38,7 +38,7 @@ class Testbed {
   ~Testbed();
 
   const Record& record() const;
-  std::shared_ptr<const net::Credentials> credentials() const;  // of its admin; nullptr: it is insecure
+  std::shared_ptr<const net::Credentials> credentials() const;  // of the cluster's admin; null: plain text
 
  private:
   struct Impl;

@@ -135,7 +135,7 @@ Bytes share_of_cache(Bytes cache, const data::Dataset& dataset) {
 Result<Sources::Splits> Sources::open(const TrainJob& job, const data::DataFolder& data_folder, ShardFetcher* fetcher) {
   if (fetcher != nullptr) MG_RETURN_IF_ERROR(fetcher->open());
   const auto open_split = [&](data::Split split) {
-    // where the shards are, the fetcher has chosen, not the job
+    // the fetcher has chosen where the shards are, not the job, so every path is allowed
     return fetcher == nullptr ? data::open_dataset(job.data(), split, data_folder)
                               : data::open_dataset(fetcher->data(), split, data_folder.path());
   };

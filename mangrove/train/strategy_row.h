@@ -23,7 +23,7 @@ struct Strategy {
   bool has_server = false;                // workers send updates to rank 0, and values come from there
   bool sends_gradients = false;           // an update is the gradient of one step, not the change of several steps
   bool sums_gradients = false;            // workers add up their gradients among themselves
-  bool collects_vectors = false;          // one rank sees the updates of several workers one by one, see Aggregation
+  bool collects_vectors = false;          // one rank sees the single updates of several workers, see Aggregation
   bool steps_locally = false;             // workers make steps of their own between averages
   bool averages_with_neighbours = false;  // workers have values of their own, and average them with neighbours
   bool has_own_data = false;              // workers may have samples of their own: see DataSplit

@@ -16,7 +16,7 @@ namespace {
 constexpr Seconds kShownWithin = 30;  // the coordinator looks every few seconds whether its certificate was renewed
 constexpr Seconds kLookEvery = 0.2;
 
-/// Until the coordinator shows the authority: before, nobody can join with a string that names it.
+/// Waits until the coordinator shows the new authority: before that, nobody can join with a string that names it.
 Status wait_until_shown(const std::string& coordinator, const std::string& authority, const std::stop_token& stop) {
   const SteadyClock clock;
   const Deadline deadline = clock.after(kShownWithin);

@@ -45,7 +45,7 @@ struct State {
   }
 };
 
-/// What it shows to others: an identity from elsewhere, or, where it has a folder, one of its own authority.
+/// The credentials of the coordinator: an identity made elsewhere or, with a state folder, one of its own authority.
 Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& registrar) {
   if (state.options.insecure) return {};
   if (!state.identity.empty()) {

@@ -19,7 +19,7 @@ struct State {
   std::string string, name, coordinator;
 };
 
-/// anna.laptop; whatever does not belong into a name becomes a dash.
+/// A name like "anna.laptop". Characters that a name must not have become dashes.
 std::string own_name() {
   const char* user = std::getenv("USER");
   std::string name = std::string(user == nullptr || *user == '\0' ? "user" : user) + "." + host_name();

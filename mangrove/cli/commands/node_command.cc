@@ -52,9 +52,9 @@ struct State {
 };
 
 constexpr Seconds kNewcomersPatience = 10;
-constexpr Seconds kSayFirstAfter = 10, kSayEvery = 600;  // that no coordinator answers
+constexpr Seconds kSayFirstAfter = 10, kSayEvery = 600;  // times of the log lines that no coordinator answers
 
-/// How long its coordinator is waited for: a board may start before it.
+/// How long the node waits for its coordinator: a board may start before it.
 Seconds patience(const State& state, const identity::IdentityStore& store) {
   if (state.join_timeout > 0) return state.join_timeout;
   Seconds longest = kNewcomersPatience;
@@ -71,7 +71,7 @@ Seconds patience(const State& state, const identity::IdentityStore& store) {
   return longest;
 }
 
-/// What it shows to others: an identity from elsewhere, or what it has joined with, now or earlier.
+/// The credentials of the node: an identity made elsewhere, or the one with which it joins now or has joined earlier.
 Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, const std::stop_token& stop) {
   using identity::Role;
   if (!state.coordinator.empty()) state.options.coordinator = state.coordinator;

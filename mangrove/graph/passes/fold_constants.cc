@@ -19,7 +19,7 @@ Bytes bytes_of(const ValueInfo& info) {
   return info.shape.elements() * static_cast<Bytes>(size_of(info.dtype));
 }
 
-// How much larger a constant result is than the inputs; nothing where its size is not known.
+// How many bytes larger a constant result is than its inputs. Nothing: its size is not known.
 std::optional<Bytes> added_bytes(const Graph& graph, const Node& node) {
   Bytes added = 0;
   for (const std::string& output : node.outputs) {

@@ -39,9 +39,8 @@ class TierAnswers {
   /// out. Returns the line for the stream of answers, without the node and the time.
   TierAnswersLine add(const TierTask& task, const TierAnswer& said, std::size_t part, Seconds latency);
 
-  /// Fills in accuracies, whether every answer came exactly once, and the work of each tier. `skipped`
-  /// counts second answers that could not come before the deadline, `unasked` later answers that the scheduler did not
-  /// ask for.
+  /// Fills in accuracies, whether every answer came exactly once, and the work of each tier. `skipped` counts second
+  /// answers that could not come before the deadline, `unasked` later answers that the scheduler did not ask for.
   void summarize(std::int64_t skipped, std::int64_t unasked, TiersResult& result) const;
   /// For a network over the tiers: how many images left at each exit, and how many of these were right.
   std::vector<ExitReport> exits() const;

@@ -84,7 +84,8 @@ class TierRun {
     }
   }
 
-  /// A task that needs a bottom model's values waits for its turn: they take time, in which nobody listens.
+  /// A task that needs a bottom model's values waits for its turn: nobody listens to the devices while they are
+  /// computed.
   Status follow(const TierDispatch::Order& order) {
     if (order.kind == TierDispatch::Order::Kind::run) {
       if (!bottom_models_.has(tiers_.at(order.rank))) return send(order);

@@ -8,22 +8,24 @@
 
 namespace mangrove::train {
 
-/// One vector of each of several workers, all of the same length, in the messages that they came in: they become
-/// numbers block by block, so they take no memory beside the messages. threads: any, once all are added.
+/// One vector of each of several workers, all of the same length. The vectors stay in the messages that they came in
+/// and are decoded block by block, so they take no memory beside the messages. threads: any, once all vectors are
+/// added.
 class Vectors {
  public:
   static constexpr std::size_t kBlock = 1024;  // elements
 
   explicit Vectors(std::size_t elements) : elements_(elements) {}
 
-  /// floats: `elements` of them, flat little-endian f32; they outlive this. scale: what each is multiplied with.
+  /// Adds a vector. floats: `elements` little-endian f32, which must outlive this object. scale: the factor that each
+  /// element is multiplied with.
   void add(std::string_view floats, float scale = 1);
 
   std::size_t count() const { return vectors_.size(); }
   std::size_t elements() const { return elements_; }
-  /// Elements [first, first + out.size()) of a vector.
+  /// Reads the elements [first, first + out.size()) of a vector.
   void read(std::size_t vector, std::size_t first, std::span<float> out) const;
-  /// Those of them that have no NaN and no infinity, in the same order.
+  /// The vectors that have no NaN and no infinity, in the same order.
   Vectors finite() const;
 
  private:

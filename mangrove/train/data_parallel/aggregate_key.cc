@@ -12,7 +12,8 @@ Error refuse(const TrainJob& job, const std::string& why) {
   return make_error(Code::invalid_argument, "aggregate: '" + job.aggregate() + "' " + why);
 }
 
-/// Elements that a codec leaves out are zero in most of the vectors, so zero would be what most workers say.
+/// Refuses codecs that leave elements out: these are zero in most of the vectors, so that a rule would take zero for
+/// what most workers say.
 Status check_codec(const TrainJob& job) {
   if (is_plain(job.codec())) return {};
   if (strategy_of(job).averages_with_neighbours)

@@ -39,7 +39,7 @@ class FederatedLeader final : public Leader {
   std::size_t workers_in_step(std::size_t workers) const override {
     return root_of(std::min(goal(), clients_of(workers)));
   }
-  /// With a rule, a worker that has answered waits for the update, so the answers of a round are of different ones.
+  /// With a rule, a worker that has answered waits for the update, so that no worker answers twice in a round.
   std::size_t vectors_in_update(std::size_t workers) const override {
     return std::min(goal(), is_synchronous() ? clients_of(workers) : workers);
   }
@@ -63,7 +63,7 @@ class FederatedLeader final : public Leader {
   std::optional<SharedSamples> shared_;             // where the job has some
   std::vector<WorkerRoster::Answered> buffer_;      // of the next update
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
-  std::set<net::Rank> asked_;                       // for an answer to the next update
+  std::set<net::Rank> asked_;                       // workers whose answers are for the next update
 };
 
 /// Answers that make an update.
@@ -97,8 +97,8 @@ std::size_t FederatedLeader::share(std::size_t workers) const {
 /// nobody waits, a change that is s rounds late counts 1/(1+s), since it was made from older values (Nguyen et al.,
 /// 2022).
 ///
-/// With a rule (see Aggregation) each worker has one vote in a round, whatever its samples: a change that is late is
-/// shortened. Where too few have answered, the round is made anew with those that are left.
+/// With a rule (see Aggregation) each worker has one vote in a round, however many samples it has, and a late change is
+/// shortened. If too few workers have answered, the round is repeated with those that are left.
 Status FederatedLeader::advance() {
   MG_RETURN_IF_ERROR(await_workers());
   start();

@@ -88,7 +88,7 @@ Status GlobalModel::step(std::span<const Part> parts, const Aggregation& rule, f
   return {};
 }
 
-/// With the gradient.
+/// Makes a step with `gradient_`.
 void GlobalModel::update(float learning_rate, std::int64_t step) {
   optimizer_->step(learning_rate, step);
   if (!average_.empty()) learn::ema_update(average_, parameters(), ema_decay_, step);

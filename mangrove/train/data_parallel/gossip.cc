@@ -102,8 +102,9 @@ Result<std::map<net::Rank, WorkerRoster::Answered>> GossipLeader::answers() {
   return by_rank;
 }
 
-/// The mean of all workers' values, in the order of the ranks. Where nobody answers, that of before. With a rule it is
-/// the median of each element: of all workers more may lie than of one worker's neighbours.
+/// The mean of all workers' values, added in the order of the ranks. If nobody answers, the last mean stays. With a
+/// rule it is the median of each element instead, since among all workers more may lie than among one worker's
+/// neighbours.
 Status GossipLeader::collect() {
   if (collected_ == step()) return {};
   for (const net::Rank rank : workers().ready()) {
@@ -135,7 +136,7 @@ Status GossipLeader::collect_median(const std::map<net::Rank, WorkerRoster::Answ
   return {};
 }
 
-/// The rule is for what meets at one worker: its own values and those of its neighbours.
+/// Checks that each worker has enough vectors for the rule: its own values and those of its neighbours.
 Status check_neighbours(const TrainJob& job, const Neighbours& neighbours, std::size_t workers) {
   const std::unique_ptr<Aggregation> rule = rule_of(job);
   if (rule == nullptr) return {};

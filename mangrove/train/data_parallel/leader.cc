@@ -275,7 +275,7 @@ Result<bool> Leader::are_enough(std::span<const WorkerRoster::Answered> answers,
   return false;
 }
 
-/// Of a sample, where the job has a rule: the median of what the answers say. A lie may be any number.
+/// The loss of a sample, if the job has a rule: the median of the workers' answers, since a lie may be any number.
 std::optional<double> Leader::typical_loss(std::span<const WorkerRoster::Answered> answers) const {
   if (rule_ == nullptr) return std::nullopt;
   std::vector<double> losses;

@@ -57,7 +57,7 @@ class Leader {
   virtual float update_rate(float scheduled) const { return scheduled; }
   /// The number of workers that the default learning rate is scaled by (see base_learning_rate).
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
-  /// The number of workers whose vectors one update is made of, while this number of workers is there.
+  /// The number of vectors, each of another worker, that one update is made of when `workers` workers are there.
   virtual std::size_t vectors_in_update(std::size_t workers) const { return workers; }
   /// The square root of the number of workers, rounded down. It takes the place of the number of workers in strategies
   /// whose workers are apart for a while: they diverge at rates that synchronous steps can take.
@@ -105,8 +105,9 @@ class Leader {
   Status apply(std::span<const WorkerRoster::Answered> answers, float rate = 1);
   /// As the apply() above, with gradients that the caller has put together from the answers.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
-  /// Whether these answers are enough for an update by the job's rule. If not, their samples are dealt out again; or,
-  /// where fewer workers had samples (asked) than the rule needs, they are counted without an update.
+  /// Whether these answers are enough for an update by the job's rule. If they are not, their samples are dealt out
+  /// again. If fewer workers had samples (asked) than the rule needs, the samples are counted without an update
+  /// instead.
   Result<bool> are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked);
 
  private:

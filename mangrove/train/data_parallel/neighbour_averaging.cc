@@ -163,8 +163,8 @@ Result<bool> NeighbourAveraging::average(const Averaging& averaging, std::span<f
   return true;
 }
 
-/// A neighbour's values may be lies. A worker believes its own: they stay where the rule has too few others, or too
-/// many of these are no numbers.
+/// Applies the job's rule to the worker's own values and those of its neighbours. If too few neighbours have answered,
+/// or too many of their values are NaN or infinity, the worker keeps its own values.
 Result<bool> NeighbourAveraging::apply_rule(const net::RankSet& neighbours, std::span<float> values,
                                             Deadline deadline) {
   std::string own;

@@ -22,7 +22,7 @@ int vectors_of_codecs(const TrainJob& job, int workers) {
   return (is_plain(job.codec()) ? 0 : 5) + (is_plain(job.downlink_codec()) && !is_auto(job) ? 0 : 3);
 }
 
-/// What a worker of gossip holds for a rule: see NeighbourAveraging.
+/// The memory that a worker of gossip holds for a rule, see NeighbourAveraging.
 int vectors_of_rule(const TrainJob& job, int workers) {
   const bool compares = strategy_of(job).averages_with_neighbours && rule_of(job) != nullptr;
   const bool is_ring = job.neighbours().empty() || job.neighbours() == "ring";

@@ -21,8 +21,8 @@ std::int64_t SynchronousServer::samples_per_step(std::size_t workers) const {
 /// with batch P b. With a quorum (k_of_n), the update is made with the first k answers. The others' samples are given
 /// out again later, so that each counts once; a slow worker costs its own time, not everyone's (Chen et al., 2016).
 ///
-/// With a rule (see Aggregation) each worker has one vote, whatever its samples. Where too few have answered, the step
-/// is made anew with those that are left.
+/// With a rule (see Aggregation) each worker has one vote, however many samples it has. If too few workers have
+/// answered, the step is repeated with those that are left.
 Status SynchronousServer::advance() {
   MG_RETURN_IF_ERROR(await_workers());
   const std::map<net::Rank, Work> works = assign(workers().ready(), batch());

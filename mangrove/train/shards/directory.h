@@ -34,7 +34,8 @@ class ShardDirectory {
   /// The worker wants the shard. If it has a source already, it wants another one. If it is waiting for a source, it
   /// has waited too long.
   void want(net::Rank rank, std::uint32_t shard);
-  /// Do not name this source of the shard to the worker again, unless it is the leader. Returns whether that is new.
+  /// From now on this source of the shard is not named to the worker again, unless the source is the leader. Returns
+  /// whether the source was not refused before.
   bool refuse(net::Rank rank, std::uint32_t shard, net::Rank source);
   /// The worker is gone.
   void lose(net::Rank rank);

@@ -9,7 +9,7 @@
 namespace mangrove::train {
 namespace {
 
-constexpr Bytes kMostQueued = MiB(4);  // for one rank: an honest one has asked for 8 parts at most
+constexpr Bytes kMostQueued = MiB(4);  // for one rank: an honest rank waits for at most 8 parts
 constexpr Seconds kLookEvery = 1;      // at who has joined, whose messages are to be taken too
 
 bool is_about_shards(net::Tag tag) {

@@ -14,9 +14,8 @@ namespace mangrove::train {
 constexpr Bytes kShardPart = KiB(256);  // the largest part in one message: gradients must not wait long behind it
 
 /// An endpoint that handles messages about shards whenever its rank waits for other messages. So a rank gives and takes
-/// shards beside its work with its one thread, in real time as in virtual time. A question of a few bytes has an answer
-/// of up to a megabyte: a rank that does not take its answers gets no more of them. threads: those of the role, one at
-/// a time.
+/// shards beside its work with its one thread, in real time as in virtual time. A question of a few bytes has a long
+/// answer. So a rank that does not take its answers gets no more of them. threads: those of the role, one at a time.
 class ShardEndpoint : public net::Endpoint {
  public:
   /// Takes the place of the endpoint of this context's rank.

@@ -47,7 +47,7 @@ Status ShardFetcher::open() {
   }
   augmentation_ = list_->augmentation();
   const data::DataFolder& folder = inner_context().data_folder;
-  // what the coordinator calls it need not be open here: then all shards come
+  // the coordinator's path of the data may not be open on this device: then all shards are fetched
   const Result<fs::path> own = folder.find(spec.path);
   const fs::path root = folder.path() / data::kFetchedFolder;
   MG_TRY(cache_, data::ShardCache::open(std::move(outlines), own.ok() ? *own : root, root));

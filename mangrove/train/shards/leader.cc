@@ -80,7 +80,7 @@ void ShardLeader::take_have(net::Rank from, const ShardMessage::Have& have) {
 
 void ShardLeader::take_want(net::Rank from, const ShardMessage::Want& want) {
   if (want.shard() >= shards_.outlines().size() || want.refused() < 0 || want.refused() >= size()) return;
-  // told once, in few words: a hostile worker could say it for ever
+  // logged once, and cut: a hostile worker could say it again and again
   if (!want.reason().empty() && directory_.refuse(from, want.shard(), want.refused())) {
     reports_.event(ShardRefused{.node = reports_.node(want.refused()),
                                 .by = reports_.node(from),

@@ -8,7 +8,7 @@
 namespace mangrove::train::rules {
 namespace {
 
-/// A centre that goes, several times, by the mean of the differences to it, each clipped to a length:
+/// A centre that is moved several times by the mean of the vectors' differences to it, each clipped to a length:
 /// v <- v + 1/n sum over i of (x_i - v) min(1, radius / |x_i - v|). So a lie moves it by no more than radius / n.
 ///
 /// The paper begins at the result of the step before, which a run that is resumed would not have; this begins at the

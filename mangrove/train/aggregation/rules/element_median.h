@@ -6,7 +6,7 @@
 
 namespace mangrove::train::rules {
 
-/// The median of each element; of an even number of vectors the middle between the two in the middle.
+/// The median of each element. With an even number of vectors it is the mean of the two values in the middle.
 void element_median(const Vectors& vectors, std::span<float> out);
 
 }  // namespace mangrove::train::rules

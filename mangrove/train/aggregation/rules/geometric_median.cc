@@ -9,11 +9,11 @@
 namespace mangrove::train::rules {
 namespace {
 
-constexpr double kSmoothing = 1e-6;  // of the median distance: what is nearer counts as if it were so far away
+constexpr double kSmoothing = 1e-6;  // of the median distance: the least distance that a vector counts with
 
-/// The point from which the sum of the distances to all vectors is least, by Weiszfeld's algorithm: each iteration goes
-/// to the mean of the vectors, weighted by 1 / max(nu, distance). It begins at the median of each element, so that it
-/// need not find its way back from where lies have drawn it.
+/// The point with the least sum of distances to all vectors, by Weiszfeld's algorithm: each iteration goes to the mean
+/// of the vectors, weighted by 1 / max(nu, distance). It begins at the median of each element, where lies have not
+/// drawn it far away.
 ///
 /// liars   less than half: the point is then within a few times the spread of the honest vectors.
 /// cost    3 n d for each iteration, for n vectors of d elements.

@@ -13,7 +13,7 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-/// Of each vector to each other one.
+/// The squared distances of each vector to each vector.
 std::vector<std::vector<double>> squared_distances(const Vectors& vectors) {
   const std::size_t n = vectors.count();
   std::vector<std::vector<double>> distances(n, std::vector<double>(n));

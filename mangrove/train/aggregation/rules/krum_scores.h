@@ -7,8 +7,9 @@
 
 namespace mangrove::train::rules {
 
-/// The vectors by their scores, the least first: a score is the sum of the squared Euclidean distances to the
-/// n - liars - 2 vectors that are nearest (at least one). Of equal scores the first vector is first.
+/// The indices of the vectors in the order of their scores, the least first. The score of a vector is the sum of its
+/// squared Euclidean distances to the n - liars - 2 nearest other vectors (at least one). Vectors with equal scores
+/// keep their order.
 ///
 /// cost    n^2 d / 2, for n vectors of d elements; memory n^2.
 /// source  Blanchard, El Mhamdi, Guerraoui & Stainer, Machine learning with adversaries: Byzantine tolerant gradient
