@@ -40,8 +40,8 @@ class GlobalModel {
   /// Makes one update with the gradient of the mean loss over all parts, added up in the order of the parts. States
   /// become their mean, weighted by samples, over the parts that contain states. step: counts from 1.
   void step(std::span<const Part> parts, float learning_rate, std::int64_t step);
-  /// Makes a step with the update that the rule makes of the parts. A part is the gradient of the mean of its losses,
-  /// times its weight. States become the median of each element, if enough workers sent them.
+  /// Makes a step with the update that the rule makes of one vector for each part: the gradient of the mean of its
+  /// losses, times its weight. States become the median of each element, if enough workers sent them.
   /// errors: those of aggregate(); the values are then as before.
   Status step(std::span<const Part> parts, const Aggregation& rule, float learning_rate, std::int64_t step);
 
