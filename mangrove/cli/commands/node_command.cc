@@ -46,7 +46,7 @@ struct State {
     keys.add("identity", identity,
              "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
     keys.add("insecure", options.insecure,
-             "do without certificates if the coordinator has none: plain text, and anybody may be it");
+             "accept a coordinator without certificates: plain text, and anybody could be that coordinator");
     return keys;
   }
 };
