@@ -110,7 +110,7 @@ Result<std::string> local_host_towards(const HostPort& peer) {
 }
 
 std::string public_host() {
-  // by the default route: the first interface may lead to containers only. Both addresses are reserved for
+  // the default route first, since the first interface may lead only to containers. Both addresses are reserved for
   // documentation
   for (const char* outside : {"192.0.2.1", "2001:db8::1"}) {
     const Result<std::string> host = local_host_towards({outside, 9});

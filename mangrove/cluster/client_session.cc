@@ -126,7 +126,7 @@ void ClientSession::listen(const std::shared_ptr<Job>& job) {
       gate_.record(*context_, "stop_job", job->id());
       job->request_stop();
     }
-    message.Clear();  // nothing else is listened to, however long it is
+    message.Clear();  // other messages are ignored, and may be long
   }
   if (job && owns_job_ && !job->is_kept()) job->request_stop();
   MutexLock lock(mutex_);

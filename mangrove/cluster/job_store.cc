@@ -16,7 +16,7 @@ constexpr std::int64_t kVersion = 2;  // of the tables; 1 had neither owners nor
 constexpr std::size_t kEndedKept = 64;
 constexpr std::size_t kLongestTitle = 200;                       // bytes
 constexpr std::int64_t kMostStarts = 5;                          // of a job without a checkpoint
-constexpr std::int64_t kMostDeaths = 2;                          // of the coordinator, with a job since its checkpoint
+constexpr std::int64_t kMostDeaths = 2;                          // of the coordinator since the job's last checkpoint
 constexpr std::uintmax_t kModelsKept = std::uintmax_t{1} << 30;  // bytes, of jobs that have ended
 constexpr std::array kEndStates = {"done", "failed", "stopped"};
 

@@ -139,11 +139,12 @@ void LocalCluster::Impl::add_access(std::vector<std::string>& arguments) const {
 }
 
 identity::Identity LocalCluster::Impl::make_identity(Role role, const std::string& name) const {
-  // it lives no longer than the processes of this cluster, and none of them renews it
+  // nobody renews these certificates, so they are valid for as long as such a cluster may run
   return identity::Identity::make(authority, {role, name}, identity::wall_now(), kLifetime);
 }
 
-/// For `mangrove top` in another terminal. Where it cannot be kept, that is all that does not work.
+/// Keeps the admin's identity for `mangrove top` in another terminal. A failure is no error: nothing else needs the
+/// file.
 void LocalCluster::Impl::keep_admin() {
   const auto store = identity::IdentityStore::of_user();
   forget_dead_admins(store.folder());

@@ -22,7 +22,7 @@ constexpr int kMostUses = 10'000;
 constexpr std::int64_t kMostADay = 4;  // certificates of a member; more than one, since an answer can be lost
 constexpr std::int64_t kVersion = 1;   // of the tables; 0 had no names, and did not count uses
 
-// What version 0 had.
+// The tables of version 0.
 const char* const kFirstTables[] = {
     "CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, secret TEXT NOT NULL, role TEXT NOT NULL, "
     "name TEXT NOT NULL, uses INTEGER NOT NULL, expires INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0)",
@@ -193,11 +193,11 @@ Result<Database::Row> Registrar::invitation_of(const std::string& id, const std:
 Result<Certificate> Registrar::enrol(const std::string& id, const std::string& secret,
                                      const CertificateRequest& request, WallTime now) {
   MutexLock lock(mutex_);
-  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));  // before it is used up
+  MG_RETURN_IF_ERROR(identity::check_signing_time(authority_.certificate(), now));  // before the use is counted
   MG_TRY(const Database::Row invitation, invitation_of(id, secret, now));
   MG_TRY(const Role role, identity::parse_role(text(invitation, 1)));
   const Role wanted = request.subject().role;
-  if ((wanted == Role::node) != (role == Role::node))  // before it is used up
+  if ((wanted == Role::node) != (role == Role::node))  // before the use is counted
     return make_error(Code::permission_denied,
                       std::string("the join string invites a ") + role_name(role) + ", not a " + role_name(wanted));
   const std::string key = request.public_hash();
