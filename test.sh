@@ -6,8 +6,9 @@
 #   ./test.sh            # check release asan-short tsan-short
 #   ./test.sh tsan       # only that one of: check release asan-short asan tsan-short tsan
 #
-# asan also has train, cluster, cli and fuzz, and exits, privacy and job; tsan has train and infer. They are not among
-# what runs without a name: with them, two cores would need more than an hour from nothing.
+# asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
+# besides
+# what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for them.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 

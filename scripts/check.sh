@@ -18,8 +18,8 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 scripts/install-packages.sh build check
 
 generated=build/release/generated   # headers that protoc makes
-first_commit_checked=4f51071        # up to it, nothing checked the length of subjects
-bodies_since=2026-11-25T18:00Z      # what was written before, nothing checked for a body
+first_commit_checked=4f51071        # subjects up to this commit may be longer
+bodies_since=2026-11-25T18:00Z      # commits before this time may lack a body
 flags=(-std=c++20 -I. -isystem "$generated" -DMANGROVE_WITH_ONEDNN -fopenmp -Wall -Wextra -Wshadow -Wconversion)
 
 in_parallel() { xargs -r -P "$(nproc)" "$@"; }
@@ -28,7 +28,7 @@ check_format() { git ls-files -z '*.h' '*.cc' | in_parallel -0 -n 64 clang-forma
 
 make_headers() {
   [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-  ninja -C build/release build.ninja >/dev/null  # an older one does not know what was added since
+  ninja -C build/release build.ninja >/dev/null  # an older build.ninja does not know files that were added since
   # shellcheck disable=SC2046  # a list of words
   ninja -C build/release $(ninja -C build/release -t targets all | sed -n 's/^\(generated.*\.pb\.h\): .*/\1/p') >/dev/null
 }

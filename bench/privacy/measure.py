@@ -25,7 +25,7 @@ def trained(args, folder, model, data, flags, given):
 
 
 def report_of(args, model, data, cuts, *protection):
-    """Of each cut, as it is and with these protections. What an attacker learns takes steps, not images: they stay as they are."""
+    """The report on each cut: as it is, with four levels, and with `protection`. An attacker's success depends on the steps."""
     steps, images = (20, 50) if args.quick else (1500, 200)
     return fig.run_json([args.program, "privacy", "--model", model, "--data", data, "--cuts", cuts, "--levels", "4", *protection,
                          "--steps", steps, "--images", images, "--threads", 2, "--json"], 86400)
@@ -51,7 +51,7 @@ def figures_of(name, report):
 
 
 def measure(args, name, model, data, shallow, deep):
-    """Of the shallow cut, which shows much whatever is done, levels only; of the deep one also noise."""
+    """Measures levels on both cuts, and noise on the deep one only: the shallow cut shows much whatever is done."""
     with tempfile.TemporaryDirectory() as folder:
         noise = ["--noise", "0.5", "--trained", pathlib.Path(folder) / "noise.safetensors", "--snr", SNR]
         return (figures_of(name, report_of(args, model, data, shallow, "--noise", ""))

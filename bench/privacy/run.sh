@@ -3,8 +3,9 @@
 # MNIST, ResNet-20 on CIFAR-10.
 #
 #   bench/privacy/run.sh [--quick] [--only lenet|resnet] [--lenet FILE] [--resnet FILE] [--out FILE]   # default bench/results/privacy.json
-# --lenet and --resnet take trained networks, which are then not trained here. Of what a decoder sees nothing is a time, so other work
-# beside it changes no figure. `--only lenet` takes some three minutes on two cores that have nothing else to do, resnet longer.
+# --lenet and --resnet take trained networks, which are then not trained here. No figure is a time, so other work beside
+# it
+# changes none. `--only lenet` takes some three minutes on two cores that have nothing else to do, resnet longer.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 "$root/bench/privacy/measure.py" --help ;; esac

@@ -15,8 +15,8 @@ AREA = "robust"
 WORKERS = 10
 LIARS = (1, 2, 3, 4)
 LIES = ("sign_flip", "scale(-10)", "stale", "random(10)", "label_flip")
-MOST_OF_KRUM = (WORKERS - 3) // 2  # it needs 2f + 3 workers; where more lie, that is more than it bears
-# Each is told how many lie, as far as it takes that many.
+MOST_OF_KRUM = (WORKERS - 3) // 2  # the largest f of krum, which needs 2f + 3 workers
+# The text of each rule. Rules with a parameter f are told how many workers lie, or the largest f that they take.
 RULES = {
     "mean": lambda liars: "mean",
     "median": lambda liars: "median",
@@ -51,7 +51,7 @@ def accuracy(args, flags, aggregate, lie, liars):
 
 
 def measure(args, part, flags, cases):
-    """cases: (rule, what it is told as `aggregate`, lie, number of liars)."""
+    """The accuracy of each case. cases: (rule, value of `aggregate`, lie, number of liars)."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # a simulation takes one core
         found = list(pool.map(lambda case: accuracy(args, flags, *case[1:]), cases))
     return [fig.figure(f"{part}_{lie.split('(')[0]}_{100 * liars // WORKERS}_{rule}", [percent or 0], "%",
@@ -76,12 +76,12 @@ def in_rounds(args):
 
 
 def uneven(args):
-    """The same where the honest have different data: two classes each."""
+    """Federated averaging where honest workers have different data: two classes each."""
     return measure(args, "uneven", IN_ROUNDS + ["--split", "by_label(2)"], grid(LIES[:1], LIARS[1:2]))
 
 
 def beyond(args):
-    """Rules that are told of one liar, where more lie."""
+    """Rules that are told of one liar, when more workers lie."""
     cases = [(rule, RULES[rule](1), LIES[1], liars) for rule in TOLD_OF_ONE for liars in (LIARS[3:] if args.quick else LIARS)]
     return measure(args, "beyond", IN_STEP, cases)
 
