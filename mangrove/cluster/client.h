@@ -62,8 +62,9 @@ class Client {
   /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:
   /// what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
   Status run(const JobSpec& job, const Reporter& report, std::stop_token stop, FrameSource frames = {});
-  /// Does the same for a job that this client or another one sent before. A job that has ended gives its result. When
-  /// `detach` is requested the client follows it no longer, and the job goes on. errors: those of run(); not_found.
+  /// Hands on the reports of a job that this client or another one sent before, until it ends. If the job has
+  /// ended, hands on its result. When `detach` is requested the client follows the job no longer, and it goes on.
+  /// errors: those of run(); not_found; permission_denied (it is another's).
   Status follow(const std::string& job_id, const Reporter& report, std::stop_token detach);
   /// Asks the job, whichever client of this member began it, to end in good order, waits until it has, and returns how
   /// it ended, for people. When `detach` is requested the end is waited for no longer. errors: not_found;

@@ -13,7 +13,7 @@
 namespace mangrove::net {
 namespace {
 
-/// By rank; no address for those that this process holds.
+/// The destination of each rank, at its index. Ranks that this process holds have no address.
 using Destinations = std::vector<Destination>;
 
 struct Joined {
