@@ -53,7 +53,7 @@ void add_ca_command(CLI::App& app, CommandContext& context) {
       "For admins. Jobs go on. The key of the old authority is deleted; it has vouched\n"
       "for the new one, so that members believe both until the last certificate of the\n"
       "old one has expired, after 30 days. They get certificates of the new one when\n"
-      "theirs are renewed. Earlier join strings still work as long as the old authority\n"
+      "theirs are renewed. Earlier join strings work as long as the old authority\n"
       "is trusted.\n"
       "Examples:\n  mangrove ca rotate --coordinator 192.168.1.10:7070");
   rotate_command->callback(
