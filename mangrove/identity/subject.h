@@ -7,7 +7,7 @@
 
 namespace mangrove::identity {
 
-/// The DNS name in the certificates of all servers of a cluster.
+/// The DNS name in the certificates of all servers of a cluster, for which clients ask, wherever the server is.
 constexpr const char* kServerName = "mangrove";
 
 /// What the owner of a certificate may do in a cluster.
