@@ -95,8 +95,11 @@ void AuditLog::put(const fs::path& file, const Entry& entry, WallTime now, bool 
                                                        {"outcome", cut(entry.outcome)}}) +
                            "\n";
   const Status written = append(file, line, is_synced);
-  if (!written.ok() && !failed_) log_error("audit log not written", {{"message", written.error().message}});
-  failed_ = !written.ok();
+  if (written.ok()) {
+    failed_.erase(file);
+  } else if (failed_.insert(file).second) {
+    log_error("audit log not written", {{"message", written.error().message}});
+  }
 }
 
 Status AuditLog::append(const fs::path& path, const std::string& line, bool is_synced) const {

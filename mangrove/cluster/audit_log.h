@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "mangrove/base/file.h"
@@ -54,7 +55,7 @@ class AuditLog {
   const fs::path file_;
   const Bytes most_;
   Mutex mutex_;
-  bool failed_ MG_GUARDED_BY(mutex_) = false;
+  std::set<fs::path> failed_ MG_GUARDED_BY(mutex_);           // whose last line is not written
   identity::WallTime minute_ MG_GUARDED_BY(mutex_){};         // when the current minute began
   std::map<std::string, Lines> lines_ MG_GUARDED_BY(mutex_);  // of the current minute, by subject or address
 };

@@ -115,13 +115,15 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
       !request.ParseFromArray(header->second.data(), static_cast<int>(header->second.size())))
     return make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request");
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
+  const std::size_t revoked = registrar_->revoked().size();
   const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
   if (!signed_one.ok()) {
     gate_.record_members(context, "join", request.invitation(), signed_one.error());
     log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
-  listeners_.revoked();  // the newcomer may have taken over the name of a member, who is revoked then
+  // the newcomer has taken over the name of a member, who is revoked now
+  if (registrar_->revoked().size() != revoked) listeners_.revoked();
   fill(response, *signed_one);
   MG_TRY(const identity::Subject subject, signed_one->subject());
   gate_.record_members(context, "join", subject.uri() + " " + request.invitation());

@@ -232,8 +232,8 @@ Result<std::optional<std::string>> JobStore::why_parked(const std::string& id, s
     return std::optional(std::move(reason));
   }
   if (!has_checkpoint && starts > kMostStarts)
-    return std::optional("the coordinator ended " + std::to_string(kMostStarts) +
-                         " times before this job came to a checkpoint: perhaps because of it");
+    return std::optional("the job was begun " + std::to_string(kMostStarts) +
+                         " times and came to no checkpoint: the coordinator or all nodes ended, perhaps because of it");
   return std::optional<std::string>();
 }
 

@@ -216,6 +216,7 @@ Result<Certificate> Registrar::enrol(const std::string& id, const std::string& s
   if (name.empty()) {
     MG_TRY(name, free_name(request.subject().name, key));
   } else {
+    MG_RETURN_IF_ERROR(check_role_of_name({role, name}, now));  // again: somebody may have got it since the invitation
     MG_RETURN_IF_ERROR(revoke_where("name = ? AND role = ? AND key <> ?", {name, std::string(role_name(role)), key}));
   }
   // before signing: if the process dies in between, it is better to have counted a use too many

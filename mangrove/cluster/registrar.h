@@ -80,7 +80,7 @@ class Registrar {
   /// another certificate and does not use the invitation up.
   /// errors: permission_denied (the invitation is not known, used up, expired or withdrawn, or a node uses an
   /// invitation for a person or a person one for a node: says which), resource_exhausted (one key has asked too often),
-  /// those of the books.
+  /// already_exists (a member with another role has the name that the invitation gives), those of the books.
   Result<identity::Certificate> enrol(const std::string& id, const std::string& secret,
                                       const identity::CertificateRequest& request, identity::WallTime now);
   /// Signs a further certificate for a member that has shown a valid one. serial: of the one that was shown.
