@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "tests/cluster/eventually.h"
+#include "tests/base/eventually.h"
 
 namespace mangrove::cluster {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "tests/cluster/eventually.h"
+#include "tests/base/eventually.h"
 
 namespace mangrove::cluster {
 namespace {

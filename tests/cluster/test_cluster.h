@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/cluster/eventually.h"
+#include "tests/base/eventually.h"
 #include "tests/cluster/scripted_role.h"
 #include "tests/cluster/test_identity.h"
 #include "tests/report_name.h"
