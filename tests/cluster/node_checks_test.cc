@@ -36,6 +36,15 @@ FromNode heartbeat() {
   return message;
 }
 
+/// As what cannot be, with a sentence that names the key.
+void expect_refused(const FromNode& message, const std::string& key) {
+  const Status checked = check_message(message);
+  ASSERT_FALSE(checked.ok()) << key;
+  EXPECT_EQ(checked.code(), Code::invalid_argument);
+  EXPECT_NE(checked.error().message.find(key), std::string::npos) << checked.error().message;
+  EXPECT_EQ(checked.error().message.find('\033'), std::string::npos) << "it is shown to people";
+}
+
 TEST(CheckMessage, TakesWhatBoardsSay) {
   for (const FromNode& message : {hello(), heartbeat(), FromNode()}) {
     const Status checked = check_message(message);
@@ -62,11 +71,7 @@ TEST(CheckMessage, RefusesAHelloThatCannotBe) {
   for (const auto& [key, change] : cases) {
     FromNode message = hello();
     change(*message.mutable_hello());
-    const Status checked = check_message(message);
-    ASSERT_FALSE(checked.ok()) << key;
-    EXPECT_EQ(checked.code(), Code::invalid_argument);
-    EXPECT_NE(checked.error().message.find(key), std::string::npos) << checked.error().message;
-    EXPECT_EQ(checked.error().message.find('\033'), std::string::npos) << "it is shown to people";
+    expect_refused(message, key);
   }
 }
 
@@ -84,10 +89,7 @@ TEST(CheckMessage, RefusesAHeartbeatThatCannotBe) {
   for (const auto& [key, change] : cases) {
     FromNode message = heartbeat();
     change(*message.mutable_heartbeat());
-    const Status checked = check_message(message);
-    ASSERT_FALSE(checked.ok()) << key;
-    EXPECT_EQ(checked.code(), Code::invalid_argument);
-    EXPECT_NE(checked.error().message.find(key), std::string::npos) << checked.error().message;
+    expect_refused(message, key);
   }
 }
 
