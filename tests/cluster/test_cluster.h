@@ -19,6 +19,14 @@
 
 namespace mangrove::cluster {
 
+/// "node-1 alive, node-2 lost"
+inline std::string states_of(const std::vector<NodeStatus>& nodes) {
+  std::string text;
+  for (const NodeStatus& node : nodes)
+    text += (text.empty() ? "" : ", ") + node.description().name() + " " + node.state();
+  return text;
+}
+
 /// A coordinator and nodes in this process, on free ports of the loopback, with certificates of test_authority().
 struct TestCluster {
   /// Quick enough for a test, and slow enough for a machine with much else to do.
@@ -68,19 +76,15 @@ struct TestCluster {
     return std::move(*connected);
   }
 
-  /// "node-1 alive, node-2 lost". Over a connection that is there already: a handshake is too long a look where a node
-  /// is lost within half a second.
+  /// See states_of(). Over a connection that is there already: a handshake is too long a look where a node is lost
+  /// within half a second.
   std::string listing() const {
     auto found = watcher->nodes();
     if (!found.ok()) {  // another coordinator
       watcher = client();
       found = watcher->nodes();
     }
-    const std::vector<NodeStatus> all = *found;
-    std::string text;
-    for (const NodeStatus& node : all)
-      text += (text.empty() ? "" : ", ") + node.description().name() + " " + node.state();
-    return text;
+    return states_of(*found);
   }
 
   RoleMain play;
