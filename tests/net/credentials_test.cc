@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
+#include "tests/base/eventually.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/net/grpc_process.h"
 
@@ -19,18 +20,12 @@ using identity::Identity;
 using identity::Role;
 using identity::wall_now;
 
+constexpr const char* kLink = "0123456789abcdef";
+
 /// Opens a stream for messages and closes it again: how the process at the other end takes it.
 grpc::Status exchange_messages(const GrpcProcess& process,
                                const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  const auto stub = Peer::NewStub(grpc::CreateChannel(process.address(), credentials));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-  context.AddMetadata("mangrove-link", "0123456789abcdef");
-  const auto stream = stub->Exchange(&context);
-  stream->WritesDone();
-  for (Receipt receipt; stream->Read(&receipt);) {
-  }
-  return stream->Finish();
+  return exchange(process, credentials, kLink, {});
 }
 
 std::shared_ptr<const Credentials> of_other_authority(Role role) {
@@ -136,8 +131,8 @@ TEST(Credentials, AnOpenStreamEndsWithItsCertificate) {
   const auto stub =
       Peer::NewStub(grpc::CreateChannel(process.address(), channel_credentials(brief.get(), {Role::node})));
   const auto open = [&](grpc::ClientContext& context) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    context.AddMetadata("mangrove-link", "0123456789abcdef");
+    context.set_deadline(soon_for_grpc());
+    context.AddMetadata("mangrove-link", kLink);
     auto stream = stub->Exchange(&context);
     stream->WaitForInitialMetadata();
     return stream;
@@ -164,8 +159,9 @@ TEST(Credentials, MessagesGoOnWithTheNextCertificate) {
   ASSERT_TRUE(
       write_private_file(folder / "node.pem", Identity::make(authority, {Role::node, "rank-1"}, wall_now()).pem())
           .ok());
-  SteadyClock clock;
-  while (wall_now() <= first.certificate().valid_to() + std::chrono::seconds(1)) clock.sleep_until(clock.after(0.1));
+  // OpenSSL and gRPC look at the clock of the machine, so the first one has to expire in real time
+  const auto late = first.certificate().valid_to() + std::chrono::seconds(1);
+  ASSERT_TRUE(eventually([&] { return wall_now() > late; }, 60));
   from->send(0, 1, "with the second");
   EXPECT_EQ(receive(*to, {1}, 1), "with the second");
 }
@@ -186,10 +182,7 @@ TEST(Credentials, AFileThatIsReplacedIsReadAgain) {
   EXPECT_EQ(shown(), first.certificate().serial());
   const Identity second = Identity::make(authority, {Role::node, "a"}, wall_now());
   ASSERT_TRUE(write_private_file(file, second.pem()).ok());
-  SteadyClock clock;
-  for (const Deadline deadline = soon(); shown() != second.certificate().serial() && clock.now() < deadline;)
-    clock.sleep_until(clock.after(0.2));
-  EXPECT_EQ(shown(), second.certificate().serial());
+  EXPECT_TRUE(eventually([&] { return shown() == second.certificate().serial(); }, kSoon)) << shown();
 }
 
 TEST(Credentials, AFileMayHaveItsPartsInAnyOrder) {

@@ -1,7 +1,9 @@
 #include "tests/net/grpc_process.h"
 
-#include <grpcpp/server_builder.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+
+#include "mangrove/net/peer.grpc.pb.h"
 
 namespace mangrove::net {
 
@@ -52,6 +54,25 @@ std::unique_ptr<Endpoint> join(GrpcProcess& process, const std::string& job, Ran
       job, rank, addresses, process.address(), all_alive(static_cast<int>(addresses.size())), subjects);
   EXPECT_TRUE(endpoint.ok()) << endpoint.error().message;
   return endpoint.ok() ? std::move(*endpoint) : nullptr;
+}
+
+gpr_timespec soon_for_grpc() {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_micros(static_cast<std::int64_t>(kSoon * 1e6), GPR_TIMESPAN));
+}
+
+grpc::Status exchange(const GrpcProcess& process, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                      const char* link, const std::vector<Envelope>& envelopes) {
+  const auto stub = Peer::NewStub(grpc::CreateChannel(process.address(), credentials));
+  grpc::ClientContext context;
+  context.set_deadline(soon_for_grpc());
+  if (link) context.AddMetadata("mangrove-link", link);
+  const auto stream = stub->Exchange(&context);
+  for (const Envelope& envelope : envelopes) stream->Write(envelope);
+  stream->WritesDone();
+  for (Receipt receipt; stream->Read(&receipt);) {
+  }
+  return stream->Finish();
 }
 
 }  // namespace mangrove::net

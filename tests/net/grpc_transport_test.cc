@@ -104,18 +104,9 @@ TEST(GrpcTransport, JoinRefusesWhatCannotWork) {
   EXPECT_EQ(process.transport().join("job", 1, {{0, here}, {1, here}}, here, all_alive(2)).code(), Code::cancelled);
 }
 
-/// A stream of a peer that keeps to no rule.
+/// Of a peer that keeps to no rule.
 grpc::Status exchange(const GrpcProcess& process, const char* link, const std::vector<Envelope>& envelopes) {
-  const auto stub = Peer::NewStub(grpc::CreateChannel(process.address(), grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-  if (link) context.AddMetadata("mangrove-link", link);
-  const auto stream = stub->Exchange(&context);
-  for (const Envelope& envelope : envelopes) stream->Write(envelope);
-  stream->WritesDone();
-  for (Receipt receipt; stream->Read(&receipt);) {
-  }
-  return stream->Finish();
+  return exchange(process, grpc::InsecureChannelCredentials(), link, envelopes);
 }
 
 Envelope envelope(const char* job, Rank from, Rank to, std::uint64_t sequence) {
