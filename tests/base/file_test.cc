@@ -59,13 +59,15 @@ mode_t mode_of(const fs::path& path) {
 }
 
 TEST(WritePrivateFile, OnlyItsOwnerReadsIt) {
-  const testing::TemporaryFolder folder;
-  std::ofstream(folder / "f") << "old";
-  fs::permissions(folder / "f", fs::perms(0644));
-  ASSERT_TRUE(write_private_file(folder / "f", "new").ok());
-  EXPECT_EQ(mode_of(folder / "f"), 0600u);
-  EXPECT_EQ(*read_file(folder / "f"), "new");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  for (const mode_t before : {0600u, 0644u, 0777u}) {
+    const testing::TemporaryFolder folder;
+    std::ofstream(folder / "f") << "old";
+    fs::permissions(folder / "f", fs::perms(before));
+    ASSERT_TRUE(write_private_file(folder / "f", "new").ok());
+    EXPECT_EQ(mode_of(folder / "f"), 0600u) << before;
+    EXPECT_EQ(*read_file(folder / "f"), "new");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  }
 }
 
 TEST(WritePrivateFile, FollowsNoLink) {
