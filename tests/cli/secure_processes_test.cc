@@ -4,12 +4,12 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/base/eventually.h"
 #include "tests/base/sanitizer.h"
 #include "tests/cli/separate_processes.h"
 
@@ -37,12 +37,13 @@ using testing::TemporaryFolder;
 using testing::text_of;
 
 constexpr Seconds kLong = 200;
+constexpr int kSamples = 20'000;  // a job still runs when something has happened to the cluster, some seconds later
 constexpr const char* kAuthority = "identity/authority.pem";
 
 /// A coordinator with a state folder, whose user is its admin. Everybody else has a home of his own.
 struct Secure : SeparateProcesses {
   void SetUp() override {
-    MG_SKIP_IF_SANITIZED("processes in real time; secure_cluster_test has the same under a sanitizer");
+    MG_SKIP_IF_SANITIZED("processes in real time; SecureCluster has the same under a sanitizer");
     start_secure_coordinator("127.0.0.1:0", state);
   }
 
@@ -79,6 +80,18 @@ struct Secure : SeparateProcesses {
     return {
         "train",   "--model", "lenet",   "--data", "glyphs",    "--coordinator",         address, "--epochs", epochs,
         "--limit", limit,     "--batch", "8",      "--run-dir", (folder / run).string(), "--json"};
+  }
+  /// Two epochs of kSamples.
+  std::unique_ptr<Process> start_long_training() const {
+    return std::make_unique<Process>(
+        std::vector<std::string>{program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address,
+                                 "--epochs", "2", "--limit", std::to_string(kSamples), "--batch", "8",
+                                 "--learning-rate", "0.01", "--run-dir", (folder / "run").string(), "--json"});
+  }
+  bool has_begun(Process& client) const {
+    return client.wait_until(
+        [&] { return text_of(folder / "run" / "metrics.jsonl").find(R"("phase":"train")") != std::string::npos; },
+        kLong);
   }
   Identity admin() const {
     const identity::IdentityStore store(config.path() / "mangrove" / "identities");
@@ -128,17 +141,12 @@ long peak_memory(const Process& process) {
   return -1;
 }
 
-unsigned mode_of(const fs::path& path) {
-  struct stat info {};
-  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
-  return info.st_mode & 0777U;
-}
-
 // ---- what honest people do
 
 TEST_F(Secure, AJobRunsOnNodesThatWereInvited) {
-  EXPECT_EQ(mode_of(state / "identity"), 0700U);
-  for (const char* file : {kAuthority, "identity/coordinator.pem"}) EXPECT_EQ(mode_of(state / file), 0600U) << file;
+  EXPECT_EQ(fs::status(state / "identity").permissions(), fs::perms::owner_all);
+  for (const char* file : {kAuthority, "identity/coordinator.pem"})
+    EXPECT_EQ(fs::status(state / file).permissions(), fs::perms::owner_read | fs::perms::owner_write) << file;
   const auto n1 = start_invited("n1"), n2 = start_invited("n2");
   for (Process* node : {n1.get(), n2.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
   EXPECT_TRUE(ready_line(*n1).starts_with("node n1 ready on ")) << ready_line(*n1);
@@ -190,18 +198,14 @@ TEST_F(Secure, AViewerLooksAClientRunsAndNeitherInvites) {
 TEST_F(Secure, ARevokedNodeIsCutAndTheJobGoesOn) {
   const auto n1 = start_invited("n1"), n2 = start_invited("n2");
   for (Process* node : {n1.get(), n2.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
-  Process client({program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address, "--epochs", "2",
-                  "--limit", "20000", "--batch", "8", "--learning-rate", "0.01", "--run-dir", folder / "run",
-                  "--json"});
-  ASSERT_TRUE(client.wait_until(
-      [&] { return text_of(folder / "run" / "metrics.jsonl").find(R"("phase":"train")") != std::string::npos; }, kLong))
-      << client.err();
+  const auto client = start_long_training();
+  ASSERT_TRUE(has_begun(*client)) << client->err();
   const Finished revoked = run_program({program(), "revoke", "n1", "--coordinator", address});
   EXPECT_EQ(revoked.status, 0) << revoked.err;
   EXPECT_EQ(n1->wait(kLong), 1) << n1->err();
   EXPECT_NE(n1->err().find("n1 was revoked"), std::string::npos) << n1->err();
-  ASSERT_EQ(client.wait(kLong), 0) << client.err();
-  EXPECT_EQ(json::parse(client.out())["samples"], 2 * 20'000) << "the other node has done its share";
+  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSamples) << "the other node has done its share";
   expect_refused(as("n1", {"node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1"}),
                  "n1 was revoked");
 }
@@ -225,12 +229,8 @@ TEST_F(Secure, AnotherAuthoritySignsWhileAJobRuns) {
   ASSERT_NE(ready_line(*n1), "") << n1->err();
   const std::string out = string_for("node");  // a string of the first one
   const std::string first = authority().hash();
-  Process client({program(), "train", "--model", "lenet", "--data", "glyphs", "--coordinator", address, "--epochs", "2",
-                  "--limit", "20000", "--batch", "8", "--learning-rate", "0.01", "--run-dir", folder / "run",
-                  "--json"});
-  ASSERT_TRUE(client.wait_until(
-      [&] { return text_of(folder / "run" / "metrics.jsonl").find(R"("phase":"train")") != std::string::npos; }, kLong))
-      << client.err();
+  const auto client = start_long_training();
+  ASSERT_TRUE(has_begun(*client)) << client->err();
   const Finished rotated = as_admin({"ca", "rotate", "--coordinator", address, "--json"});
   ASSERT_EQ(rotated.status, 0) << rotated.err;
   EXPECT_NE(json::parse(rotated.out)["authority"], first);
@@ -238,8 +238,8 @@ TEST_F(Secure, AnotherAuthoritySignsWhileAJobRuns) {
   const auto n2 = start_as("n2", {"node", "--join", out, "--listen", "127.0.0.1:0", "--threads", "1"});
   const auto n3 = start_invited("n3");
   for (Process* node : {n2.get(), n3.get()}) ASSERT_NE(ready_line(*node), "") << node->err();
-  ASSERT_EQ(client.wait(kLong), 0) << client.err();
-  EXPECT_EQ(json::parse(client.out())["samples"], 2 * 20'000);
+  ASSERT_EQ(client->wait(kLong), 0) << client->err();
+  EXPECT_EQ(json::parse(client->out())["samples"], 2 * kSamples);
   // and in the next, in which nodes talk to each other
   std::vector<std::string> ring = training("ring");
   ring.insert(ring.end(), {"--strategy", "all_reduce", "--nodes", "3"});
@@ -282,8 +282,7 @@ TEST_F(Secure, AJoinStringThatDoesNotWorkSaysWhy) {
 
   const std::string brief = string_for("client", {"--ttl", "1s"});
   const identity::WallTime late = identity::wall_now() + std::chrono::seconds(2);
-  SteadyClock clock;
-  while (identity::wall_now() < late) clock.sleep_until(clock.after(0.1));  // until it has expired
+  ASSERT_TRUE(eventually([&] { return identity::wall_now() >= late; }));  // by the clock of this machine
   expect_refused(as("bob", {"join", brief}), "has expired on ");
 
   expect_refused(as("bob", {"join", string_for("node")}), "invites a node, not a client");
