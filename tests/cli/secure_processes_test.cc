@@ -62,6 +62,12 @@ struct Secure : SeparateProcesses {
     words.insert(words.begin(), program());
     return std::make_unique<Process>(std::move(words), home_of(person));
   }
+  /// The identity of the user who has started the coordinator.
+  fs::path admins_file() const {
+    const auto known = identity::IdentityStore(config.path() / "mangrove/identities").of_authority(authority().hash());
+    EXPECT_TRUE(known.ok() && known->size() == 1);
+    return known.ok() && !known->empty() ? known->front().path : fs::path();
+  }
   /// A join string, by the admin.
   std::string string_for(const std::string& role, std::vector<std::string> more = {}) const {
     std::vector<std::string> words{program(), "invite", "--coordinator", address, "--role", role};
@@ -359,7 +365,7 @@ TEST_F(Secure, ANodesCertificateIsNoClients) {
   expect_refused(as("n1", words), "has the role node");
   // and a person's is no node's
   expect_refused(run_program({program(), "node", "--coordinator", address, "--listen", "127.0.0.1:0", "--threads", "1",
-                              "--identity", fs::directory_iterator(config.path() / "mangrove/identities")->path()}),
+                              "--identity", admins_file()}),
                  "has the role admin");
 }
 
@@ -377,7 +383,7 @@ TEST_F(Secure, AJobReadsNoFilesThatTheNodesOwnerHasNotOpened) {
   const auto node = start_invited("n1");
   ASSERT_NE(ready_line(*node), "") << node->err();
   // not by `mangrove train`, which reads such a file itself where it is, and is refused by nobody
-  const auto own = net::Credentials::load(fs::directory_iterator(config.path() / "mangrove/identities")->path());
+  const auto own = net::Credentials::load(admins_file());
   ASSERT_TRUE(own.ok()) << own.error().message;
   const auto client = cluster::Client::connect(address, *own);
   ASSERT_TRUE(client.ok()) << client.error().message;
@@ -413,7 +419,7 @@ TEST_F(Secure, AMembersLongMessageTakesNoMoreThanTheRoomForIt) {
 }
 
 TEST_F(Secure, AKeyThatOthersMayReadIsRefused) {
-  const fs::path file = fs::directory_iterator(config.path() / "mangrove/identities")->path();
+  const fs::path file = admins_file();
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
   expect_refused(run_program({program(), "nodes", "--coordinator", address}), "run: chmod 600 " + file.string());
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
