@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "mangrove/base/units.h"
@@ -51,6 +53,10 @@ class Device {
   /// Called before or after a computation of so many floating-point operations of matrix products: a simulated device
   /// takes its time for them here, a real one has its own. Other roles of the same process may run meanwhile.
   virtual void charge(double flops) = 0;
+
+  /// Fills this with random bytes that nobody can guess. Returns false, and leaves it as it is, where what happens must
+  /// be the same again: then randomness comes from the job's seed.
+  virtual bool fill_secret(std::span<std::byte> bytes) const = 0;
 
   /// Its times come from charge() and its memory from the plan: measuring the machine says nothing about the device.
   virtual bool is_simulated() const = 0;

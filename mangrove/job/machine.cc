@@ -1,12 +1,15 @@
 #include "mangrove/job/machine.h"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <string_view>
 #include <vector>
 
+#include "mangrove/base/check.h"
 #include "mangrove/base/control_group.h"
 #include "mangrove/base/host_name.h"
 #include "mangrove/base/process_cpu.h"
@@ -71,6 +74,16 @@ void Machine::release_freed_memory() {
 
 Bytes Machine::peak_memory(Bytes) const {
   return peak_resident_memory();
+}
+
+/// From the kernel's generator, which is safe for keys too: getrandom(2).
+bool Machine::fill_secret(std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
+    MG_CHECK_MSG(got > 0 || errno == EINTR, "the system gives no random bytes");
+    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
 }
 
 }  // namespace mangrove::job

@@ -26,6 +26,7 @@ class Machine final : public Device {
   void release_freed_memory() override;
   Bytes peak_memory(Bytes planned) const override;
   void charge(double) override {}
+  bool fill_secret(std::span<std::byte> bytes) const override;
   bool is_simulated() const override { return false; }
 
  private:

@@ -32,6 +32,7 @@ class VirtualDevice final : public job::Device {
   void release_freed_memory() override {}
   Bytes peak_memory(Bytes planned) const override { return planned; }
   void charge(double flops) override { charge_(flops); }
+  bool fill_secret(std::span<std::byte>) const override { return false; }
   bool is_simulated() const override { return true; }
   bool computes() const override { return computes_; }
   SharedState* shared() override { return &shared_; }

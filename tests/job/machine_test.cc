@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
+#include <set>
+#include <vector>
 
 #include "tests/base/temporary_folder.h"
 
@@ -51,6 +54,18 @@ TEST_F(OnAMachine, AJobThatSaysNothingLeavesSomeMemoryToOthers) {
   write("proc/meminfo", "MemTotal:       1024000 kB\n");
   EXPECT_EQ(machine().memory(), 1'048'576'000);
   EXPECT_EQ(machine().usual_memory(), 943'718'400);
+}
+
+TEST_F(OnAMachine, ItsSecretsAreNeverTheSame) {
+  std::set<std::array<std::byte, 8>> seen;
+  for (int i = 0; i < 100; ++i) {
+    std::array<std::byte, 8> bytes{};
+    EXPECT_TRUE(machine().fill_secret(bytes));
+    EXPECT_TRUE(seen.insert(bytes).second);
+  }
+  std::vector<std::byte> large(1 << 20);
+  EXPECT_TRUE(machine().fill_secret(large));
+  EXPECT_EQ(std::set<std::byte>(large.end() - 20000, large.end()).size(), 256u);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class StillDevice : public Device {
   void release_freed_memory() override {}
   Bytes peak_memory(Bytes planned) const override { return planned; }
   void charge(double) override {}
+  bool fill_secret(std::span<std::byte>) const override { return false; }
   bool is_simulated() const override { return true; }
 };
 
