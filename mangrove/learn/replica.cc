@@ -8,6 +8,7 @@
 #include "mangrove/engine/load_parameters.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/graph/multiply_adds.h"
+#include "mangrove/learn/clip.h"
 #include "mangrove/learn/metrics.h"
 #include "mangrove/learn/trainable.h"
 
@@ -196,6 +197,35 @@ BatchStats Replica::compute_gradients(const data::Batch& batch, float scale, std
     first += options_.micro_batch;
     execution_->backward(first >= batch.count ? ready : nullptr);
   } while (first < batch.count);
+  return stats;
+}
+
+BatchStats Replica::add_clipped_gradients(const data::Batch& batch, double most, std::span<float> sum) {
+  MG_CHECK(options_.mode == Mode::training && options_.micro_batch == 1);
+  MG_CHECK(static_cast<std::int64_t>(sum.size()) == parameter_elements_);
+  std::vector<std::vector<float>> sums;  // laid out as the backend has them
+  for (const auto& view : views_) sums.emplace_back(view.gradient.size());
+  BatchStats stats;
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    if (options_.batch > 1) execution_->zero_gradients();
+    forward(batch, row);
+    stats += add_loss(loss_, batch, row, 1, {}, /*with_gradient=*/true);
+    execution_->backward();
+    double squares = 0;
+    for (const auto& view : views_) squares += sum_of_squares(view.gradient);
+    const auto factor = static_cast<float>(clip_factor(squares, most));
+    for (std::size_t i = 0; factor > 0 && i < views_.size(); ++i) {
+      const std::span<float> of_parameter = sums[i];
+      const std::span<const float> gradient = views_[i].gradient;
+      for (std::size_t k = 0; k < gradient.size(); ++k) of_parameter[k] += factor * gradient[k];
+    }
+  }
+  std::vector<float> plain;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    plain.resize(sizes_[i]);
+    execution_->to_plain(views_[i].name, sums[i], plain);
+    for (std::size_t k = 0; k < plain.size(); ++k) sum[starts_[i] + k] += plain[k];
+  }
   return stats;
 }
 

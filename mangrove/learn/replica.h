@@ -73,6 +73,12 @@ class Replica {
   BatchStats compute_gradients(const data::Batch& batch, float scale, std::span<const float> dense = {},
                                const std::function<void(std::size_t parameter)>& ready = {});
 
+  /// Adds to `sum` (flat, as below) the gradients of the losses of the labelled rows, each scaled down to the Euclidean
+  /// norm `most` by itself, where it is longer; see clip_factor. Training mode with micro_batch() 1 only.
+  /// cost: forward and backward passes of one row, whatever the batch; memory for two more vectors of the parameters.
+  /// source: Abadi et al., Deep learning with differential privacy, CCS 2016, algorithm 1.
+  BatchStats add_clipped_gradients(const data::Batch& batch, double most, std::span<float> sum);
+
   /// Forward only: the class of each of the first batch.count rows, as the last exit has it. stats, unless null: gets
   /// the loss without label smoothing (softmax cross-entropy where the loss needs more than labels) added.
   std::vector<std::int32_t> predict(const data::Batch& batch, BatchStats* stats = nullptr);
