@@ -83,6 +83,14 @@ TEST(PadCrop, GivesEveryPositionEquallyOftenWithZerosOutside) {
   for (const auto& [position, count] : times) EXPECT_NEAR(count, 200, 70);  // 5 standard deviations
 }
 
+TEST(Recipe, SaysWhetherItLooksAtOtherSamples) {
+  for (const char* own : {"", "none", "flip", "pad-crop:2,flip,cutout:4", "normalise:0.5:0.2"})
+    EXPECT_FALSE(depends_on_other_samples(own)) << own;
+  for (const char* others :
+       {"mixup:0.2", "flip,zca", "normalise", "normalise:0.5", "cifar", "imagenet-small", "leaves"})
+    EXPECT_TRUE(depends_on_other_samples(others)) << others;
+}
+
 TEST(Flip, MirrorsHalfOfThem) {
   const auto value = [](auto, std::size_t i) { return static_cast<float>(i); };
   const std::vector<float> same = {0, 1, 2, 3, 4, 5}, mirrored = {2, 1, 0, 5, 4, 3}, upside_down = {3, 4, 5, 0, 1, 2};

@@ -169,6 +169,14 @@ std::span<const NamedRecipe> named_recipes() {
   return kRecipes;
 }
 
+bool depends_on_other_samples(std::string_view recipe) {
+  constexpr std::size_t kStatistics = 2;  // that normalise takes
+  return std::ranges::any_of(parse(recipe), [](const RecipeItem& item) {
+    return item.name == "mixup" || item.name == "zca" ||
+           (item.name == "normalise" && item.arguments.size() < kStatistics);
+  });
+}
+
 Result<double> RecipeItem::number(std::size_t at, double otherwise, double low, double high) const {
   if (at >= arguments.size()) return otherwise;
   return parse_number(arguments[at], low, high);

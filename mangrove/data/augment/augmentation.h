@@ -33,6 +33,10 @@ struct NamedRecipe {
 };
 std::span<const NamedRecipe> named_recipes();
 
+/// Whether what the recipe makes of a sample depends on other samples too: it mixes them, or takes statistics from them
+/// that it does not name. For a recipe that create() refuses it may say either.
+bool depends_on_other_samples(std::string_view recipe);
+
 /// How samples are transformed before the network sees them: a recipe, made ready for a data set.
 /// threads: immutable; any.
 class Augmentation {
