@@ -18,6 +18,7 @@ struct Progress {
   std::optional<double> loss = {};           // of training; mean over the samples since the last report
   std::optional<double> accuracy = {};       // so
   std::optional<double> learning_rate = {};  // of the last step
+  std::optional<double> epsilon = {};        // of training with `privacy`: spent so far
   std::int64_t done = 0, total = 0;          // samples, or images
   double images_per_s = 0;
   Seconds eta = 0;  // how long it still takes; 0: not known
@@ -34,6 +35,7 @@ struct Progress {
     field("loss", self.loss);
     field("accuracy", self.accuracy);
     field("learning_rate", self.learning_rate);
+    field("epsilon", self.epsilon);
     field("done", self.done);
     field("total", self.total);
     field("images_per_s", self.images_per_s);

@@ -67,6 +67,22 @@ std::string SamplesUnlearnt::sentence() const {
                      format_things(samples, "sample"), format_count(epoch), aggregate);
 }
 
+std::string PrivacyPlanned::sentence() const {
+  std::string line = fmt::format("private {}: noise of {} times {} in each step, in which each is with {}", protects,
+                                 format_number(noise), format_number(clip), format_percent(rate));
+  if (enough_for < steps)
+    line += fmt::format("; epsilon {} is enough for {} of {}", format_number(epsilon), format_count(enough_for),
+                        format_things(steps, "step"));
+  if (noise_is_of_seed) line += "; noise of the seed protects from nobody who knows it";
+  return line;
+}
+
+std::string BudgetSpent::sentence() const {
+  return fmt::format(
+      "stopped after step {} of {}: the next would cost more than the privacy budget has (epsilon {} is spent)",
+      format_count(step), format_count(steps), format_number(epsilon));
+}
+
 std::string ResumedWithOtherWorkers::sentence() const {
   return fmt::format("resumed with {} a step, not {} as before: right, but not bit for bit the same",
                      format_things(samples_per_step, "sample"), format_count(samples_per_step_before));

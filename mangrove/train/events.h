@@ -186,6 +186,47 @@ struct SamplesUnlearnt {
   }
 };
 
+/// How a job with `privacy` is going to spend its budget.
+struct PrivacyPlanned {
+  static constexpr const char* kEvent = "privacy_planned";
+  static constexpr bool kIsWarning = false;
+  std::string protects;                    // "samples" or "workers"
+  double epsilon = 0, delta = 0;           // the budget
+  double clip = 0, noise = 0;              // the most that one adds, and the standard deviation of the noise by it
+  double rate = 0;                         // with which each is in a step
+  std::int64_t steps = 0, enough_for = 0;  // that the job has; of these, that the budget is enough for
+  bool noise_is_of_seed = false;           // who knows the job's seed can take the noise away again
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("protects", self.protects);
+    field("epsilon", self.epsilon);
+    field("delta", self.delta);
+    field("clip", self.clip);
+    field("noise", self.noise);
+    field("rate", self.rate);
+    field("steps", self.steps);
+    field("enough_for", self.enough_for);
+    field("noise_is_of_seed", self.noise_is_of_seed);
+  }
+};
+
+/// Training stops: one more step would cost more than the budget has.
+struct BudgetSpent {
+  static constexpr const char* kEvent = "budget_spent";
+  static constexpr bool kIsWarning = true;
+  double epsilon = 0, delta = 0;     // that has been spent
+  std::int64_t step = 0, steps = 0;  // done; that the job has
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("epsilon", self.epsilon);
+    field("delta", self.delta);
+    field("step", self.step);
+    field("steps", self.steps);
+  }
+};
+
 /// A job is resumed with another number of workers, so its result will not be bit-equal to that of an uninterrupted
 /// run.
 struct ResumedWithOtherWorkers {

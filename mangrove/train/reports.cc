@@ -40,6 +40,7 @@ void Reports::epoch(const Epoch& e, std::string best_model) {
   report.accuracy = static_cast<double>(e.train.correct) / count;
   report.learning_rate = e.learning_rate;
   report.train_seconds = e.train_seconds;
+  report.epsilon = e.epsilon;
   if (!e.train.early_correct.empty()) {
     std::vector<double>& exits = report.exit_accuracy.emplace();
     for (const std::int64_t correct : e.train.early_correct) exits.push_back(static_cast<double>(correct) / count);

@@ -23,8 +23,9 @@ class Reports final : public job::Reports {
   struct Epoch {
     std::int64_t epoch = 0;  // the epoch that is done, counted from 1
     learn::BatchStats train;
-    double learning_rate = 0;  // at its last step
-    double train_seconds = 0;  // so far
+    double learning_rate = 0;            // at its last step
+    double train_seconds = 0;            // so far
+    std::optional<double> epsilon = {};  // see EpochReport
     struct Validation {
       bool there_is = false;
       double accuracy = 0, loss = 0;

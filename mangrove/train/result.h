@@ -25,6 +25,7 @@ struct EpochReport {
   std::optional<std::vector<double>> validation_exit_accuracy = {};
   std::optional<std::int64_t> best_epoch = {};  // the best validation so far
   std::optional<double> best_accuracy = {};
+  std::optional<double> epsilon = {};     // spent so far, with `privacy`
   std::optional<std::string> phase = {};  // if the client runs several jobs one after the other
 
   static void fields(auto& self, auto& field) {
@@ -39,7 +40,31 @@ struct EpochReport {
     field("validation_exit_accuracy", self.validation_exit_accuracy);
     field("best_epoch", self.best_epoch);
     field("best_accuracy", self.best_accuracy);
+    field("epsilon", self.epsilon);
     field("phase", self.phase);
+  }
+};
+
+/// What a job with `privacy` has promised of its model, and what it has cost.
+struct PrivacyReport {
+  std::string protects;           // "samples" or "workers"
+  double epsilon = 0, delta = 0;  // of all steps that were made
+  double budget = 0;              // the most that epsilon may be
+  double clip = 0, noise = 0;     // the most that one adds, and the standard deviation of the noise by it
+  double rate = 0;                // with which each is in a step
+  std::int64_t steps = 0;         // that were made
+  bool noise_is_of_seed = false;  // who knows the job's seed can take the noise away again
+
+  static void fields(auto& self, auto& field) {
+    field("protects", self.protects);
+    field("epsilon", self.epsilon);
+    field("delta", self.delta);
+    field("budget", self.budget);
+    field("clip", self.clip);
+    field("noise", self.noise);
+    field("rate", self.rate);
+    field("steps", self.steps);
+    field("noise_is_of_seed", self.noise_is_of_seed);
   }
 };
 
@@ -134,6 +159,7 @@ struct TrainResult {
   std::optional<Advice> advice;                        // if there are several boards
   std::optional<std::vector<TrainedStage>> stages;     // if it was a pipeline
   std::optional<Exchange> exchange;
+  std::optional<PrivacyReport> privacy;       // if the job has it
   std::optional<std::vector<Memory>> memory;  // by worker
   std::optional<std::string> compute;         // "modelled"; else it was real
 
@@ -164,6 +190,7 @@ struct TrainResult {
     field("advice", self.advice);
     field("stages", self.stages);
     field("exchange", self.exchange);
+    field("privacy", self.privacy);
     field("memory", self.memory);
     field("compute", self.compute);
   }

@@ -19,6 +19,7 @@ NETWORK = ["--model", "run/model.onnx", "--data", "glyphs", "--limit", "200"]
 RUNS = [
     ["train", *TRAIN, "--run-dir", "run"],
     ["train", *TRAIN, "--strategy", "federated", "--codec", "int8", "--run-dir", "federated"],
+    ["train", *TRAIN, "--privacy", "epsilon=8,delta=0.001", "--run-dir", "private"],
     ["train", *TRAIN, "--strategy", "one_f_one_b", "--batch", "32", "--run-dir", "pipeline"],
     ["eval", "--model", "run/model.onnx", "--data", "glyphs"],
     ["infer", *NETWORK, "--local", "2", "--stages", "2", "--run-dir", "infer"],

@@ -22,6 +22,25 @@ TEST(TrainingEvents, SayWhatHappenedInOneSentence) {
   EXPECT_EQ((ShardRefused{"a", "b", "s1", "silent"}.sentence()), "b could not get a shard from a: silent");
   EXPECT_EQ((DataIsThere{"a", 1, 3}.sentence()),
             "a has its training data (1 shard from the coordinator, 3 from other nodes)");
+  PrivacyPlanned planned{.protects = "samples",
+                         .epsilon = 2,
+                         .delta = 1e-5,
+                         .clip = 1.5,
+                         .noise = 1.1,
+                         .rate = 0.01,
+                         .steps = 1500,
+                         .enough_for = 1500};
+  EXPECT_EQ(planned.sentence(), "private samples: noise of 1.10 times 1.50 in each step, in which each is with 1.00 %");
+  planned.enough_for = 200;
+  EXPECT_EQ(
+      planned.sentence(),
+      "private samples: noise of 1.10 times 1.50 in each step, in which each is with 1.00 %; epsilon 2.00 is enough "
+      "for 200 of 1,500 steps");
+  planned.noise_is_of_seed = true;
+  EXPECT_TRUE(planned.sentence().ends_with("; noise of the seed protects from nobody who knows it"));
+  EXPECT_EQ((BudgetSpent{1.998, 1e-5, 200, 1500}.sentence()),
+            "stopped after step 200 of 1,500: the next would cost more than the privacy budget has (epsilon 2.00 is "
+            "spent)");
   EXPECT_EQ((ResumedWithOtherWorkers{128, 96}.sentence()),
             "resumed with 96 samples a step, not 128 as before: right, but not bit for bit the same");
   EXPECT_EQ((Recut{3, 1200, 1.5}.sentence()),

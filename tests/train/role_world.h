@@ -117,6 +117,8 @@ class RoleWorld {
   void die(Death death) { deaths_.push_back(death); }
   /// This rank plays something else than the others.
   void replace(net::Rank rank, Role role) { special_[rank] = std::move(role); }
+  /// All ranks play on this device, in place of the machine.
+  void use_device(job::Device& device) { device_ = &device; }
   /// Called with every report, on the thread of rank 0.
   void on_report(std::function<void(const Report&)> hook) { hook_ = std::move(hook); }
   /// Called before every send of a rank, on its thread; number counts the sends of that rank from 0.
@@ -198,7 +200,7 @@ class RoleWorld {
       for (net::Rank rank = 1; rank < size_; ++rank) threads_.emplace_back([this, rank] { live(rank); });
     }
     Outcome outcome;
-    job::RoleContext context{endpoint(0), clock(), device_, {}, 1, stop_.get_token(), [&](Report report) {
+    job::RoleContext context{endpoint(0), clock(), *device_, {}, 1, stop_.get_token(), [&](Report report) {
                                if (hook_) hook_(report);
                                outcome.reports.push_back(std::move(report));
                              }};
@@ -230,7 +232,7 @@ class RoleWorld {
   /// One node: plays its rank, and joins again when it was lost and comes back.
   void live(net::Rank rank) {
     for (std::optional<net::Rank> now = rank; now; now = come_back(*now)) {
-      job::RoleContext context{endpoint(*now), clock(), device_, {}, 1, {}, [](Report) {}};
+      job::RoleContext context{endpoint(*now), clock(), *device_, {}, 1, {}, [](Report) {}};
       const auto special = special_.find(*now);
       Status status = (special == special_.end() ? role_ : special->second)(context);
       MutexLock lock(mutex_);
@@ -271,7 +273,8 @@ class RoleWorld {
   net::InProcessWorld world_;
   const int size_;
   SteadyClock clock_;
-  job::Machine device_;
+  job::Machine machine_;
+  job::Device* device_ = &machine_;
   std::unique_ptr<VirtualTime> time_;
   std::unique_ptr<VirtualNetwork> network_;
   std::stop_source stop_;

@@ -111,7 +111,8 @@ std::string training_charts(const TrainingHistory& training) {
   const std::string charts = chart("Loss", "", training.loss, &training.validation_loss) +
                              chart("Accuracy", "%", training.accuracy, &training.validation_accuracy, 100) +
                              chart("Learning rate", "", training.learning_rate) +
-                             chart("Throughput", "images/s", training.images_per_s);
+                             chart("Throughput", "images/s", training.images_per_s) +
+                             chart("Privacy spent", "epsilon", training.epsilon);
   return charts.empty() ? "" : "<h2>Training</h2>\n<main>\n" + charts + "</main>\n";
 }
 

@@ -28,6 +28,7 @@ void TrainingHistory::take_progress(const job::Progress& progress) {
   add(accuracy, epoch, progress.accuracy);
   add(learning_rate, epoch, progress.learning_rate);
   add(images_per_s, epoch, progress.images_per_s);
+  add(epsilon, epoch, progress.epsilon);
 }
 
 void TrainingHistory::take_epoch(const train::EpochReport& epoch) {

@@ -14,6 +14,7 @@ struct TrainingHistory {
   ThinnedCurve validation_loss, validation_accuracy;
   ThinnedCurve learning_rate;
   ThinnedCurve images_per_s;
+  ThinnedCurve epsilon;              // of training with `privacy`
   ThinnedCurve accuracy_by_seconds;  // of the validation, against the seconds of training
 
   /// A line of metrics.jsonl, of any kind.

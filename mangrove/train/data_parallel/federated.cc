@@ -11,6 +11,8 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/train/data_parallel/consistency.h"
 #include "mangrove/train/data_parallel/leader.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
+#include "mangrove/train/data_parallel/private_averaging.h"
 #include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/data_parallel/worker.h"
 
@@ -196,7 +198,9 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   Hyperparameters outer = recipe;
   outer.optimizer = outer_optimizer(job);
+  MG_RETURN_IF_ERROR(check_private_network(job, graph));
   MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), outer));
+  if (privacy_of(job)) return PrivateAveraging(job, context, recipe, std::move(model)).run();
   return FederatedLeader(job, context, recipe, std::move(model), consistency).run();
 }
 

@@ -88,6 +88,11 @@ Status GlobalModel::step(std::span<const Part> parts, const Aggregation& rule, f
   return {};
 }
 
+void GlobalModel::step(std::span<const float> gradient, float learning_rate, std::int64_t step) {
+  std::copy_n(gradient.begin(), gradient_.size(), gradient_.begin());
+  update(learning_rate, step);
+}
+
 /// Makes a step with `gradient_`.
 void GlobalModel::update(float learning_rate, std::int64_t step) {
   optimizer_->step(learning_rate, step);

@@ -55,17 +55,26 @@ Status Leader::train() {
   throttle_ = job::Throttle(last_checkpoint_);
   if (can_be_advised()) advisor_.emplace(job_.batch(), samples_per_epoch_, train_seconds());
   if (validation_is_due()) MG_RETURN_IF_ERROR(finish_epoch());
-  while (progress_.epoch() < job_.epochs() && !global_model_->best().is_stale(progress_.epoch(), recipe_.patience))
+  while (progress_.epoch() < job_.epochs() && may_go_on() &&
+         !global_model_->best().is_stale(progress_.epoch(), recipe_.patience))
     MG_RETURN_IF_ERROR(train_epoch());
-  if (progress_.epoch() < job_.epochs()) {
-    const learn::BestModel best = global_model_->best();
-    reports_.event(StoppedEarly{progress_.epoch(), best.epoch, best.accuracy});
-  }
+  tell_stopped();
   const Seconds seconds = train_seconds();
   const Instant start = context_.clock.now();
   MG_TRY(const Evaluation test, evaluate(/*validation=*/false));
   finish(test, seconds, context_.clock.now() - start);
   return {};
+}
+
+void Leader::tell_stopped() {
+  if (budget_ && !may_go_on() && step() < budget_->steps()) {
+    const double delta = budget_->options().budget.delta;
+    reports_.event(
+        BudgetSpent{.epsilon = budget_->spent(step()), .delta = delta, .step = step(), .steps = budget_->steps()});
+  } else if (progress_.epoch() < job_.epochs()) {
+    const learn::BestModel best = global_model_->best();
+    reports_.event(StoppedEarly{progress_.epoch(), best.epoch, best.accuracy});
+  }
 }
 
 Status Leader::prepare() {
@@ -96,7 +105,46 @@ Status Leader::prepare() {
   const StepBasis basis{samples_per_step(workers), base_learning_rate(job_, *optimizer, workers_in_step(workers))};
   rates_ = LearningRates(basis, samples_per_epoch_, job_.epochs());
   settings_ = settings_text(job_, global_model_->graph(), samples_per_epoch_);
-  return checkpoint ? resume(*checkpoint) : Status();
+  const std::optional<PrivacyOptions> privacy = privacy_of(job_);
+  if (!checkpoint) return privacy ? plan_privacy(*privacy) : Status();
+  return resume(*checkpoint);
+}
+
+/// By the pace that was settled when the run began.
+Status Leader::plan_privacy(const PrivacyOptions& options) {
+  const Draw step = draw(rates_.basis());
+  const auto all = static_cast<double>(samples_per_epoch_);
+  steps_per_epoch_ = std::max<std::int64_t>(1, std::llround(std::ceil(all / step.samples)));
+  const std::int64_t rounds = (job_.epochs() + epochs_at_once() - 1) / epochs_at_once();
+  MG_TRY(budget_, PrivacyBudget::create(options, step.rate, rounds * steps_per_epoch_));
+  reports_.event(PrivacyPlanned{.protects = clips_samples(job_) ? "samples" : "workers",
+                                .epsilon = options.budget.epsilon,
+                                .delta = options.budget.delta,
+                                .clip = options.clip,
+                                .noise = budget_->noise(),
+                                .rate = budget_->rate(),
+                                .steps = budget_->steps(),
+                                .enough_for = budget_->most(),
+                                .noise_is_of_seed = noise_is_of_seed(context_.device)});
+  return {};
+}
+
+/// The number of steps before the current epoch, of a job with `privacy`.
+std::int64_t Leader::first_step() const {
+  return progress_.epoch() / epochs_at_once() * steps_per_epoch_;
+}
+
+/// Else it continues one from a checkpoint.
+bool Leader::begins_epoch() const {
+  return budget_ ? step() <= first_step() : dealer_.ledger().done();
+}
+
+bool Leader::is_in_epoch() const {
+  return budget_ ? step() < first_step() + steps_per_epoch_ && may_go_on() : !dealer_.ledger().done();
+}
+
+bool Leader::may_go_on() const {
+  return !budget_ || step() < budget_->most();
 }
 
 Status Leader::resume(const learn::Checkpoint& checkpoint) {
@@ -112,6 +160,15 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
   if (before.samples_per_step != rates_.basis().samples_per_step)
     reports_.event(ResumedWithOtherWorkers{before.samples_per_step, rates_.basis().samples_per_step});
   rates_ = LearningRates(before, samples_per_epoch_, job_.epochs());
+  if (const std::optional<PrivacyOptions> privacy = privacy_of(job_)) {
+    if (!clips_samples(job_) && before.samples_per_step != samples_per_step(0))
+      return make_error(Code::invalid_argument,
+                        "resume: the noise that protects workers was chosen for another number of them");
+    MG_RETURN_IF_ERROR(plan_privacy(*privacy));
+    const auto samples = static_cast<double>(checkpoint.step) * draw(before).samples;
+    progress_.resume(checkpoint, std::llround(samples) * epochs_at_once());
+    return {};
+  }
   dealer_.resume(checkpoint.pending);
   const std::int64_t passes = std::min(epochs_at_once(), job_.epochs() - checkpoint.epoch);
   progress_.resume(checkpoint,
@@ -121,6 +178,10 @@ Status Leader::resume(const learn::Checkpoint& checkpoint) {
 
 /// Of the epoch.
 std::int64_t Leader::samples_done() const {
+  if (budget_) {
+    const std::int64_t steps = std::clamp<std::int64_t>(step() - first_step(), 0, steps_per_epoch_);
+    return samples_per_epoch_ * steps / steps_per_epoch_;
+  }
   return samples_per_epoch_ - static_cast<std::int64_t>(dealer_.ledger().unfinished_count());
 }
 
@@ -130,16 +191,16 @@ std::int64_t Leader::position(std::int64_t samples) const {
 }
 
 Status Leader::train_epoch() {
-  if (work().done()) {  // else it continues one from a checkpoint
-    dealer_.begin_epoch(progress_.epoch());
+  if (begins_epoch()) {
+    if (!budget_) dealer_.begin_epoch(progress_.epoch());
     progress_.begin_epoch();
   }
-  while (!work().done()) {
+  while (is_in_epoch()) {
     if (context_.stop.stop_requested()) return stopped();
     dealer_.disown_all_but(workers_.in_use());
     MG_RETURN_IF_ERROR(advance());
-    if (throttle_.passes(context_.clock.now(), work().done())) report_progress();
-    if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && !work().done())
+    if (throttle_.passes(context_.clock.now(), !is_in_epoch())) report_progress();
+    if (context_.clock.now() - last_checkpoint_ >= job_.checkpoint_every_s() && is_in_epoch())
       MG_RETURN_IF_ERROR(save_checkpoint());
   }
   progress_.end_epochs(passes());
@@ -166,6 +227,7 @@ Status Leader::finish_epoch() {
     report.validation = {true, accuracy, measured.loss, accuracy_at_exits(measured), global_model_->best()};
   }
   report.train_seconds = train_seconds();
+  if (budget_) report.epsilon = budget_->spent(step());
   reports_.epoch(report, std::move(best_model));
   return {};
 }
@@ -196,8 +258,8 @@ std::size_t Leader::root_of(std::size_t workers) {
 
 std::map<net::Rank, Work> Leader::assign(const net::RankSet& ranks, std::size_t count) {
   const std::int64_t next = progress_.epoch() + passes();
-  SampleDealer::Deal deal =
-      dealer_.deal(workers_.speeds(ranks), count, next < job_.epochs() ? std::optional(next) : std::nullopt);
+  const bool is_known = next < job_.epochs() && !budget_;  // what follows
+  SampleDealer::Deal deal = dealer_.deal(workers_.speeds(ranks), count, is_known ? std::optional(next) : std::nullopt);
   if (deal.changed_shares) {
     Balanced balanced{.step = step(), .shares = {}};
     for (const auto& [rank, samples] : *deal.changed_shares) balanced.shares.push_back({reports_.node(rank), samples});
@@ -241,6 +303,12 @@ Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<
   last_rate_ *= rate;
   if (rule_ != nullptr) return global_model_->step(parts, *rule_, update_rate(last_rate_), step()).context("aggregate");
   global_model_->step(parts, update_rate(last_rate_), step());
+  return {};
+}
+
+Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<const float> gradient) {
+  MG_RETURN_IF_ERROR(count_in(answers));
+  global_model_->step(gradient, update_rate(last_rate_), step());
   return {};
 }
 
@@ -301,10 +369,10 @@ Status Leader::count_in(std::span<const WorkerRoster::Answered> answers, std::in
     stats += {loss, correct, answer.count(), {answer.early_correct().begin(), answer.early_correct().end()}};
     if (advisor_) advisor_->add(answered.rank, answer.count(), answer.compute_s());
   }
-  const std::int64_t before = samples_done();
-  for (const WorkerRoster::Answered& answered : answers) work().finish(answered.rank);
-  last_rate_ = rate_at(position(before));
-  progress_.add(stats, (samples_done() - before) * passes(), steps);
+  last_rate_ = rate_at(position(samples_done()));
+  std::size_t samples = 0;
+  for (const WorkerRoster::Answered& answered : answers) samples += work().finish(answered.rank);
+  progress_.add(stats, static_cast<std::int64_t>(samples) * passes(), steps);
   if (!advisor_) return {};
   if (const auto advice = advisor_->end_update(train_seconds(), workers_.count())) reports_.event(AdviceGiven{*advice});
   return {};
@@ -334,7 +402,7 @@ Status Leader::save_checkpoint() {
   checkpoint.job = with_pace(settings_, rates_.basis());
   global_model_->save(checkpoint);
   progress_.save(checkpoint, now);
-  checkpoint.pending = work().unfinished();
+  if (!budget_) checkpoint.pending = work().unfinished();  // else the next step draws anew
   checkpoint.micro_batches = workers_.micro_batches();
   reports_.checkpoint(checkpoint.epoch, checkpoint.step, learn::encode_checkpoint(checkpoint));
   last_checkpoint_ = now;
@@ -375,6 +443,8 @@ void Leader::report_progress() {
   report.step = step();
   report.steps = step() + updates_on(static_cast<std::int64_t>(work().unfinished_count())) +
                  rounds_to_come * updates_on(samples_per_epoch_);
+  if (budget_) report.steps = budget_->steps();
+  if (budget_) report.epsilon = budget_->spent(step());
   report.total = job_.epochs() * samples_per_epoch_;
   report.done = progress_.samples();
   report.loss = recent.loss / count;
@@ -382,6 +452,19 @@ void Leader::report_progress() {
   report.learning_rate = last_rate_;
   report.images_per_s = progress_.samples_per_s(context_.clock.now());
   reports_.progress(std::move(report));
+}
+
+PrivacyReport Leader::privacy_report() const {
+  const PrivacyOptions& options = budget_->options();
+  return {.protects = clips_samples(job_) ? "samples" : "workers",
+          .epsilon = budget_->spent(step()),
+          .delta = options.budget.delta,
+          .budget = options.budget.epsilon,
+          .clip = options.clip,
+          .noise = budget_->noise(),
+          .rate = budget_->rate(),
+          .steps = step(),
+          .noise_is_of_seed = noise_is_of_seed(context_.device)};
 }
 
 void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds) {
@@ -402,6 +485,7 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_
   result.test_loss = test.loss;
   if (auto at_exits = accuracy_at_exits(test); !at_exits.empty()) result.exit_accuracy = std::move(at_exits);
   if (advisor_) result.advice = advisor_->advice();
+  if (budget_) result.privacy = privacy_report();
   const auto& transfers = workers_.transfers();
   result.exchange = {ExchangeReport(transfers.uplink()), ExchangeReport(transfers.downlink()),
                      ExchangeReport(transfers.among_peers())};

@@ -12,6 +12,7 @@
 #include "mangrove/train/data_parallel/evaluation.h"
 #include "mangrove/train/data_parallel/global_model.h"
 #include "mangrove/train/data_parallel/learning_rates.h"
+#include "mangrove/train/data_parallel/privacy_budget.h"
 #include "mangrove/train/data_parallel/sample_dealer.h"
 #include "mangrove/train/data_parallel/training_progress.h"
 #include "mangrove/train/data_parallel/worker_roster.h"
@@ -59,6 +60,14 @@ class Leader {
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
   /// The number of vectors, each of another worker, that one update is made of when `workers` workers are there.
   virtual std::size_t vectors_in_update(std::size_t workers) const { return workers; }
+  /// Of a step in a job with `privacy`.
+  struct Draw {
+    double rate = 1;     // with which each sample or worker takes part
+    double samples = 0;  // that the step learns from, on average
+  };
+  /// How a strategy draws who takes part in a step, if it takes jobs with `privacy`. An epoch of these is a number of
+  /// steps, which learn from as many samples as there are, on average; a sample may be in several or in none.
+  virtual Draw draw(const StepBasis&) const { return {}; }
   /// The square root of the number of workers, rounded down. It takes the place of the number of workers in strategies
   /// whose workers are apart for a while: they diverge at rates that synchronous steps can take.
   static std::size_t root_of(std::size_t workers);
@@ -79,6 +88,12 @@ class Leader {
   GlobalModel& global_model() { return *global_model_; }
   /// The job's rule, which makes one update of those of several workers. Null: the mean.
   const Aggregation* rule() const { return rule_.get(); }
+  /// REQUIRES: the job has `privacy`.
+  const PrivacyBudget& budget() const { return *budget_; }
+  /// The owner of each sample; empty: they have none.
+  std::span<const net::Rank> owners_of_samples() const { return dealer_.owners(); }
+  /// Lets the workers have these samples next, each that it owns, and no others.
+  void deal_out(const SampleLedger::Samples& samples) { dealer_.resume(samples); }
   /// Waits until enough workers are in use for an update by the job's rule; without a rule one is enough. errors: those
   /// of next_answer(); failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
   Status await_workers();
@@ -105,6 +120,8 @@ class Leader {
   Status apply(std::span<const WorkerRoster::Answered> answers, float rate = 1);
   /// As the apply() above, with gradients that the caller has put together from the answers.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
+  /// Counts the answers and makes one update with this gradient of the parameters, at the scheduled rate.
+  Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const float> gradient);
   /// Whether these answers are enough for an update by the job's rule. If they are not, their samples are dealt out
   /// again. If fewer workers had samples (asked) than the rule needs, the samples are counted without an update
   /// instead.
@@ -114,6 +131,13 @@ class Leader {
   Status train();
   Status prepare();
   Status resume(const learn::Checkpoint& checkpoint);
+  Status plan_privacy(const PrivacyOptions& options);
+  std::int64_t first_step() const;
+  bool begins_epoch() const;
+  bool is_in_epoch() const;
+  bool may_go_on() const;
+  PrivacyReport privacy_report() const;
+  void tell_stopped();
   Status train_epoch();
   Status finish_epoch();
   bool validation_is_due() const;
@@ -147,6 +171,8 @@ class Leader {
   LearningRates rates_;
   SampleDealer dealer_;
   TrainingProgress progress_;
+  std::optional<PrivacyBudget> budget_;  // only of a job with `privacy`
+  std::int64_t steps_per_epoch_ = 0;     // of such a job; an epoch is epochs_at_once() of them
   std::optional<SpeedAdvisor> advisor_;  // only if can_be_advised()
   float last_rate_ = 0;                  // learning rate of the last step
   std::int64_t unlearnt_ = 0;            // samples of the epoch that made no update

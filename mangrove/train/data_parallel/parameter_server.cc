@@ -4,6 +4,8 @@
 #include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/data_parallel/asynchronous_server.h"
 #include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
+#include "mangrove/train/data_parallel/private_server.h"
 #include "mangrove/train/data_parallel/synchronous_server.h"
 #include "mangrove/train/data_parallel/worker.h"
 #include "mangrove/train/data_parallel/worker_momentum.h"
@@ -23,7 +25,9 @@ Status run_server(const TrainJob& job, job::RoleContext& context) {
   }
   Hyperparameters server_recipe = recipe;
   if (uplink_has_momentum(job, recipe)) server_recipe.optimizer = without_momentum(recipe.optimizer);
+  MG_RETURN_IF_ERROR(check_private_network(job, graph));
   MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), server_recipe));
+  if (privacy_of(job)) return PrivateServer(job, context, recipe, std::move(model)).run();
   return SynchronousServer(job, context, recipe, std::move(model), static_cast<std::size_t>(consistency.bound)).run();
 }
 

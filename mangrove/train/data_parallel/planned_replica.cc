@@ -5,6 +5,7 @@
 #include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy_row.h"
 
@@ -29,6 +30,11 @@ int vectors_of_rule(const TrainJob& job, int workers) {
   return compares ? (is_ring ? 2 : workers) + 1 : 0;
 }
 
+/// See learn::Replica::add_clipped_gradients, and the sum.
+int vectors_of_privacy(const TrainJob& job) {
+  return clips_samples(job) ? 3 : 0;
+}
+
 /// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and
 /// parameters as they travel: in its own vector, in the message that brings them and in the one that takes gradients
 /// away. For all_reduce it also has what a AllReduceWorker keeps (the network, values, gradient, sums, a scratch
@@ -41,8 +47,9 @@ learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sourc
   const Bytes weights = graph.parameter_elements() * kFloat;
   const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
   const int workers = context.endpoint.size() - 1;
-  const Bytes held =
-      (strategy_of(job).vectors_held + vectors_of_codecs(job, workers) + vectors_of_rule(job, workers)) * weights;
+  const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, workers) + vectors_of_rule(job, workers) +
+                      vectors_of_privacy(job)) *
+                     weights;
   return {.limit = most_memory(job, context.device),
           .reserved = kConnection + held + 5 * batch + data.cached(),
           .released = weights,
@@ -66,7 +73,7 @@ Result<std::unique_ptr<learn::Replica>> planned_replica(const Graph& graph, cons
                                                         learn::ReplicaOptions options, Sources& data,
                                                         const job::RoleContext& context) {
   options.memory = memory_budget(graph, job, data, context);
-  options.micro_batch = job.micro_batch();
+  options.micro_batch = clips_samples(job) ? 1 : job.micro_batch();
   if (options.micro_batch == 0) {
     MG_TRY(options.micro_batch, resumed_micro_batch(job, context.endpoint.rank()));
   }

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mangrove/train/data_parallel/balance.h"
@@ -25,12 +26,14 @@ class SampleDealer {
   /// `workers`. To be called once, before all others. errors: those of owners_of_samples().
   Status open(const Hello& data, std::size_t workers);
   void begin_epoch(std::int64_t epoch) { ledger_ = samples_of(epoch); }
-  /// Goes on in an epoch in which these samples are left.
+  /// Goes on with these samples, and no others: those that are left of an epoch, or that a step has drawn.
   void resume(const SampleLedger::Samples& left) { ledger_ = SampleLedger(left, owners_); }
 
   /// The ledger of the epoch.
   SampleLedger& ledger() { return ledger_; }
   const SampleLedger& ledger() const { return ledger_; }
+  /// Of each sample; empty: samples have no owner.
+  std::span<const net::Rank> owners() const { return owners_ ? std::span(*owners_) : std::span<const net::Rank>(); }
   /// The remaining samples of workers that are not there go to the others. Every node can read the whole data set.
   void disown_all_but(const net::RankSet& there);
 

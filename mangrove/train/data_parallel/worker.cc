@@ -8,8 +8,10 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/data_parallel/all_reduce_exchange.h"
+#include "mangrove/train/data_parallel/clipped_gradients.h"
 #include "mangrove/train/data_parallel/gossip_exchange.h"
 #include "mangrove/train/data_parallel/planned_replica.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/data_parallel/server_exchange.h"
 #include "mangrove/train/data_parallel/trainee.h"
 #include "mangrove/train/strategy_row.h"
@@ -24,6 +26,7 @@ Result<std::unique_ptr<Exchange>> make_exchange(Trainee& trainee, const Graph& g
   if (strategy.sums_gradients) return AllReduceExchange::create(trainee, graph);
   if (strategy.averages_with_neighbours) return std::unique_ptr<Exchange>(new GossipExchange(trainee, graph));
   if (strategy.steps_locally) return ChangesToServer::create(trainee, graph);
+  if (clips_samples(trainee.job())) return ClippedGradientsToServer::create(trainee, graph);
   return GradientsToServer::create(trainee, graph);
 }
 

@@ -97,6 +97,15 @@ TEST(ReportPage, IsWellFormedAndHasTheFigures) {
   EXPECT_EQ(count(page, "<polyline class=\"b\""), 2u) << "validation: loss and accuracy";
 }
 
+TEST(ReportPage, OfPrivateTrainingShowsWhatIsSpent) {
+  std::vector<json> metrics = two_epochs();
+  for (std::size_t i = 0; i < 4; ++i) metrics[i]["epsilon"] = 0.5 * static_cast<double>(i + 1);
+  const std::string page = page_of("private", metrics, json::object());
+  EXPECT_EQ(problem_of(page), "");
+  EXPECT_NE(page.find("Privacy spent"), std::string::npos);
+  EXPECT_EQ(count(page, "<svg "), 5u);
+}
+
 TEST(ReportPage, NamesDoNotBecomeMarkup) {
   const std::string page = page_of("<b>&\"model\".onnx on csv:a&b.csv", two_epochs(), json::object());
   EXPECT_EQ(problem_of(page), "");
