@@ -62,9 +62,6 @@ Status check_samples(const TrainJob& job) {
   if (job.micro_batch() > 1)
     return refuse("takes the gradient of each sample by itself; use micro_batch 0 or 1, not " +
                   std::to_string(job.micro_batch()));
-  if (data::depends_on_other_samples(job.augment()))
-    return refuse("protects no sample that shows in others, as '" + job.augment() +
-                  "' does (mixup, zca, and normalise without numbers); use augment without these");
   return {};
 }
 
@@ -108,6 +105,9 @@ Status check_privacy(const TrainJob& job) {
                   "' the fastest make it; use sync");
   if (rule_of(job) != nullptr)
     return refuse("is promised of sums, and aggregate '" + job.aggregate() + "' makes none; use mean");
+  if (data::depends_on_other_samples(job.augment()))
+    return refuse("protects nobody who shows in the samples of others, and with augment '" + job.augment() +
+                  "' all do (mixup, zca, and normalise without numbers); use augment without these");
   return strategy.sends_gradients ? check_samples(job) : check_workers(job);
 }
 

@@ -437,8 +437,9 @@ TEST(PrivacyKey, IsRefusedWhereNothingWouldBePromised) {
       {[](TrainJob& job) { job.set_split("shards"); }, "use split iid and shuffle all"},
       {[](TrainJob& job) { job.set_shuffle("window(8)"); }, "use split iid and shuffle all"},
       {[](TrainJob& job) { job.set_micro_batch(2); }, "use micro_batch 0 or 1, not 2"},
-      {[](TrainJob& job) { job.set_augment("mixup:0.2"); }, "as 'mixup:0.2' does"},
-      {[](TrainJob& job) { job.set_augment("cifar"); }, "as 'cifar' does (mixup, zca, and normalise without numbers)"},
+      {[](TrainJob& job) { job.set_augment("mixup:0.2"); }, "and with augment 'mixup:0.2' all do"},
+      {[](TrainJob& job) { job.set_augment("cifar"); },
+       "and with augment 'cifar' all do (mixup, zca, and normalise without numbers)"},
       {[](TrainJob& job) { job.set_strategy("federated"); }, "with split iid nobody has samples of its own"},
       {[&](TrainJob& job) {
          federated(job);
@@ -450,6 +451,16 @@ TEST(PrivacyKey, IsRefusedWhereNothingWouldBePromised) {
          job.set_consistency("k_of_n(2)");
        },
        "with consistency 'k_of_n(2)' the fastest make it"},
+      {[&](TrainJob& job) {
+         federated(job);
+         job.set_augment("mixup:0.2");  // with samples of other workers
+       },
+       "and with augment 'mixup:0.2' all do"},
+      {[&](TrainJob& job) {
+         federated(job);
+         job.set_augment("flip,normalise");
+       },
+       "and with augment 'flip,normalise' all do"},
   };
   for (const Refused& refused : all) {
     TrainJob job = small_job(100);
