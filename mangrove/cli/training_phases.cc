@@ -13,6 +13,7 @@
 #include "mangrove/graph/onnx.h"
 #include "mangrove/graph/split.h"
 #include "mangrove/job/json_fields.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/zoo/new_head.h"
 #include "mangrove/zoo/zoo.h"
 
@@ -23,6 +24,11 @@ using nlohmann::json;
 
 constexpr const char* kNoFreeze = "none";
 constexpr const char* kBackbone = "backbone";
+
+/// Of a run with a frozen part: whether everything is trained after the head.
+bool has_two_phases(const TrainSettings& settings) {
+  return settings.job.epochs() > settings.head_epochs;
+}
 
 /// The job goes on from this checkpoint.
 Status resume_from(const fs::path& checkpoint, train::TrainJob& job) {
@@ -118,9 +124,16 @@ Result<json> fine_tuning_phase(const TrainSettings& settings, const json& head, 
 }  // namespace
 
 Status check_transfer(const TrainSettings& settings) {
-  if (settings.freeze == kNoFreeze || !settings.init_from.empty()) return {};
-  return make_error(Code::invalid_argument, "freeze: '" + settings.freeze +
-                                                "' is for a network that has learnt something: give it with init_from");
+  if (settings.freeze == kNoFreeze) return {};
+  if (settings.init_from.empty())
+    return make_error(
+        Code::invalid_argument,
+        "freeze: '" + settings.freeze + "' is for a network that has learnt something: give it with init_from");
+  MG_TRY(const auto privacy, train::parse_privacy(settings.job.privacy()));
+  if (!privacy || !has_two_phases(settings)) return {};
+  return make_error(Code::invalid_argument,
+                    "privacy: each phase of freeze would spend all of epsilon; use head_epochs " +
+                        std::to_string(settings.job.epochs()) + ", so that only the head is trained, or freeze none");
 }
 
 Status check_new_head(const TrainSettings& settings) {
@@ -153,7 +166,7 @@ Result<json> run_training_phases(const TrainSettings& settings, train::TrainJob 
   if (resumes) folder.append_metrics();
   if (settings.freeze != kNoFreeze) {
     MG_TRY(train::TrainJob frozen, with_frozen_part(settings.freeze, job));
-    if (settings.job.epochs() > settings.head_epochs) {
+    if (has_two_phases(settings)) {
       MG_TRY(const json head, head_phase(settings, std::move(frozen), folder, play));
       return fine_tuning_phase(settings, head, std::move(job), folder, play);
     }

@@ -12,7 +12,8 @@
 
 namespace mangrove::cli {
 
-/// errors: invalid_argument: keys of transfer learning that do not go together; names them.
+/// errors: invalid_argument: keys of transfer learning that do not go together, or two phases with `privacy`; names
+/// them.
 Status check_transfer(const TrainSettings& settings);
 
 /// Checks, without the data, a network that gets a new head (init_from): whether it can have one, and whether it has

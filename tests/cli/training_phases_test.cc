@@ -86,6 +86,24 @@ TEST_F(Phases, TheHeadComesFirstThenEverythingAtALowerRate) {
   EXPECT_EQ((*result)["head"]["epochs"], 5);
 }
 
+TEST_F(Phases, ThatWouldEachSpendABudgetOfPrivacyAreRefused) {
+  settings.job.set_privacy("epsilon=2,delta=1e-5");
+  const Status both = check_transfer(settings);
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.code(), Code::invalid_argument);
+  EXPECT_EQ(both.error().message,
+            "privacy: each phase of freeze would spend all of epsilon; use head_epochs 8, so that only the head is "
+            "trained, or freeze none");
+  settings.head_epochs = 8;
+  EXPECT_TRUE(check_transfer(settings).ok());
+  settings.head_epochs = 5;
+  settings.job.set_privacy("none");
+  EXPECT_TRUE(check_transfer(settings).ok());
+  settings.job.set_privacy("epsilon=2,delta=1e-5");
+  settings.freeze = "none";
+  EXPECT_TRUE(check_transfer(settings).ok());
+}
+
 TEST_F(Phases, AHeadThatTheDiskDoesNotTakeIsFineTunedAllTheSame) {
   fs::remove_all(folder.path());
   ASSERT_TRUE(write_file_atomically(folder.path(), "a file in its place").ok());
