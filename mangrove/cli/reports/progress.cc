@@ -50,6 +50,7 @@ std::string render_epoch(const train::EpochReport& e) {
   std::string line =
       fmt::format("epoch {}: loss {:.4f}, accuracy {}", e.epoch, *e.loss, format_percent(e.accuracy.value_or(0)));
   line += render_exits(e.exit_accuracy);
+  if (e.epsilon) line += ", epsilon " + format_number(*e.epsilon);
   if (!e.validation_loss) return line;
   line += fmt::format("; validation: loss {:.4f}, accuracy {}", *e.validation_loss,
                       format_percent(e.validation_accuracy.value_or(0)));

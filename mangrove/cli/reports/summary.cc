@@ -115,6 +115,13 @@ std::string advice_row(const train::TrainResult& r, const RunFacts& facts) {
   return line.empty() ? "" : row("advice", line);
 }
 
+/// What was promised of the network, and what of that its training has spent.
+std::string privacy_row(const train::PrivacyReport& p) {
+  const std::string limit = p.noise_is_of_seed ? "; nothing for those who know the seed" : "";
+  return row("privacy of " + p.protects, fmt::format("epsilon {} of {} spent, delta {:g}{}", format_number(p.epsilon),
+                                                     format_number(p.budget), p.delta, limit));
+}
+
 std::string train_table(const train::TrainResult& r, const RunFacts& facts,
                         const std::optional<train::TrainResult>& head) {
   std::string text =
@@ -129,6 +136,7 @@ std::string train_table(const train::TrainResult& r, const RunFacts& facts,
     for (const double accuracy : *r.exit_accuracy) texts.push_back(format_percent(accuracy));
     text += row("accuracy at exits", fmt::format("{}", fmt::join(texts, " / ")));
   }
+  if (r.privacy) text += privacy_row(*r.privacy);
   text += row("training time", format_seconds(r.train_seconds));
   text += row("training speed", format_rate(r.images_per_s));
   text += advice_row(r, facts);

@@ -45,6 +45,22 @@ TEST(Summary, HasNoAdviceWhereNothingCanBeBetterOrNodesShareAMachine) {
   EXPECT_EQ(summary_table(trained({{"advice", advice(1)}, {"embedded", true}})).find("advice"), std::string::npos);
 }
 
+TEST(Summary, SaysWhatPrivateTrainingHasSpent) {
+  json privacy = {{"protects", "samples"}, {"epsilon", 3.987}, {"delta", 1e-5},
+                  {"budget", 4},           {"clip", 1},        {"noise", 0.9},
+                  {"rate", 0.1},           {"steps", 40},      {"noise_is_of_seed", false}};
+  const auto row = [&] {
+    const std::string text = summary_table(trained({{"privacy", privacy}}));
+    const std::size_t at = text.find("privacy of samples");
+    return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(row(), "privacy of samples         epsilon 3.99 of 4.00 spent, delta 1e-05");
+  privacy["noise_is_of_seed"] = true;
+  EXPECT_EQ(row(),
+            "privacy of samples         epsilon 3.99 of 4.00 spent, delta 1e-05; nothing for those who know the seed");
+  EXPECT_EQ(summary_table(trained(json::object())).find("privacy"), std::string::npos);
+}
+
 TEST(Summary, SaysWhatItCannotRead) {
   json result = trained(json::object());
   result["train"]["epochs"] = "many";
