@@ -44,7 +44,7 @@ modules=$(sed -n 's/^foreach(module \(.*\))$/\1/p' CMakeLists.txt)
       { sub(/#.*/, "") }
       { for (i = 1; i <= NF; i++) { word = $i; sub(/\)$/, "", word)
           if (word ~ /^[A-Z_]+$/) list = word
-          else if ((list == "DEPENDS" || list == "TEST_DEPENDS") && word ~ /^[a-z]+$/) print list, module, word } }
+          else if ((list == "DEPENDS" || list == "TEST_DEPENDS") && word ~ /^[a-z_]+$/) print list, module, word } }
     ' "$module/CMakeLists.txt"
   done
   grep -roE --include='*.h' --include='*.cc' --include='*.inc' '^#include "(mangrove|tests|bench)/[^"]*"' mangrove tests bench |
