@@ -62,8 +62,12 @@ std::string StoppedEarly::sentence() const {
                      format_percent(best_accuracy));
 }
 
+std::string SecureSumFailed::sentence() const {
+  return fmt::format("no secure sum at step {}, so workers train on its samples again: {}", format_count(step), reason);
+}
+
 std::string SamplesUnlearnt::sentence() const {
-  return fmt::format("{} of epoch {} made no update: they were left for fewer workers than {} compares",
+  return fmt::format("{} of epoch {} made no update: they were left for fewer workers than {} needs",
                      format_things(samples, "sample"), format_count(epoch), aggregate);
 }
 

@@ -170,8 +170,22 @@ struct StoppedEarly {
   }
 };
 
-/// At the end of an epoch, samples were left for fewer workers than the job's rule (see Aggregation) compares. They
-/// made no update.
+/// Workers kept their updates for a secure sum (see SecureSum), and there is none. They train on their samples again.
+struct SecureSumFailed {
+  static constexpr const char* kEvent = "secure_sum_failed";
+  static constexpr bool kIsWarning = true;
+  std::int64_t step = 0;
+  std::string reason;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("step", self.step);
+    field("reason", self.reason);
+  }
+};
+
+/// At the end of an epoch, samples were left for fewer workers than the job's rule (see Aggregation) compares, or than
+/// a secure sum is made of. They made no update.
 struct SamplesUnlearnt {
   static constexpr const char* kEvent = "samples_unlearnt";
   static constexpr bool kIsWarning = true;

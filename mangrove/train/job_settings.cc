@@ -15,6 +15,7 @@
 #include "mangrove/train/data_parallel/data_split.h"
 #include "mangrove/train/data_parallel/neighbours.h"
 #include "mangrove/train/data_parallel/privacy_key.h"
+#include "mangrove/train/data_parallel/secure_key.h"
 #include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/frozen.h"
 #include "mangrove/train/pipeline/settings.h"
@@ -91,6 +92,7 @@ Status check_job(const TrainJob& job) {
   MG_RETURN_IF_ERROR(check_codecs(job));
   MG_RETURN_IF_ERROR(check_aggregate(job));
   MG_RETURN_IF_ERROR(check_privacy(job));
+  MG_RETURN_IF_ERROR(check_secure_aggregation(job));
   MG_RETURN_IF_ERROR(check_frozen(job));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   return check_pipeline(job, recipe);

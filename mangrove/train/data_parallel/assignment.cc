@@ -22,7 +22,7 @@ std::int64_t classified_by(net::Rank rank, const Work& work) {
 Assignment::Assignment(net::Rank rank, const Work& work, std::size_t answer_bytes, Encoding answer_encoding)
     : round(work.round()),
       version(work.version()),
-      trains(work.kind() == Work::TRAIN),
+      trains(work.kind() == Work::TRAIN || work.kind() == Work::SUM),
       body_bytes(answer_bytes),
       encoding(answer_encoding),
       samples_(work.samples_size() * std::max<std::int64_t>(1, work.passes()) + work.parts()) {

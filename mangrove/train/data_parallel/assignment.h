@@ -27,7 +27,7 @@ struct Assignment {
 
   std::uint64_t round = 0;
   std::int64_t version = 0;  // the version of the values that came with the work
-  bool trains = false;
+  bool trains = false;       // it is traffic of training
   std::size_t body_bytes = 0;
   Encoding encoding = Encoding::none;
   std::int64_t fetched = 0;  // bytes of training data that the worker has reported as received, in all its work

@@ -21,6 +21,9 @@ class Exchange {
   /// Does the accepted work and answers the leader. Sends no answer if the leader gives other work meanwhile. errors:
   /// those of data and engine; cancelled; unavailable (the leader is gone).
   virtual Status train(const Work& work, std::string_view body) = 0;
+  /// Replies to an order of a secure sum of the updates that workers keep, in strategies where they do. errors: as
+  /// train().
+  virtual Status sum(const Work&, std::string_view) { return {}; }
   /// The worker's own values (see GlobalModel), in strategies where each worker has its own; otherwise empty.
   virtual std::span<const float> own_values() const { return {}; }
 };

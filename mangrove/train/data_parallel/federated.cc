@@ -9,10 +9,12 @@
 
 #include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/learn/replica.h"
 #include "mangrove/train/data_parallel/consistency.h"
 #include "mangrove/train/data_parallel/leader.h"
 #include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/data_parallel/private_averaging.h"
+#include "mangrove/train/data_parallel/secure_sum.h"
 #include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/data_parallel/worker.h"
 
@@ -27,7 +29,13 @@ class FederatedLeader final : public Leader {
                   std::unique_ptr<GlobalModel> model, const Consistency& consistency)
       : Leader(job, context, recipe, std::move(model)),
         consistency_(consistency),
-        owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {}
+        owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {
+    if (!job.secure_aggregation()) return;
+    const std::size_t states = learn::flat_states(global_model().graph()).size();
+    secure_sum_.emplace(
+        SecureUpdate(global_model().values().size() - states, states, global_model().graph().outputs().size() - 1),
+        workers(), reports());
+  }
 
  private:
   Status advance() override;
@@ -60,12 +68,16 @@ class FederatedLeader final : public Leader {
   void join_shared(net::Rank rank, Work& work) const;
   Status update();
 
+  Status update_blind(std::vector<WorkerRoster::Answered> answers);
+  void drop(const WorkerRoster::Dropped& dropped) override;
+
   const Consistency consistency_;
   const std::size_t owners_at_start_;
   std::optional<SharedSamples> shared_;             // where the job has some
   std::vector<WorkerRoster::Answered> buffer_;      // of the next update
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
   std::set<net::Rank> asked_;                       // workers whose answers are for the next update
+  std::optional<SecureSum> secure_sum_;             // where the job has secure_aggregation
 };
 
 /// Answers that make an update.
@@ -134,7 +146,11 @@ void FederatedLeader::start() {
     set_local_steps(work, std::min(own, share(all)));
     if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
-    workers().give_training(rank, work, global_model().values());
+    if (secure_sum_) {
+      workers().give_kept_training(rank, work, global_model().values());
+    } else {
+      workers().give_training(rank, work, global_model().values());
+    }
   }
 }
 
@@ -143,7 +159,7 @@ net::RankSet FederatedLeader::choose() {
   net::RankSet ranks = workers().ready();
   const std::size_t all = workers().in_use().size(), busy = all - ranks.size(), most = clients_of(all);
   std::erase_if(ranks,
-                [&](net::Rank rank) { return !work().has_for(rank) || (rule() != nullptr && is_in_buffer(rank)); });
+                [&](net::Rank rank) { return !work().has_for(rank) || (least_vectors() > 1 && is_in_buffer(rank)); });
   if (busy >= most || somebody_is_far_behind()) return {};
   if (ranks.size() <= most - busy) return ranks;
   Random random = Random(job().seed()).fork(kClients).fork(static_cast<std::uint64_t>(step()));
@@ -177,6 +193,7 @@ Status FederatedLeader::update() {
   std::set_difference(in_use.begin(), in_use.end(), ready.begin(), ready.end(), std::inserter(asked_, asked_.end()));
   MG_TRY(const bool is_update, are_enough(answers, asked));
   if (!is_update) return {};
+  if (secure_sum_) return update_blind(std::move(answers));
   std::vector<GlobalModel::Part> parts;
   for (const WorkerRoster::Answered& answered : answers) {
     const std::int64_t staleness = step() - answered.version;
@@ -185,6 +202,42 @@ Status FederatedLeader::update() {
     parts.push_back({answered.body(), answered.answer.count(), weight});
   }
   return apply(answers, parts, 1);
+}
+
+/// An outer step with the sum of the updates that these workers keep. What one of them answers about its results counts
+/// nothing: the first of the answers has the sums. Where the sum is not made, nor of all of them, the rest is done
+/// anew.
+Status FederatedLeader::update_blind(std::vector<WorkerRoster::Answered> answers) {
+  for (const WorkerRoster::Answered& answered : answers)
+    if (!std::isfinite(answered.answer.loss())) return count_in(std::span(&answered, 1));  // it is no number
+  std::vector<SecureSum::Term> terms;
+  for (const WorkerRoster::Answered& answered : answers) {
+    const std::int64_t staleness = step() - answered.version;
+    if (!is_synchronous()) reports().staleness(staleness);
+    terms.push_back({answered.rank, answered.answer.count(), 1 / static_cast<double>(1 + staleness)});
+  }
+  MG_TRY(const std::optional<SecureSum::Outcome> sum,
+         secure_sum_->sum(
+             terms, step(), [&] { return next_answer(); },
+             [&](WorkerRoster::Answered other) { buffer_.push_back(std::move(other)); }));
+  const auto is_in_sum = [&](const WorkerRoster::Answered& answered) {
+    return sum && std::ranges::binary_search(sum->ranks, answered.rank);
+  };
+  for (auto answered = answers.rbegin(); answered != answers.rend(); ++answered)
+    if (!is_in_sum(*answered) && work().holds(answered->rank)) work().give_back(answered->rank);
+  if (!sum) return {};
+  std::erase_if(answers, [&](const WorkerRoster::Answered& answered) { return !is_in_sum(answered); });
+  Answer& first = answers.front().answer;
+  first.set_loss(sum->total.stats.loss);
+  first.set_correct(sum->total.stats.correct);
+  first.mutable_early_correct()->Assign(sum->total.stats.early_correct.begin(), sum->total.stats.early_correct.end());
+  const GlobalModel::Part part{sum->total.body, sum->total.stats.count};
+  return apply(answers, std::span(&part, 1), 1);
+}
+
+/// Of a worker whose vector is in a sum already, the samples are not lost.
+void FederatedLeader::drop(const WorkerRoster::Dropped& dropped) {
+  if (!secure_sum_ || !secure_sum_->has_vector_of(dropped.rank)) Leader::drop(dropped);
 }
 
 learn::OptimizerOptions outer_optimizer(const TrainJob& job) {

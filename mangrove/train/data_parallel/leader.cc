@@ -9,6 +9,7 @@
 #include "mangrove/base/median.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/job/keys.h"
+#include "mangrove/secure_aggregation/neighbours.h"
 #include "mangrove/train/dataset_summary.h"
 #include "mangrove/train/frozen.h"
 
@@ -80,10 +81,11 @@ void Leader::tell_stopped() {
 Status Leader::prepare() {
   if (context_.endpoint.size() < 2)
     return make_error(Code::invalid_argument, "nodes: training needs at least one node, got 0");
-  if (rule_ != nullptr) {
-    const std::size_t vectors = vectors_in_update(static_cast<std::size_t>(context_.endpoint.size()) - 1);
-    MG_RETURN_IF_ERROR(
-        check_enough_vectors(job_, *rule_, vectors, "an update has those of " + std::to_string(vectors)));
+  const std::size_t vectors = vectors_in_update(static_cast<std::size_t>(context_.endpoint.size()) - 1);
+  if (vectors < least_vectors()) {
+    return make_error(Code::invalid_argument,
+                      what_needs_vectors() + " needs the updates of " + std::to_string(least_vectors()) +
+                          " workers at once, but an update has those of " + std::to_string(vectors));
   }
   std::optional<learn::Checkpoint> checkpoint;
   if (!job_.resume_from().empty()) {
@@ -211,7 +213,8 @@ Status Leader::train_epoch() {
 /// Measures the validation split, where there is one, and reports the epoch that is done.
 Status Leader::finish_epoch() {
   if (const std::int64_t samples = std::exchange(unlearnt_, 0); samples > 0)
-    reports_.event(SamplesUnlearnt{.epoch = progress_.epoch(), .samples = samples, .aggregate = job_.aggregate()});
+    reports_.event(SamplesUnlearnt{
+        .epoch = progress_.epoch(), .samples = samples, .aggregate = rule_ ? job_.aggregate() : "a secure sum"});
   Reports::Epoch report;
   report.epoch = progress_.epoch();
   report.train = progress_.epoch_stats();
@@ -312,19 +315,29 @@ Status Leader::apply(std::span<const WorkerRoster::Answered> answers, std::span<
   return {};
 }
 
+std::size_t Leader::least_vectors() const {
+  if (rule_ != nullptr) return rule_->least();
+  return job_.secure_aggregation() ? secure::kFewestClients : 1;
+}
+
+/// For messages.
+std::string Leader::what_needs_vectors() const {
+  return rule_ != nullptr ? "aggregate: '" + job_.aggregate() + "'" : "secure_aggregation: a sum";
+}
+
 Status Leader::await_workers() {
   const auto are_too_few = [&] {
     const std::size_t workers = workers_.in_use().size();
-    return workers == 0 || (rule_ != nullptr && vectors_in_update(workers) < rule_->least());
+    return workers == 0 || vectors_in_update(workers) < least_vectors();
   };
   const Deadline deadline = context_.clock.after(kPatience * job_.step_timeout_s());
   while (are_too_few()) {
     MG_RETURN_IF_ERROR(next_answer());
-    if (rule_ == nullptr || context_.clock.now() < deadline) continue;
+    if (least_vectors() == 1 || context_.clock.now() < deadline) continue;
     const std::size_t left = workers_.in_use().size();
     MG_RETURN_IF_ERROR(save_checkpoint());
     return make_error(Code::failed_precondition,
-                      "aggregate: '" + job_.aggregate() + "' needs the updates of " + std::to_string(rule_->least()) +
+                      what_needs_vectors() + " needs the updates of " + std::to_string(least_vectors()) +
                           " workers at once, and only " + std::to_string(left) +
                           " workers are left; a checkpoint was saved: resume it with more nodes");
   }
@@ -333,8 +346,8 @@ Status Leader::await_workers() {
 
 Result<bool> Leader::are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked) {
   if (answers.empty()) return false;
-  if (rule_ == nullptr || answers.size() >= rule_->least()) return true;
-  if (asked >= rule_->least()) {  // some have not answered
+  if (answers.size() >= least_vectors()) return true;
+  if (asked >= least_vectors()) {  // some have not answered
     for (auto answered = answers.rbegin(); answered != answers.rend(); ++answered) work().give_back(answered->rank);
     return false;
   }

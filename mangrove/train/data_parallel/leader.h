@@ -94,7 +94,9 @@ class Leader {
   std::span<const net::Rank> owners_of_samples() const { return dealer_.owners(); }
   /// Lets the workers have these samples next, each that it owns, and no others.
   void deal_out(const SampleLedger::Samples& samples) { dealer_.resume(samples); }
-  /// Waits until enough workers are in use for an update by the job's rule; without a rule one is enough. errors: those
+  /// The fewest workers whose vectors make an update.
+  std::size_t least_vectors() const;
+  /// Waits until enough workers are in use for an update: see least_vectors(). errors: those
   /// of next_answer(); failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
   Status await_workers();
   float last_rate() const { return last_rate_; }  // learning rate of the last update
@@ -122,8 +124,8 @@ class Leader {
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
   /// Counts the answers and makes one update with this gradient of the parameters, at the scheduled rate.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const float> gradient);
-  /// Whether these answers are enough for an update by the job's rule. If they are not, their samples are dealt out
-  /// again. If fewer workers had samples (asked) than the rule needs, the samples are counted without an update
+  /// Whether these answers are enough for an update. If they are not, their samples are dealt out
+  /// again. If fewer workers had samples (asked) than an update needs, the samples are counted without an update
   /// instead.
   Result<bool> are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked);
 
@@ -141,6 +143,7 @@ class Leader {
   Status train_epoch();
   Status finish_epoch();
   bool validation_is_due() const;
+  std::string what_needs_vectors() const;
   std::optional<double> typical_loss(std::span<const WorkerRoster::Answered> answers) const;
   Result<Evaluation> evaluate(bool validation);
   std::string model();

@@ -35,6 +35,11 @@ int vectors_of_privacy(const TrainJob& job) {
   return clips_samples(job) ? 3 : 0;
 }
 
+/// What a worker holds for a secure sum: its update, and that twice again in words and messages.
+int vectors_of_sum(const TrainJob& job) {
+  return job.secure_aggregation() ? 3 : 0;
+}
+
 /// Beside its program, a worker holds decoded samples, batches (those that are loaded ahead, and the one in use), and
 /// parameters as they travel: in its own vector, in the message that brings them and in the one that takes gradients
 /// away. For all_reduce it also has what a AllReduceWorker keeps (the network, values, gradient, sums, a scratch
@@ -48,7 +53,7 @@ learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sourc
   const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
   const int workers = context.endpoint.size() - 1;
   const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, workers) + vectors_of_rule(job, workers) +
-                      vectors_of_privacy(job)) *
+                      vectors_of_privacy(job) + vectors_of_sum(job)) *
                      weights;
   return {.limit = most_memory(job, context.device),
           .reserved = kConnection + held + 5 * batch + data.cached(),

@@ -1,8 +1,11 @@
 #include "mangrove/train/data_parallel/server_exchange.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/data_parallel/balance.h"
 
@@ -64,13 +67,15 @@ Status GradientsToServer::train(const Work& work, std::string_view body) {
   return {};
 }
 
-ChangesToServer::ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs)
+ChangesToServer::ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs, const Graph& graph)
     : ServerExchange(trainee, std::move(codecs)),
-      local_(trainee.recipe().optimizer, trainee.job(), trainee.context(), trainee.interruption()) {}
+      local_(trainee.recipe().optimizer, trainee.job(), trainee.context(), trainee.interruption()),
+      layout_(trainee.pool().flat_parameters().size(), trainee.pool().flat_states().size(),
+              graph.outputs().size() - 1) {}
 
 Result<std::unique_ptr<Exchange>> ChangesToServer::create(Trainee& trainee, const Graph& graph) {
   MG_TRY(auto codecs, WorkerCodecs::create(trainee.job(), trainee.recipe(), graph, trainee.context()));
-  return std::unique_ptr<Exchange>(new ChangesToServer(trainee, std::move(codecs)));
+  return std::unique_ptr<Exchange>(new ChangesToServer(trainee, std::move(codecs), graph));
 }
 
 bool ChangesToServer::accept(const Work& work, std::string_view body) {
@@ -78,6 +83,7 @@ bool ChangesToServer::accept(const Work& work, std::string_view body) {
 }
 
 Status ChangesToServer::train(const Work& work, std::string_view body) {
+  kept_.reset();
   ReplicaPool& pool = trainee_.pool();
   read_values(body, pool.flat());
   local_.set_values(pool.flat());
@@ -85,14 +91,54 @@ Status ChangesToServer::train(const Work& work, std::string_view body) {
   MG_TRY(const std::optional<learn::BatchStats> stats, local_.run(work, pool, trainee_.timer()));
   if (!stats) return {};
   trainee_.timer().enter(Phase::encode);
-  const auto count = codecs().encodes() ? 1.0f : static_cast<float>(stats->count);
+  const bool is_mean = codecs().encodes() || trainee_.job().secure_aggregation();
+  const auto count = is_mean ? 1.0f : static_cast<float>(stats->count);
   const std::span<const float> values = local_.values();
   const std::span<float> change = pool.flat_parameters(), states = pool.flat_states();
   read_values(body, pool.flat());
   for (std::size_t i = 0; i < change.size(); ++i) change[i] = (change[i] - values[i]) * count;
   std::copy(values.end() - static_cast<std::ptrdiff_t>(states.size()), values.end(), states.begin());
   local_.drop_values();
-  answer_update(*stats, work);
+  if (trainee_.job().secure_aggregation()) {
+    keep_update(*stats, work);
+  } else {
+    answer_update(*stats, work);
+  }
+  return {};
+}
+
+/// Whether all of it are numbers is all that the leader hears of it.
+void ChangesToServer::keep_update(const learn::BatchStats& stats, const Work& work) {
+  const std::span<const float> values = trainee_.pool().flat();
+  keep_states(trainee_.pool().flat_states());
+  kept_.emplace(Kept{{values.begin(), values.end()}, stats, {layout_.words(), secure::system_random()}});
+  const auto is_number = [](float value) { return std::isfinite(value); };
+  const bool are_numbers = std::isfinite(stats.loss) && std::all_of(values.begin(), values.end(), is_number);
+  Answer answer;
+  answer.set_count(stats.count);
+  if (!are_numbers) answer.set_loss(std::numeric_limits<double>::quiet_NaN());
+  trainee_.answer(std::move(answer), work.round(), {});
+  trainee_.timer().end_step();
+}
+
+/// Where it is refused, the leader hears nothing: nobody honest sends such an order.
+Status ChangesToServer::sum(const Work& work, std::string_view body) {
+  const auto is_weight = [](double weight) { return weight > 0 && weight <= 1; };
+  if (!kept_ || !is_weight(work.weights().share()) || !is_weight(work.weights().discount())) {
+    log_warn("there is no update for a secure sum", {{"round", work.round()}});
+    return {};
+  }
+  const auto vector = [&] {
+    std::vector<std::uint32_t> words = layout_.encode(kept_->values, kept_->stats, work.weights());
+    std::vector<float>().swap(kept_->values);  // it is given once
+    return words;
+  };
+  const Result<std::string> reply = kept_->client.reply(body, vector);
+  if (reply.ok()) {
+    trainee_.answer({}, work.round(), {}, *reply);
+  } else {
+    log_warn("an order of a secure sum is refused", {{"round", work.round()}, {"why", reply.error().message}});
+  }
   return {};
 }
 

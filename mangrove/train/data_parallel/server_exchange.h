@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "mangrove/secure_aggregation/client.h"
 #include "mangrove/train/compression/worker_codecs.h"
 #include "mangrove/train/data_parallel/exchange.h"
 #include "mangrove/train/data_parallel/local_steps.h"
+#include "mangrove/train/data_parallel/secure_update.h"
 #include "mangrove/train/data_parallel/trainee.h"
 
 namespace mangrove::train {
@@ -25,6 +28,8 @@ class ServerExchange : public Exchange {
   /// Sends the update in the pool's flat values, and the states behind it. Without a codec the update is a sum over
   /// samples, with a codec the mean over them.
   void answer_update(const learn::BatchStats& stats, const Work& work);
+  /// The server will base later values on these states.
+  void keep_states(std::span<const float> states) { codecs_->keep_states(states); }
 
   Trainee& trainee_;
 
@@ -53,11 +58,22 @@ class ChangesToServer final : public ServerExchange {
 
   bool accept(const Work& work, std::string_view body) override;
   Status train(const Work& work, std::string_view body) override;
+  Status sum(const Work& work, std::string_view body) override;
 
  private:
-  ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs);
+  /// An update that only goes into a secure sum.
+  struct Kept {
+    std::vector<float> values;  // change of the parameters, states
+    learn::BatchStats stats;
+    secure::Client client;
+  };
+
+  ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs, const Graph& graph);
+  void keep_update(const learn::BatchStats& stats, const Work& work);
 
   LocalSteps local_;
+  const SecureUpdate layout_;
+  std::optional<Kept> kept_;
 };
 
 }  // namespace mangrove::train

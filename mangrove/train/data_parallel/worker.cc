@@ -66,6 +66,7 @@ void Worker::describe(Hello& hello) {
 
 Status Worker::handle(const Work& work, std::string_view body) {
   if (work.kind() == Work::COLLECT) return hand_over(work);
+  if (work.kind() == Work::SUM) return exchange_->sum(work, body);
   trainee_->take(work, received_bytes_);
   if (!accept(work, body)) {
     log_warn("work cannot be done", {{"round", work.round()}, {"version", work.version()}});

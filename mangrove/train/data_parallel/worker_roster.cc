@@ -118,6 +118,11 @@ void WorkerRoster::give_training(net::Rank rank, Work work, std::span<const floa
        codecs_.decodes() ? update : Encoding::none);
 }
 
+void WorkerRoster::give_kept_training(net::Rank rank, Work work, std::span<const float> values) {
+  const std::string body = codecs_.body(rank, work, values);
+  send(rank, std::move(work), body, values.size_bytes(), 0, Encoding::none);
+}
+
 void WorkerRoster::give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded) {
   send(rank, std::move(work), state, state.size(), answer_floats * sizeof(float),
        is_encoded ? Encoding::left_to_caller : Encoding::none);

@@ -1,0 +1,48 @@
+#include "mangrove/train/data_parallel/secure_key.h"
+
+#include <string>
+
+#include "mangrove/codec/codec.h"
+#include "mangrove/train/compression/uplink_codec.h"
+#include "mangrove/train/data_parallel/aggregate_key.h"
+#include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/strategy_row.h"
+
+namespace mangrove::train {
+namespace {
+
+Error refuse(const std::string& why) {
+  return make_error(Code::invalid_argument, "secure_aggregation: the leader sees sums only, " + why);
+}
+
+Status check_codec(const TrainJob& job) {
+  if (is_plain(job.codec())) return {};
+  if (is_auto(job)) return refuse("so workers cannot each choose a codec of their own; use codec none");
+  MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
+  const std::string codec = "codec '" + std::string(row->name) + "'";
+  if (row->is_sparse)
+    return refuse("and with " + codec + " each worker sends other elements, which do not add up; use codec none");
+  return refuse("and messages of " + codec + " do not add up before they are decoded; use codec none");
+}
+
+}  // namespace
+
+Status check_secure_aggregation(const TrainJob& job) {
+  if (!job.secure_aggregation()) return {};
+  const Strategy& strategy = strategy_of(job);
+  if (!strategy.has_server || !strategy.steps_locally)
+    return refuse("of what workers change in steps of their own; strategy '" + job.strategy() +
+                  "' has no such sums; use federated");
+  MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
+  if (consistency.kind == Consistency::Kind::async || consistency.kind == Consistency::Kind::stale) {
+    return refuse("and with consistency '" + job.consistency() +
+                  "' it makes an update of each answer alone; use sync or k_of_n(K)");
+  }
+  if (rule_of(job) != nullptr) {
+    return refuse("and the rule '" + job.aggregate() +
+                  "' compares single updates; use aggregate mean, or no secure_aggregation");
+  }
+  return check_codec(job);
+}
+
+}  // namespace mangrove::train

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/train/training_job.h"
+
+#include "mangrove/net/payload.h"
+#include "mangrove/train/messages.pb.h"
+#include "mangrove/train/strategy.h"
+#include "mangrove/train/tags.h"
+
+namespace mangrove::train {
+
+/// What becomes of a worker's answer and its body.
+using ChangeAnswer = std::function<void(Answer& answer, std::string& body)>;
+
+/// The endpoint of a worker whose answers a test reads and changes.
+class ChangingEndpoint final : public net::Endpoint {
+ public:
+  ChangingEndpoint(net::Endpoint& inner, ChangeAnswer change) : inner_(inner), change_(std::move(change)) {}
+
+  net::Rank rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  void send(net::Rank to, net::Tag tag, std::string payload) override {
+    inner_.send(to, tag, tag == kAnswerTag ? changed(payload) : std::move(payload));
+  }
+  Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
+    return inner_.recv(from, tag, deadline);
+  }
+  Result<net::Message> recv_any(const net::RankSet& from, const std::vector<net::Tag>& tags,
+                                Deadline deadline) override {
+    return inner_.recv_any(from, tags, deadline);
+  }
+  net::Members members() const override { return inner_.members(); }
+  net::Traffic traffic() const override { return inner_.traffic(); }
+  void cancel() override { inner_.cancel(); }
+
+ private:
+  std::string changed(const std::string& payload) const {
+    const net::PayloadParts parts = net::split_payload(payload).value();
+    Answer answer;
+    MG_CHECK(answer.ParseFromString(std::string(parts.header)));
+    std::string body(parts.body);
+    change_(answer, body);
+    return net::begin_payload(answer.SerializeAsString(), body.size()) + body;
+  }
+
+  net::Endpoint& inner_;
+  const ChangeAnswer change_;
+};
+
+/// Lets this rank take part in the job with answers that `change` has seen.
+inline void change_answers(RoleWorld& world, const TrainJob& job, net::Rank rank, const ChangeAnswer& change) {
+  world.replace(rank, [&job, change](job::RoleContext& context) {
+    ChangingEndpoint endpoint(context.endpoint, change);
+    job::RoleContext changing{endpoint, context.clock, context.device, {}, 1, context.stop, context.report};
+    return run_training(job, changing);
+  });
+}
+
+}  // namespace mangrove::train
