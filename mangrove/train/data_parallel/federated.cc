@@ -237,6 +237,7 @@ Status FederatedLeader::update_blind(std::vector<WorkerRoster::Answered> answers
 
 /// Of a worker whose vector is in a sum already, the samples are not lost.
 void FederatedLeader::drop(const WorkerRoster::Dropped& dropped) {
+  if (secure_sum_) secure_sum_->lose(dropped.rank);
   if (!secure_sum_ || !secure_sum_->has_vector_of(dropped.rank)) Leader::drop(dropped);
 }
 

@@ -50,7 +50,6 @@ Result<std::optional<SecureSum::Outcome>> SecureSum::sum(std::span<const Term> t
       } else if (answered) {
         other(std::move(*answered));
       }
-      lose_those_that_are_gone(terms);
     }
   }
   Outcome outcome;
@@ -82,13 +81,8 @@ void SecureSum::give(std::span<const Term> terms, const std::map<secure::ClientI
   }
 }
 
-/// A worker that was given an order is busy until it replies.
-void SecureSum::lose_those_that_are_gone(std::span<const Term> terms) {
-  const net::RankSet in_use = workers_.in_use(), ready = workers_.ready();
-  for (const Term& term : terms) {
-    const bool is_busy = has(in_use, term.rank) && !has(ready, term.rank);
-    if (!is_busy && server_->waits_for(client_of(term.rank))) server_->lose(client_of(term.rank));
-  }
+void SecureSum::lose(net::Rank rank) {
+  if (server_ && server_->waits_for(client_of(rank))) server_->lose(client_of(rank));
 }
 
 void SecureSum::leave_out_liars() {

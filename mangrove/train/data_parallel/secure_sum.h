@@ -39,6 +39,8 @@ class SecureSum {
   Result<std::optional<Outcome>> sum(std::span<const Term> terms, std::int64_t step, const NextAnswer& next,
                                      const TakeOther& other);
 
+  /// The roster has dropped this worker: its reply will not come.
+  void lose(net::Rank rank);
   /// Whether this worker's vector is in the sum that is being made. If it is lost now, its samples are not.
   bool has_vector_of(net::Rank rank) const {
     return server_ && server_->has_vector_of(static_cast<std::uint32_t>(rank));
@@ -46,7 +48,6 @@ class SecureSum {
 
  private:
   void give(std::span<const Term> terms, const std::map<secure::ClientId, std::string>& orders);
-  void lose_those_that_are_gone(std::span<const Term> terms);
   void leave_out_liars();
 
   const SecureUpdate layout_;
