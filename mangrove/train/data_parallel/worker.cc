@@ -39,6 +39,7 @@ class Worker final : public WorkerRole {
   Status prepare() override;
   void describe(Hello& hello) override;
   Status handle(const Work& work, std::string_view body) override;
+  bool is_new(const Work& work);
   /// False for work that cannot be done: it is not for this job, or something before it got lost.
   bool accept(const Work& work, std::string_view body);
   bool keep_evaluated(const Work& work, std::string_view body);
@@ -66,7 +67,7 @@ void Worker::describe(Hello& hello) {
 
 Status Worker::handle(const Work& work, std::string_view body) {
   if (work.kind() == Work::COLLECT) return hand_over(work);
-  if (work.kind() == Work::SUM) return exchange_->sum(work, body);
+  if (work.kind() == Work::SUM) return is_new(work) ? exchange_->sum(work, body) : Status();
   trainee_->take(work, received_bytes_);
   if (!accept(work, body)) {
     log_warn("work cannot be done", {{"round", work.round()}, {"version", work.version()}});
@@ -75,10 +76,16 @@ Status Worker::handle(const Work& work, std::string_view body) {
   return work.kind() == Work::EVALUATE ? evaluate(work) : exchange_->train(work, body);
 }
 
+/// Else it came twice, or late.
+bool Worker::is_new(const Work& work) {
+  if (work.round() <= round_) return false;
+  round_ = work.round();
+  return true;
+}
+
 bool Worker::accept(const Work& work, std::string_view body) {
   if (work.kind() != Work::TRAIN && work.kind() != Work::EVALUATE) return false;
-  if (work.round() <= round_) return false;  // it came twice, or late
-  round_ = work.round();
+  if (!is_new(work)) return false;
   if (!trainee_->pool().data().of(work).has({work.samples().begin(), work.samples().end()})) return false;
   if (work.kind() == Work::EVALUATE) return keep_evaluated(work, body);
   evaluated_ = nullptr;

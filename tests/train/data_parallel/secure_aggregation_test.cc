@@ -137,6 +137,7 @@ TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
     const RoleWorld::Outcome outcome = train(job, world);
     if (sent <= k) break;
     expect_complete(outcome, job, "message " + std::to_string(k));
+    EXPECT_FALSE(outcome.has_event(R"("event":"worker_left_out")")) << k;  // nobody has lied
   }
   EXPECT_GE(k, 60);
 }
