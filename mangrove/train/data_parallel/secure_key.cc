@@ -1,11 +1,13 @@
 #include "mangrove/train/data_parallel/secure_key.h"
 
+#include <optional>
 #include <string>
 
 #include "mangrove/codec/codec.h"
 #include "mangrove/train/compression/uplink_codec.h"
 #include "mangrove/train/data_parallel/aggregate_key.h"
 #include "mangrove/train/data_parallel/consistency.h"
+#include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
@@ -41,6 +43,12 @@ Status check_secure_aggregation(const TrainJob& job) {
   if (rule_of(job) != nullptr) {
     return refuse("and the rule '" + job.aggregate() +
                   "' compares single updates; use aggregate mean, or no secure_aggregation");
+  }
+  MG_TRY(const std::optional<PrivacyOptions> privacy, parse_privacy(job.privacy()));
+  if (privacy) {
+    return refuse(
+        "and with privacy it cuts each single update down to the norm clip; use privacy none, or no "
+        "secure_aggregation");
   }
   return check_codec(job);
 }

@@ -292,6 +292,11 @@ TEST(SecureTraining, IsRefusedWhereSumsAreNotEnough) {
        "alone; use sync or k_of_n(K)"},
       {[](TrainJob& job) { job.set_consistency("stale(2)"); }, "with consistency 'stale(2)'"},
       {[](TrainJob& job) { job.set_aggregate("median"); }, "and the rule 'median' compares single updates"},
+      {[](TrainJob& job) {
+         job.set_split("by_size(2,1,1)");
+         job.set_privacy("epsilon=2,delta=1e-5");
+       },
+       "and with privacy it cuts each single update down to the norm clip"},
       {[](TrainJob& job) { job.set_codec("top_k(0.01)"); },
        "and with codec 'top_k' each worker sends other elements, which do not add up; use codec none"},
       {[](TrainJob& job) { job.set_codec("int8"); }, "messages of codec 'int8' do not add up"},
