@@ -22,6 +22,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::uint64_t kClients = 0xfed;  // stream of random numbers: who takes part
+constexpr int kMostFailures = 5;           // of secure sums in a row
 
 class FederatedLeader final : public Leader {
  public:
@@ -69,6 +70,7 @@ class FederatedLeader final : public Leader {
   Status update();
 
   Status update_blind(std::vector<WorkerRoster::Answered> answers);
+  Status give_up();
   void drop(const WorkerRoster::Dropped& dropped) override;
 
   const Consistency consistency_;
@@ -225,7 +227,7 @@ Status FederatedLeader::update_blind(std::vector<WorkerRoster::Answered> answers
   };
   for (auto answered = answers.rbegin(); answered != answers.rend(); ++answered)
     if (!is_in_sum(*answered) && work().holds(answered->rank)) work().give_back(answered->rank);
-  if (!sum) return {};
+  if (!sum) return secure_sum_->failures() < kMostFailures ? Status() : give_up();
   std::erase_if(answers, [&](const WorkerRoster::Answered& answered) { return !is_in_sum(answered); });
   Answer& first = answers.front().answer;
   first.set_loss(sum->total.stats.loss);
@@ -233,6 +235,14 @@ Status FederatedLeader::update_blind(std::vector<WorkerRoster::Answered> answers
   first.mutable_early_correct()->Assign(sum->total.stats.early_correct.begin(), sum->total.stats.early_correct.end());
   const GlobalModel::Part part{sum->total.body, sum->total.stats.count};
   return apply(answers, std::span(&part, 1), 1);
+}
+
+/// A worker that trains, and takes no part in sums, would keep the job at one step for ever.
+Status FederatedLeader::give_up() {
+  MG_RETURN_IF_ERROR(save_checkpoint());
+  return make_error(Code::failed_precondition,
+                    "secure_aggregation: " + std::to_string(kMostFailures) +
+                        " sums in a row came to nothing; a checkpoint was saved: resume it with more nodes");
 }
 
 /// Of a worker whose vector is in a sum already, the samples are not lost.

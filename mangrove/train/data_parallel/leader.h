@@ -96,9 +96,11 @@ class Leader {
   void deal_out(const SampleLedger::Samples& samples) { dealer_.resume(samples); }
   /// The fewest workers whose vectors make an update.
   std::size_t least_vectors() const;
-  /// Waits until enough workers are in use for an update: see least_vectors(). errors: those
-  /// of next_answer(); failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
+  /// Waits until enough workers are in use for an update: see least_vectors(). errors: those of next_answer();
+  /// failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
   Status await_workers();
+  /// As a report, with all that is not learnt yet.
+  Status save_checkpoint();
   float last_rate() const { return last_rate_; }  // learning rate of the last update
 
   /// Training work on samples that the worker holds, without values. next: the samples that it will probably get
@@ -155,7 +157,6 @@ class Leader {
   Seconds train_seconds() const { return progress_.seconds(context_.clock.now()); }
 
   Status stopped();
-  Status save_checkpoint();
   void report_progress();
 
   const TrainJob& job_;

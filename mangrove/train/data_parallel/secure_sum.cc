@@ -39,6 +39,7 @@ Result<std::optional<SecureSum::Outcome>> SecureSum::sum(std::span<const Term> t
     leave_out_liars();
     if (!orders.ok()) {
       reports_.event(SecureSumFailed{step, orders.error().message});
+      failures_ = server_->liars().empty() ? failures_ + 1 : 0;
       return std::optional<Outcome>();
     }
     if (orders->empty()) break;
@@ -52,6 +53,7 @@ Result<std::optional<SecureSum::Outcome>> SecureSum::sum(std::span<const Term> t
       }
     }
   }
+  failures_ = 0;
   Outcome outcome;
   std::int64_t samples = 0;
   for (const Term& term : terms) {

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +38,9 @@ class SecureSum {
   Result<std::optional<Outcome>> sum(std::span<const Term> terms, std::int64_t step, const NextAnswer& next,
                                      const TakeOther& other);
 
+  /// How many sums in a row have come to nothing, though no worker was left out for a lie.
+  int failures() const { return failures_; }
+
   /// The roster has dropped this worker: its reply will not come.
   void lose(net::Rank rank);
   /// Whether this worker's vector is in the sum that is being made. If it is lost now, its samples are not.
@@ -55,6 +57,7 @@ class SecureSum {
   Reports& reports_;
   std::optional<secure::Server> server_;  // while a sum is made
   std::uint64_t rounds_ = 0;
+  int failures_ = 0;  // in a row, of which no lie is the reason
 };
 
 }  // namespace mangrove::train

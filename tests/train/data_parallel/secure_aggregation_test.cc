@@ -170,6 +170,22 @@ TEST(SecureTrainingWithDropOuts, OfAllButTwoIsAClearErrorAndACheckpoint) {
   expect_complete(train(job, 4), job, "resumed");
 }
 
+TEST(SecureTrainingWithDropOuts, OfAWorkerThatTrainsAndSumsNothingIsAClearErrorAndACheckpoint) {
+  TrainJob job = secure(federated_job());
+  RoleWorld world(4);
+  world.use_virtual_time();
+  change_answers(world, job, 2, [](Answer& answer, std::string&) {
+    if (answer.count() == 0) answer.set_round(0);  // the leader waits for another one
+  });
+  const RoleWorld::Outcome outcome = train(job, world);
+  ASSERT_FALSE(outcome.leader.ok());
+  EXPECT_EQ(outcome.leader.error().message,
+            "secure_aggregation: 5 sums in a row came to nothing; a checkpoint was saved: resume it with more nodes");
+  ASSERT_EQ(outcome.reports.back().kind, ReportKind::checkpoint);
+  job.set_resume_from(outcome.reports.back().attachment);
+  expect_complete(train(job, 4), job, "resumed");
+}
+
 TEST(SecureTraining, NeedsThreeWorkers) {
   EXPECT_EQ(train(secure(federated_job()), 2).leader.error().message,
             "secure_aggregation: a sum needs the updates of 3 workers at once, but an update has those of 2");
