@@ -32,6 +32,7 @@ constexpr Target kTargets[] = {
     {"profile", &profile},
     {"report", &report},
     {"safetensors", &safetensors},
+    {"secure_sum", &secure_sum},
     {"shard", &shard},
     {"tar", &tar},
     {"tiers", &tiers},

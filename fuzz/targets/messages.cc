@@ -1,6 +1,9 @@
 #include "fuzz/targets/messages.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +23,8 @@
 #include "mangrove/job/json_fields.h"
 #include "mangrove/job/progress.h"
 #include "mangrove/net/payload.h"
+#include "mangrove/secure_aggregation/client.h"
+#include "mangrove/secure_aggregation/server.h"
 #include "mangrove/train/data_parallel/assignment.h"
 #include "mangrove/train/dataset_summary.h"
 #include "mangrove/train/messages.pb.h"
@@ -109,6 +114,33 @@ void report(std::string_view bytes) {
   static_cast<void>(job::parse_json<train::CheckpointReport>(bytes));
   static_cast<void>(job::parse_json<cluster::NodesReport>(bytes));
   static_cast<void>(job::parse_json<infer::FrameAnswers>(bytes));
+}
+
+/// The step of a sum of four clients at which these bytes come: to the first client as an order, and from it as the
+/// reply. The others go on.
+void secure_sum(std::string_view bytes) {
+  constexpr std::size_t kWords = 4;
+  const auto always_the_same = [](std::span<std::uint8_t> out) { std::ranges::fill(out, std::uint8_t{0x5a}); };
+  const auto vector = [] { return std::vector<std::uint32_t>(kWords, 1); };
+  const unsigned forged = take_byte(bytes) % 6;
+  std::map<secure::ClientId, secure::Client> clients;
+  for (const secure::ClientId client : {1u, 2u, 3u, 4u})
+    clients.emplace(client, secure::Client(kWords, always_the_same));
+  auto server = secure::Server::create(1, kWords, {1, 2, 3, 4}, always_the_same).value();
+  for (unsigned step = 0;; ++step) {
+    const auto orders = server.next();
+    if (!orders.ok() || orders->empty()) return;
+    for (const auto& [client, order] : *orders) {
+      if (step == forged && client == 1) {
+        static_cast<void>(clients.at(client).reply(bytes, vector));
+        server.take(client, bytes);
+      } else if (const auto reply = clients.at(client).reply(order, vector); reply.ok()) {
+        server.take(client, *reply);
+      } else {
+        server.lose(client);
+      }
+    }
+  }
 }
 
 void train_messages(std::string_view bytes) {

@@ -8,6 +8,7 @@ void codec(std::string_view bytes);
 void infer_messages(std::string_view bytes);
 void job_spec(std::string_view bytes);
 void report(std::string_view bytes);
+void secure_sum(std::string_view bytes);
 void train_messages(std::string_view bytes);
 
 }  // namespace mangrove::fuzz
