@@ -21,6 +21,8 @@ Status check_lies(const World& world, const cluster::JobSpec& job, bool is_model
   }
   if (!train::is_plain(job.train().codec()))
     return refuse("devices lie in plain floats only; use codec none, not '" + job.train().codec() + "'");
+  if (job.train().secure_aggregation())
+    return refuse("with secure_aggregation nobody sees the update that a device would forge; leave one of them out");
   return {};
 }
 

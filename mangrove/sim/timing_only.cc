@@ -74,6 +74,9 @@ Status check(const train::TrainJob& job) {
   if (train::strategy_of(job).pipeline != nullptr)
     return make_error(Code::unimplemented,
                       "strategy: the stages of '" + job.strategy() + "' cannot be modelled yet; use --compute real");
+  if (job.secure_aggregation())
+    return make_error(Code::unimplemented,
+                      "secure_aggregation: the messages of a sum cannot be modelled yet; use --compute real");
   if (job.patience() > 0) return not_modelled("patience");
   if (train::is_auto(job)) return not_modelled("codec 'auto'");
   if (job.codec_warmup() > 0) return not_modelled("codec_warmup");

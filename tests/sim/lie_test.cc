@@ -110,6 +110,8 @@ TEST(LyingDevices, AreRefusedWhereTheyCannotLie) {
   EXPECT_TRUE(check_lies(world, job, false).ok());
   EXPECT_EQ(check_lies(world, job, true).error().message,
             "key 'lies': with --compute modelled nothing is learnt; use --compute real");
+  job.mutable_train()->set_secure_aggregation(true);
+  EXPECT_NE(check_lies(world, job, false).error().message.find("with secure_aggregation nobody"), std::string::npos);
   job.mutable_train()->set_codec("int8");
   EXPECT_NE(check_lies(world, job, false).error().message.find("use codec none, not 'int8'"), std::string::npos);
   job.mutable_train()->set_strategy("all_reduce");

@@ -94,6 +94,11 @@ TEST(ModelledJob, NamesWhatItCannotModel) {
     return simulated(job, boards(2), {}, 0, true).value("message", "");
   };
   EXPECT_NE(message_of([](train::TrainJob& job) { job.set_patience(2); }).find("patience: goes by"), std::string::npos);
+  EXPECT_NE(message_of([](train::TrainJob& job) {
+              job.set_strategy("federated");
+              job.set_secure_aggregation(true);
+            }).find("secure_aggregation: the messages of a sum cannot be modelled yet"),
+            std::string::npos);
   EXPECT_NE(message_of([](train::TrainJob& job) { job.set_codec("auto"); }).find("codec 'auto': goes by"),
             std::string::npos);
   EXPECT_NE(message_of([](train::TrainJob& job) {

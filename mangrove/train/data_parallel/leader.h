@@ -126,9 +126,8 @@ class Leader {
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const GlobalModel::Part> parts, float rate);
   /// Counts the answers and makes one update with this gradient of the parameters, at the scheduled rate.
   Status apply(std::span<const WorkerRoster::Answered> answers, std::span<const float> gradient);
-  /// Whether these answers are enough for an update. If they are not, their samples are dealt out
-  /// again. If fewer workers had samples (asked) than an update needs, the samples are counted without an update
-  /// instead.
+  /// Whether these answers are enough for an update. If they are not, their samples are dealt out again. If fewer
+  /// workers had samples (asked) than an update needs, the samples are counted without an update instead.
   Result<bool> are_enough(std::span<const WorkerRoster::Answered> answers, std::size_t asked);
 
  private:
