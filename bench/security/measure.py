@@ -18,15 +18,15 @@ import figures as fig  # noqa: E402
 AREA = "security"
 MOST_SLOWER = 3  # %
 BOARDS = 4
-SHARE = 0.4  # of a core, of each board: the coordinator has the rest of two cores
+SHARE = {"training": 0.4, "pipeline": 0.2}  # of a core, of each board: the coordinator has the rest of two cores
 RATE = "100mbit"
 WAYS = {"tls": [], "plain": ["--insecure"]}
 JOINS, AT_ONCE = 1000, 64
 
 
-def boards(folder):
+def boards(folder, share):
     path = pathlib.Path(folder) / "boards.yaml"
-    path.write_text("".join(f"b{i}: {{cpu: {SHARE}, memory: 1GB, rate: {RATE}}}\n" for i in range(BOARDS)))
+    path.write_text("".join(f"b{i}: {{cpu: {share}, memory: 1GB, rate: {RATE}}}\n" for i in range(BOARDS)))
     return path
 
 
@@ -42,29 +42,29 @@ def measure_training(args):
     speeds = {way: [] for way in WAYS}
     images = 512 if args.quick else 2048
     with tempfile.TemporaryDirectory() as folder:
-        testbed = boards(folder)
+        testbed = boards(folder, SHARE["training"])
         for _ in range(1 if args.quick else 5):
             for way, flags in WAYS.items():
                 run = fig.train(args.program, "resnet-32", args.cifar10, "--testbed", testbed, "--limit", images, "--validation", 0.05, "--batch", 32,
                                 "--epochs", 2, *flags)
                 first, second = fig.column(run["validations"], "train_seconds")
                 speeds[way].append(run["samples"] / 2 / (second - first))
-    return compared("training", speeds, f"ResNet-32 on CIFAR-10, parameter server, {BOARDS} boards of {SHARE} cores and {RATE}, batch 32 on each")
+    return compared("training", speeds, f"ResNet-32 on CIFAR-10, parameter server, {BOARDS} boards of {SHARE['training']} cores and {RATE}, batch 32 on each")
 
 
 def measure_pipeline(args):
     """MobileNetV2 with a new head for tomato leaves: how well it answers does not matter here."""
     speeds = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as folder:
-        testbed, trained, run = boards(folder), pathlib.Path(folder) / "trained", pathlib.Path(folder) / "run"
+        testbed, trained, run = boards(folder, SHARE["pipeline"]), pathlib.Path(folder) / "trained", pathlib.Path(folder) / "run"
         fig.run_json([args.program, "train", "--data", args.data, "--init-from", args.backbone, "--freeze", "backbone", "--head-epochs", 1, "--epochs", 1,
                       "--limit", 64, "--batch", 16, "--local", 2, "--run-dir", trained, "--json", "--quiet"], timeout=3600)
-        for i in range(1 if args.quick else 5):
+        for i in range(1 if args.quick else 9):
             for way, flags in WAYS.items():
                 speeds[way].append(fig.run_json([args.program, "infer", "--data", args.images, "--model", trained / "model.onnx", "--testbed", testbed,
-                                                 "--stages", BOARDS, "--micro-batch", 4, "--limit", 200 if args.quick else 2000, "--run-dir",
+                                                 "--stages", BOARDS, "--micro-batch", 4, "--limit", 200 if args.quick else 3200, "--run-dir",
                                                  run / f"{way}-{i}", "--json", "--quiet", *flags], timeout=3600)["images_per_s"])
-    return compared("pipeline", speeds, f"MobileNetV2 on images of 224x224, {BOARDS} stages, one on each board of {SHARE} cores and {RATE}")
+    return compared("pipeline", speeds, f"MobileNetV2 on images of 96x96, {BOARDS} stages, one on each board of {SHARE['pipeline']} cores and {RATE}")
 
 
 class Cluster:
