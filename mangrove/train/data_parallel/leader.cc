@@ -112,22 +112,14 @@ Status Leader::prepare() {
   return resume(*checkpoint);
 }
 
-/// By the pace that was settled when the run began.
+/// Fixes the number of steps and their noise, by the pace that was settled when the run began.
 Status Leader::plan_privacy(const PrivacyOptions& options) {
   const Draw step = draw(rates_.basis());
   const auto all = static_cast<double>(samples_per_epoch_);
   steps_per_epoch_ = std::max<std::int64_t>(1, std::llround(std::ceil(all / step.samples)));
   const std::int64_t rounds = (job_.epochs() + epochs_at_once() - 1) / epochs_at_once();
   MG_TRY(budget_, PrivacyBudget::create(options, step.rate, rounds * steps_per_epoch_));
-  reports_.event(PrivacyPlanned{.protects = clips_samples(job_) ? "samples" : "workers",
-                                .epsilon = options.budget.epsilon,
-                                .delta = options.budget.delta,
-                                .clip = options.clip,
-                                .noise = budget_->noise(),
-                                .rate = budget_->rate(),
-                                .steps = budget_->steps(),
-                                .enough_for = budget_->most(),
-                                .noise_is_of_seed = noise_is_of_seed(context_.device)});
+  reports_.event(budget_->planned(job_, context_.device));
   return {};
 }
 
@@ -136,7 +128,7 @@ std::int64_t Leader::first_step() const {
   return progress_.epoch() / epochs_at_once() * steps_per_epoch_;
 }
 
-/// Else it continues one from a checkpoint.
+/// Whether no step of the epoch has been made. Otherwise the run goes on within an epoch, from a checkpoint.
 bool Leader::begins_epoch() const {
   return budget_ ? step() <= first_step() : dealer_.ledger().done();
 }
@@ -467,19 +459,6 @@ void Leader::report_progress() {
   reports_.progress(std::move(report));
 }
 
-PrivacyReport Leader::privacy_report() const {
-  const PrivacyOptions& options = budget_->options();
-  return {.protects = clips_samples(job_) ? "samples" : "workers",
-          .epsilon = budget_->spent(step()),
-          .delta = options.budget.delta,
-          .budget = options.budget.epsilon,
-          .clip = options.clip,
-          .noise = budget_->noise(),
-          .rate = budget_->rate(),
-          .steps = step(),
-          .noise_is_of_seed = noise_is_of_seed(context_.device)};
-}
-
 void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_seconds) {
   const learn::BatchStats& last_epoch = progress_.epoch_stats();
   const auto count = static_cast<double>(std::max<std::int64_t>(1, last_epoch.count));
@@ -498,7 +477,7 @@ void Leader::finish(const Evaluation& test, Seconds train_seconds, Seconds eval_
   result.test_loss = test.loss;
   if (auto at_exits = accuracy_at_exits(test); !at_exits.empty()) result.exit_accuracy = std::move(at_exits);
   if (advisor_) result.advice = advisor_->advice();
-  if (budget_) result.privacy = privacy_report();
+  if (budget_) result.privacy = budget_->report(job_, context_.device, step());
   const auto& transfers = workers_.transfers();
   result.exchange = {ExchangeReport(transfers.uplink()), ExchangeReport(transfers.downlink()),
                      ExchangeReport(transfers.among_peers())};

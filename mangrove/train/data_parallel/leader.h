@@ -60,9 +60,9 @@ class Leader {
   virtual std::size_t workers_in_step(std::size_t workers) const { return workers; }
   /// The number of vectors, each of another worker, that one update is made of when `workers` workers are there.
   virtual std::size_t vectors_in_update(std::size_t workers) const { return workers; }
-  /// Of a step in a job with `privacy`.
+  /// Who takes part in a step of a job with `privacy`.
   struct Draw {
-    double rate = 1;     // with which each sample or worker takes part
+    double rate = 1;     // probability of each sample or worker to take part
     double samples = 0;  // that the step learns from, on average
   };
   /// How a strategy draws who takes part in a step, if it takes jobs with `privacy`. An epoch of these is a number of
@@ -99,7 +99,7 @@ class Leader {
   /// Waits until enough workers are in use for an update: see least_vectors(). errors: those of next_answer();
   /// failed_precondition (too few workers for three times the timeout; a checkpoint has been saved).
   Status await_workers();
-  /// As a report, with all that is not learnt yet.
+  /// Sends the report of a checkpoint, with the samples that are not learnt yet.
   Status save_checkpoint();
   float last_rate() const { return last_rate_; }  // learning rate of the last update
 
@@ -139,7 +139,6 @@ class Leader {
   bool begins_epoch() const;
   bool is_in_epoch() const;
   bool may_go_on() const;
-  PrivacyReport privacy_report() const;
   void tell_stopped();
   Status train_epoch();
   Status finish_epoch();

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::uint64_t kNoise = 0xd9;  // stream of random numbers
 
+const char* whom_it_protects(const TrainJob& job) {
+  return clips_samples(job) ? "samples" : "workers";
+}
+
 }  // namespace
 
 PrivacyBudget::PrivacyBudget(const PrivacyOptions& options, privacy::Accountant accountant, std::int64_t steps)
@@ -32,6 +36,30 @@ Result<PrivacyBudget> PrivacyBudget::create(const PrivacyOptions& options, doubl
   return make_error(Code::invalid_argument, "privacy: with noise " + format_number(options.noise) +
                                                 " one step costs epsilon " + format_number(budget.spent(1)) +
                                                 ", more than " + format_number(options.budget.epsilon));
+}
+
+PrivacyPlanned PrivacyBudget::planned(const TrainJob& job, const job::Device& device) const {
+  return {.protects = whom_it_protects(job),
+          .epsilon = options_.budget.epsilon,
+          .delta = options_.budget.delta,
+          .clip = options_.clip,
+          .noise = noise(),
+          .rate = rate(),
+          .steps = steps_,
+          .enough_for = most_,
+          .noise_is_of_seed = noise_is_of_seed(device)};
+}
+
+PrivacyReport PrivacyBudget::report(const TrainJob& job, const job::Device& device, std::int64_t steps) const {
+  return {.protects = whom_it_protects(job),
+          .epsilon = spent(steps),
+          .delta = options_.budget.delta,
+          .budget = options_.budget.epsilon,
+          .clip = options_.clip,
+          .noise = noise(),
+          .rate = rate(),
+          .steps = steps,
+          .noise_is_of_seed = noise_is_of_seed(device)};
 }
 
 bool noise_is_of_seed(const job::Device& device) {

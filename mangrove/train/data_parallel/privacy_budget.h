@@ -7,6 +7,8 @@
 #include "mangrove/privacy/accountant.h"
 #include "mangrove/privacy/noise_source.h"
 #include "mangrove/train/data_parallel/privacy_key.h"
+#include "mangrove/train/events.h"
+#include "mangrove/train/result.h"
 
 namespace mangrove::train {
 
@@ -27,6 +29,11 @@ class PrivacyBudget {
   std::int64_t most() const { return most_; }                               // of them, that are within the budget
   /// Epsilon after so many steps.
   double spent(std::int64_t steps) const { return accountant_.epsilon(steps, options_.budget.delta); }
+
+  /// What is told when the job begins. device: the leader's, whose noise it is.
+  PrivacyPlanned planned(const TrainJob& job, const job::Device& device) const;
+  /// What is told of a job that ends after so many steps.
+  PrivacyReport report(const TrainJob& job, const job::Device& device, std::int64_t steps) const;
 
  private:
   PrivacyBudget(const PrivacyOptions& options, privacy::Accountant accountant, std::int64_t steps);
