@@ -14,18 +14,18 @@
 
 namespace mangrove::train {
 
-/// What becomes of a worker's answer and its body.
-using ChangeAnswer = std::function<void(Answer& answer, std::string& body)>;
+/// What is sent in place of a worker's message.
+using ChangePayload = std::function<std::string(net::Tag tag, std::string payload)>;
 
-/// The endpoint of a worker whose answers a test reads and changes.
+/// The endpoint of a worker whose messages a test reads and changes.
 class ChangingEndpoint final : public net::Endpoint {
  public:
-  ChangingEndpoint(net::Endpoint& inner, ChangeAnswer change) : inner_(inner), change_(std::move(change)) {}
+  ChangingEndpoint(net::Endpoint& inner, ChangePayload change) : inner_(inner), change_(std::move(change)) {}
 
   net::Rank rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   void send(net::Rank to, net::Tag tag, std::string payload) override {
-    inner_.send(to, tag, tag == kAnswerTag ? changed(payload) : std::move(payload));
+    inner_.send(to, tag, change_(tag, std::move(payload)));
   }
   Result<net::Message> recv(const net::RankSet& from, net::Tag tag, Deadline deadline) override {
     return inner_.recv(from, tag, deadline);
@@ -39,25 +39,32 @@ class ChangingEndpoint final : public net::Endpoint {
   void cancel() override { inner_.cancel(); }
 
  private:
-  std::string changed(const std::string& payload) const {
-    const net::PayloadParts parts = net::split_payload(payload).value();
-    Answer answer;
-    MG_CHECK(answer.ParseFromString(std::string(parts.header)));
-    std::string body(parts.body);
-    change_(answer, body);
-    return net::begin_payload(answer.SerializeAsString(), body.size()) + body;
-  }
-
   net::Endpoint& inner_;
-  const ChangeAnswer change_;
+  const ChangePayload change_;
 };
 
-/// Lets this rank take part in the job with answers that `change` has seen.
-inline void change_answers(RoleWorld& world, const TrainJob& job, net::Rank rank, const ChangeAnswer& change) {
+/// Lets this rank take part in the job with messages that `change` has seen.
+inline void change_messages(RoleWorld& world, const TrainJob& job, net::Rank rank, const ChangePayload& change) {
   world.replace(rank, [&job, change](job::RoleContext& context) {
     ChangingEndpoint endpoint(context.endpoint, change);
     job::RoleContext changing{endpoint, context.clock, context.device, {}, 1, context.stop, context.report};
     return run_training(job, changing);
+  });
+}
+
+/// What becomes of a worker's answer and its body.
+using ChangeAnswer = std::function<void(Answer& answer, std::string& body)>;
+
+/// As change_messages(), with each answer apart.
+inline void change_answers(RoleWorld& world, const TrainJob& job, net::Rank rank, const ChangeAnswer& change) {
+  change_messages(world, job, rank, [change](net::Tag tag, std::string payload) {
+    if (tag != kAnswerTag) return payload;
+    const net::PayloadParts parts = net::split_payload(payload).value();
+    Answer answer;
+    MG_CHECK(answer.ParseFromString(std::string(parts.header)));
+    std::string body(parts.body);
+    change(answer, body);
+    return net::begin_payload(answer.SerializeAsString(), body.size()) + body;
   });
 }
 

@@ -10,7 +10,6 @@
 #include "tests/train/training_job.h"
 
 #include "mangrove/data/dataset.h"
-#include "mangrove/data/subset.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/net/payload.h"
@@ -19,8 +18,6 @@
 #include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/data_parallel/private_update.h"
 #include "mangrove/train/job_settings.h"
-#include "mangrove/train/keys.h"
-#include "mangrove/train/strategy_row.h"
 
 namespace mangrove::train {
 namespace {
@@ -54,10 +51,10 @@ TrainJob workers_job(const std::string& privacy) {
 
 /// For three workers.
 TrainJob job_of(const std::string& strategy, const std::string& privacy) {
-  if (strategy == "federated") return workers_job(privacy);
   TrainJob job = samples_job(privacy);
+  job.set_strategy(strategy);
   job.set_batch(16);
-  return job;
+  return clips_samples(job) ? job : workers_job(privacy);
 }
 
 /// On a device whose noise is of the job's seed.
@@ -173,7 +170,7 @@ TEST(PrivateSamples, EachStepDrawsAnew) {
 Vector noise_of_one_step(const TrainJob& job, double deviation, double expected, const RoleWorld::Outcome& outcome) {
   Vector noise = trained_parameters(outcome);
   const Vector before = learn::flat_parameters(small_graph());
-  const double rate = job.strategy() == "federated" ? 1 : kRate;
+  const double rate = clips_samples(job) ? kRate : 1;
   for (std::size_t k = 0; k < noise.size(); ++k)
     noise[k] = static_cast<float>((before[k] - noise[k]) * expected / (rate * deviation));
   return noise;
@@ -184,12 +181,12 @@ TEST(PrivateTraining, TheNoiseHasTheDeviationThatIsTold) {
     for (const bool is_of_seed : {true, false}) {
       TrainJob job = job_of(strategy, "epsilon=1000,delta=1e-5,clip=0.05,noise=200");
       job.set_local_steps(1000);
-      if (job.strategy() == "parameter_server") job.set_batch(kSamples / 3);
+      if (clips_samples(job)) job.set_batch(kSamples / 3);
       job.set_epochs(1);
       const RoleWorld::Outcome outcome = is_of_seed ? train_again(job, 3) : train(job, 3);
       EXPECT_EQ(result_of(outcome)["steps"], 1);
       EXPECT_EQ(result_of(outcome)["privacy"]["noise_is_of_seed"], is_of_seed);
-      const double expected = job.strategy() == "federated" ? 3 : kSamples;
+      const double expected = clips_samples(job) ? kSamples : 3;
       const Vector noise = noise_of_one_step(job, 200 * 0.05, expected, outcome);
       double mean = 0, square = 0;
       const auto n = static_cast<double>(noise.size());
@@ -369,7 +366,7 @@ TEST_P(Private, EndsAsPlannedWhereAWorkerIsLost) {
     EXPECT_EQ(result_of(outcome)["steps"], result_of(whole)["steps"]) << k;
     EXPECT_EQ(result_of(outcome)["privacy"], result_of(whole)["privacy"]) << k;
     // the samples of a step are the same, whoever computes them
-    if (GetParam() == "parameter_server") {
+    if (clips_samples(lossy)) {
       EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(whole)), 1e-4) << k;
     }
   }
@@ -378,7 +375,7 @@ TEST_P(Private, EndsAsPlannedWhereAWorkerIsLost) {
 TEST_P(Private, WhatTheServerSendsMayBeEncoded) {
   TrainJob encoded = job("epsilon=8,delta=1e-4");
   encoded.set_downlink_codec("fp16");
-  if (GetParam() == "federated") encoded.set_codec("int8");
+  if (!clips_samples(encoded)) encoded.set_codec("int8");
   const RoleWorld::Outcome outcome = train_again(encoded, 3), plain = train_again(job("epsilon=8,delta=1e-4"), 3);
   EXPECT_EQ(result_of(outcome)["privacy"], result_of(plain)["privacy"]);
   EXPECT_LT(relative_difference(trained_parameters(outcome), trained_parameters(plain)), 0.05);
@@ -386,7 +383,8 @@ TEST_P(Private, WhatTheServerSendsMayBeEncoded) {
 
 TEST_P(Private, Learns) {
   // of three workers each is a third of the sum: only noise that promises nothing lets them learn
-  TrainJob learning = job(GetParam() == "federated" ? "epsilon=1e5,delta=1e-3" : "epsilon=20,delta=1e-3");
+  TrainJob learning = job("epsilon=20,delta=1e-3");
+  if (!clips_samples(learning)) learning.set_privacy("epsilon=1e5,delta=1e-3");
   learning.set_limit(8 * kSamples);
   learning.set_batch(64);
   learning.set_epochs(10);
@@ -411,106 +409,6 @@ TEST(PrivateWorkers, GoOnOnlyWithAsManyOfThem) {
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("was chosen for another number of them"), std::string::npos)
       << status.error().message;
-}
-
-struct Refused {
-  std::function<void(TrainJob&)> choose;
-  const char* why;
-};
-
-TEST(PrivacyKey, IsRefusedWhereNothingWouldBePromised) {
-  const auto federated = [](TrainJob& job) {
-    job.set_strategy("federated");
-    job.set_split("by_label(2)");
-  };
-  const std::vector<Refused> all = {
-      {[](TrainJob& job) { job.set_strategy("all_reduce"); },
-       "privacy: needs a server that adds noise to the workers' sum, and strategy 'all_reduce' has none; use one of "
-       "parameter_server, federated"},
-      {[](TrainJob& job) { job.set_strategy("gossip"); }, "strategy 'gossip' has none"},
-      {[](TrainJob& job) { job.set_strategy("gpipe"); }, "strategy 'gpipe' has none"},
-      {[](TrainJob& job) { job.set_consistency("async"); }, "with consistency 'async' the fastest make it; use sync"},
-      {[](TrainJob& job) { job.set_consistency("k_of_n(2)"); }, "with consistency 'k_of_n(2)'"},
-      {[](TrainJob& job) { job.set_aggregate("median"); }, "aggregate 'median' makes none; use mean"},
-      {[](TrainJob& job) { job.set_codec("int8"); }, "codec 'int8' changes them; use codec none"},
-      {[](TrainJob& job) { job.set_codec("auto"); }, "codec 'auto' changes them"},
-      {[](TrainJob& job) { job.set_split("shards"); }, "use split iid and shuffle all"},
-      {[](TrainJob& job) { job.set_shuffle("window(8)"); }, "use split iid and shuffle all"},
-      {[](TrainJob& job) { job.set_micro_batch(2); }, "use micro_batch 0 or 1, not 2"},
-      {[](TrainJob& job) { job.set_augment("mixup:0.2"); }, "and with augment 'mixup:0.2' all do"},
-      {[](TrainJob& job) { job.set_augment("cifar"); },
-       "and with augment 'cifar' all do (mixup, zca, and normalise without numbers)"},
-      {[](TrainJob& job) { job.set_strategy("federated"); }, "with split iid nobody has samples of its own"},
-      {[&](TrainJob& job) {
-         federated(job);
-         job.set_shared_samples(0.1f);
-       },
-       "use shared_samples 0"},
-      {[&](TrainJob& job) {
-         federated(job);
-         job.set_consistency("k_of_n(2)");
-       },
-       "with consistency 'k_of_n(2)' the fastest make it"},
-      {[&](TrainJob& job) {
-         federated(job);
-         job.set_augment("mixup:0.2");  // with samples of other workers
-       },
-       "and with augment 'mixup:0.2' all do"},
-      {[&](TrainJob& job) {
-         federated(job);
-         job.set_augment("flip,normalise");
-       },
-       "and with augment 'flip,normalise' all do"},
-  };
-  for (const Refused& refused : all) {
-    TrainJob job = small_job(100);
-    job.set_privacy("epsilon=2,delta=1e-5");
-    refused.choose(job);
-    const Status status = check_job(job);
-    ASSERT_FALSE(status.ok()) << refused.why;
-    EXPECT_EQ(status.code(), Code::invalid_argument);
-    EXPECT_NE(status.error().message.find(refused.why), std::string::npos) << status.error().message;
-  }
-  TrainJob job = small_job(100);
-  job.set_privacy("epsilon=2,delta=1e-5");
-  job.set_micro_batch(1);
-  job.set_downlink_codec("fp16");
-  job.set_augment("pad-crop:2,flip,normalise:0.5:0.2");
-  EXPECT_TRUE(check_job(job).ok()) << check_job(job).error().message;
-  federated(job);
-  job.set_codec("int8");  // a change is cut down as it arrives
-  EXPECT_TRUE(check_job(job).ok()) << check_job(job).error().message;
-}
-
-TEST(PrivacyKey, ReadsItsNumbersInAnyOrder) {
-  EXPECT_EQ(parse_privacy("").value(), std::nullopt);
-  EXPECT_EQ(parse_privacy("none").value(), std::nullopt);
-  const PrivacyOptions options = *parse_privacy("delta=1e-6,noise=1.5,epsilon=2,clip=0.5").value();
-  EXPECT_EQ(options.budget.epsilon, 2);
-  EXPECT_EQ(options.budget.delta, 1e-6);
-  EXPECT_EQ(options.clip, 0.5);
-  EXPECT_EQ(options.noise, 1.5);
-  EXPECT_EQ(parse_privacy("epsilon=2,delta=1e-6").value()->noise, 0);
-  EXPECT_EQ(parse_privacy("epsilon=2,delta=1e-6").value()->clip, 1);
-  for (const char* text :
-       {"epsilon=2", "delta=1e-5", "epsilon=0,delta=1e-5", "epsilon=2,delta=1", "epsilon=2,delta=1e-5,",
-        "epsilon=2;delta=1e-5", "epsilon=-1,delta=1e-5", "epsilon=nan,delta=1e-5", "dp_sgd(2)", "epsilon=2x,delta=1e-5",
-        "epsilon=2,delta=1e-5,clip=0", "epsilon=2,delta=1e-5,sigma=1"}) {
-    const auto parsed = parse_privacy(text);
-    ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_EQ(parsed.code(), Code::invalid_argument);
-    EXPECT_TRUE(parsed.error().message.starts_with("privacy: ")) << parsed.error().message;
-  }
-  EXPECT_EQ(parse_privacy("delta=2,epsilon=1").error().message,
-            "privacy: delta must be a number from 1e-15 to 0.1, got '2'");
-}
-
-TEST(PrivacyKey, IsOfTheStrategiesWithAServer) {
-  TrainJob job;
-  Keys keys;
-  add_keys(job, keys);
-  for (const Strategy& row : strategies())
-    EXPECT_EQ(std::ranges::count(keys.at("privacy").strategies, row.name) > 0, row.has_server) << row.name;
 }
 
 }  // namespace
