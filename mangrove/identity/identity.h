@@ -27,8 +27,8 @@ class Identity {
                        std::chrono::seconds lifetime = kLifetime);
 
   std::string pem() const;
-  /// Its own certificate first, then those that lead to an authority, then the authorities. A server shows these too,
-  /// so that a newcomer can compare them with its join string.
+  /// PEM. It begins with its own certificate; those that lead to an authority follow, and then the authorities. A
+  /// server shows the authorities so that a newcomer can compare them with its join string.
   std::string chain_pem() const;
   std::string authorities_pem() const;
 

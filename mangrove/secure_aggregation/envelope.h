@@ -49,7 +49,8 @@ Result<Envelope> close_envelope(const Route& route, const Shares& shares, const 
 /// The shares in it, which fit its digests. errors: data_loss (it cannot be read, or they do not fit); those of agree.
 Result<Shares> open_envelope(const Route& route, const Envelope& envelope, const Secret& holder_key);
 
-/// The same for a third party, by what the dealer shows. errors: also data_loss (another key than the envelope's).
+/// Opens the envelope for a third party, with the private key of the envelope, which its dealer shows. errors: those of
+/// open_envelope; data_loss (the key is that of another envelope).
 Result<Shares> open_shown(const Route& route, const Envelope& envelope, const Public& holder_key,
                           const Secret& envelope_key);
 

@@ -16,7 +16,7 @@ void encode(std::span<const float> values, double range, double weight, std::spa
 /// One number of a sum of such words.
 double decode(std::uint32_t word, double range);
 
-/// The same for numbers of a wide range, each in two words: a step is range / 2^46.
+/// Writes a number of a wide range as two words, of which each is summed by itself. A step is range / 2^46.
 void encode_wide(double value, double range, double weight, std::span<std::uint32_t, 2> words);
 double decode_wide(std::span<const std::uint32_t, 2> words, double range);
 

@@ -45,7 +45,7 @@ class GlobalModel {
   /// errors: those of aggregate(); the values are then as before.
   Status step(std::span<const Part> parts, const Aggregation& rule, float learning_rate, std::int64_t step);
 
-  /// The same with this gradient, as long as the parameters or longer. States stay.
+  /// Makes one update with this gradient, which is as long as the parameters or longer. The states stay as they are.
   void step(std::span<const float> gradient, float learning_rate, std::int64_t step);
 
   learn::Schedule& schedule() { return schedule_; }

@@ -24,7 +24,8 @@ Result<std::optional<PrivacyOptions>> parse_privacy(const std::string& text);
 /// Checks the job's `privacy`. errors: invalid_argument (its text; a strategy or another key with which nothing would
 /// be promised): names the key and says why.
 Status check_privacy(const TrainJob& job);
-/// The same of the job's network. errors: invalid_argument (it has states, such as running statistics).
+/// Checks that the job's network can be trained with `privacy`. errors: invalid_argument (it has states, such as
+/// running statistics).
 Status check_private_network(const TrainJob& job, const Graph& graph);
 
 /// REQUIRES check_privacy.

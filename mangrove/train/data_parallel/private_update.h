@@ -18,7 +18,8 @@ class PrivateUpdate {
   void begin();
   /// body: begins with as many floats as there are elements (flat little-endian f32); others behind them are ignored.
   void add(std::string_view body);
-  /// The same times `scale`, and cut down to this Euclidean norm. What is no number, or infinite, adds nothing.
+  /// Adds the floats of the body times `scale`, cut down to this Euclidean norm. If one of them is not finite, the body
+  /// adds nothing.
   void add_clipped(std::string_view body, double scale, double norm);
   /// Adds noise of this standard deviation to the sum, and divides by `expected`. Valid until the next begin().
   std::span<const float> finish(double deviation, double expected, privacy::NoiseSource& noise);
