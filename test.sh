@@ -53,8 +53,8 @@ run_asan() {  # MODULE...: the modules that keep memory of their own or read wha
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1
   sanitized asan base identity tensor graph engine data learn codec net plan infer compress "$@"
 }
-run_tsan() {  # MODULE...
-  export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1"
+run_tsan() {  # MODULE...; a longer history: a stack that cannot be restored any more fits no line of the suppressions
+  export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1 history_size=4"
   sanitized tsan "$@"
 }
 
