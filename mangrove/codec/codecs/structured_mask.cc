@@ -12,6 +12,7 @@ CodecRow rows::structured_mask() {
               "Federated learning, 2016)",
           .parameters = {{.name = "fraction", .fallback = 0.0625, .least = 1e-6, .most = 1}},
           .is_sparse = true,
+          .can_share_mask = true,
           .make = [](std::span<const double> arguments, const Stream& stream) -> std::unique_ptr<Codec> {
             return std::make_unique<RandomPlaces>(arguments[0], false, stream);
           }};

@@ -16,7 +16,7 @@ ServerCodecs::ServerCodecs(const TrainJob& job, const Graph& graph)
     : state_bytes_(learn::flat_states(graph).size() * sizeof(float)),
       is_auto_(is_auto(job) && strategy_of(job).has_server) {
   if (!strategy_of(job).has_server) return;  // of other strategies the workers encode for each other
-  if (!is_plain(job.codec())) uplink_.emplace(job, graph);
+  if (is_encoded(job)) uplink_.emplace(job, graph);
   if (!is_plain(job.downlink_codec()) || is_auto(job)) downlink_.emplace(job, graph);
 }
 

@@ -19,6 +19,12 @@ inline bool is_plain(std::string_view codec) {
   return codec.empty() || codec == "none";
 }
 
+/// Whether each worker's updates are encoded for themselves. A secure sum sends the words of a SecureUpdate, of which a
+/// codec says only how many there are.
+inline bool is_encoded(const TrainJob& job) {
+  return !is_plain(job.codec()) && !job.secure_aggregation();
+}
+
 /// Whether each worker measures its link and chooses the codec of both directions; see CodecChooser.
 inline bool is_auto(const TrainJob& job) {
   return job.codec() == "auto";

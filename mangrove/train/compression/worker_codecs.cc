@@ -17,7 +17,7 @@ Result<std::unique_ptr<WorkerCodecs>> WorkerCodecs::create(const TrainJob& job, 
     const float momentum = uplink_has_momentum(job, recipe) ? shared_momentum(recipe.optimizer) : 0.0f;
     codecs->chosen_.emplace(nullptr, codec::MomentumOptions{.momentum = momentum},
                             static_cast<std::size_t>(stream.elements()));
-  } else if (!is_plain(job.codec())) {
+  } else if (is_encoded(job)) {
     MG_TRY(codecs->uplink_, UplinkEncoder::create(job.codec(), job, recipe, stream));
   }
   if (!is_plain(job.downlink_codec()) || is_auto(job)) codecs->downlink_.emplace(job, graph);

@@ -14,6 +14,7 @@
 #include "mangrove/train/data_parallel/leader.h"
 #include "mangrove/train/data_parallel/privacy_key.h"
 #include "mangrove/train/data_parallel/private_averaging.h"
+#include "mangrove/train/data_parallel/secure_key.h"
 #include "mangrove/train/data_parallel/secure_sum.h"
 #include "mangrove/train/data_parallel/shared_samples.h"
 #include "mangrove/train/data_parallel/worker.h"
@@ -34,7 +35,8 @@ class FederatedLeader final : public Leader {
     if (!job.secure_aggregation()) return;
     const std::size_t states = learn::flat_states(global_model().graph()).size();
     secure_sum_.emplace(
-        SecureUpdate(global_model().values().size() - states, states, global_model().graph().outputs().size() - 1),
+        SecureUpdate(global_model().values().size() - states, states, global_model().graph().outputs().size() - 1,
+                     shared_mask(job)),
         workers(), reports());
   }
 

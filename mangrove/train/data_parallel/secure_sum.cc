@@ -31,6 +31,7 @@ Result<std::optional<SecureSum::Outcome>> SecureSum::sum(std::span<const Term> t
     std::optional<secure::Server>& server;
     ~Ends() { server.reset(); }
   } ends{server_};
+  step_ = step;
   std::vector<secure::ClientId> clients;
   for (const Term& term : terms) clients.push_back(client_of(term.rank));
   MG_TRY(server_, secure::Server::create(++rounds_, layout_.words(), clients, secure::system_random()));
@@ -61,7 +62,7 @@ Result<std::optional<SecureSum::Outcome>> SecureSum::sum(std::span<const Term> t
     outcome.ranks.push_back(term.rank);
     samples += term.samples;
   }
-  outcome.total = layout_.decode(server_->sum().words, samples_of(terms), samples);
+  outcome.total = layout_.decode(server_->sum().words, samples_of(terms), samples, step);
   return std::optional(std::move(outcome));
 }
 
@@ -77,6 +78,7 @@ void SecureSum::give(std::span<const Term> terms, const std::map<secure::ClientI
     }
     Work work;
     work.set_kind(Work::SUM);
+    work.set_version(step_);
     work.mutable_weights()->set_share(static_cast<double>(term.samples) / all);
     work.mutable_weights()->set_discount(term.discount);
     workers_.give(term.rank, work, order->second, server_->asks_for_vectors() ? layout_.words() : 0, true);

@@ -1,8 +1,12 @@
 #include "mangrove/train/data_parallel/secure_update.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/random.h"
+#include "mangrove/codec/random_places.h"
+#include "mangrove/codec/sparse.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/secure_aggregation/fixed_point.h"
 
@@ -12,16 +16,45 @@ namespace {
 // What is beyond is training that has gone wrong, mostly.
 constexpr double kMostChange = 16;
 constexpr double kMostWide = 1 << 20;
+constexpr std::uint64_t kMask = 0x3a5c;  // stream of random numbers
 
 }  // namespace
 
+SecureUpdate::SecureUpdate(std::size_t parameters, std::size_t states, std::size_t exits, const SharedMask& mask)
+    : parameters_(parameters),
+      states_(states),
+      exits_(exits),
+      sent_(codec::elements_of(mask.fraction, parameters)),
+      seed_(mask.seed) {}
+
+std::vector<std::size_t> SecureUpdate::mask(std::int64_t step) const {
+  std::vector<std::size_t> places(sent_);
+  if (!has_rest()) {
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return places;
+  }
+  Random random = Random(seed_).fork(kMask).fork(static_cast<std::uint64_t>(step));
+  std::size_t next = 0;
+  codec::for_each_of(codec::random_set(random, sent_, parameters_), [&](std::size_t place) { places[next++] = place; });
+  return places;
+}
+
+std::vector<float> SecureUpdate::rest(std::span<const float> change, std::int64_t step) const {
+  MG_CHECK(change.size() == parameters_);
+  std::vector<float> rest(change.begin(), change.end());
+  for (const std::size_t place : mask(step)) rest[place] = 0;
+  return rest;
+}
+
 std::vector<std::uint32_t> SecureUpdate::encode(std::span<const float> values, const learn::BatchStats& stats,
-                                                const SumWeights& weights) const {
+                                                const SumWeights& weights, std::int64_t step) const {
   MG_CHECK(values.size() == parameters_ + states_);
   std::vector<std::uint32_t> words(this->words());
-  secure::encode(values.first(parameters_), kMostChange, weights.share() * weights.discount(),
-                 std::span(words).first(parameters_));
-  std::span<std::uint32_t> rest = std::span(words).subspan(parameters_);
+  std::vector<float> change;
+  change.reserve(sent_);
+  for (const std::size_t place : mask(step)) change.push_back(values[place]);
+  secure::encode(change, kMostChange, weights.share() * weights.discount(), std::span(words).first(sent_));
+  std::span<std::uint32_t> rest = std::span(words).subspan(sent_);
   const auto add = [&](double value) {
     secure::encode_wide(value, kMostWide, weights.share(), rest.first<2>());
     rest = rest.subspan(2);
@@ -36,14 +69,15 @@ std::vector<std::uint32_t> SecureUpdate::encode(std::span<const float> values, c
 }
 
 SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, std::int64_t asked,
-                                         std::int64_t samples) const {
+                                         std::int64_t samples, std::int64_t step) const {
   MG_CHECK(words.size() == this->words());
   const auto all = static_cast<double>(asked);
-  std::vector<float> values;
+  std::vector<float> values(parameters_, 0.0f);
   values.reserve(parameters_ + states_);
-  for (const std::uint32_t word : words.first(parameters_))
-    values.push_back(static_cast<float>(secure::decode(word, kMostChange) * all));
-  std::span<const std::uint32_t> rest = words.subspan(parameters_);
+  std::size_t next = 0;
+  for (const std::size_t place : mask(step))
+    values[place] = static_cast<float>(secure::decode(words[next++], kMostChange) * all);
+  std::span<const std::uint32_t> rest = words.subspan(sent_);
   const auto next = [&] {
     const double sum = secure::decode_wide(rest.first<2>(), kMostWide) * all;
     rest = rest.subspan(2);

@@ -10,8 +10,15 @@
 
 namespace mangrove::train {
 
-/// A worker's update as the words of a secure sum, and back from the sum. First comes the change of each parameter, a
-/// word each; then, two words each, the states, the mean loss of a sample, and the share of samples that were correct,
+/// Which parameters' changes go into a sum: a random set, which all of its workers draw alike. So the sum of what they
+/// send is the sum of these changes. source: structured updates of Konečný et al., Federated learning, 2016.
+struct SharedMask {
+  double fraction = 1;  // of the parameters, in (0, 1]
+  std::uint64_t seed = 0;
+};
+
+/// A worker's update as the words of a secure sum, and back from the sum. First comes the change of each parameter in the
+/// mask, a word each; then, two words each, the states, the mean loss of a sample, and the share of samples that were correct,
 /// at the output and at each early exit. Each counts by the worker's share of the samples.
 ///
 /// right   The sum of the words of P workers is their plain sum, but for 6e-9 P in the mean change of a parameter and
@@ -21,14 +28,18 @@ namespace mangrove::train {
 class SecureUpdate {
  public:
   /// exits: early exits of the network.
-  SecureUpdate(std::size_t parameters, std::size_t states, std::size_t exits)
-      : parameters_(parameters), states_(states), exits_(exits) {}
+  SecureUpdate(std::size_t parameters, std::size_t states, std::size_t exits, const SharedMask& mask = {});
 
-  std::size_t words() const { return parameters_ + 2 * wide(); }
+  std::size_t words() const { return sent_ + 2 * wide(); }
+  /// Whether some changes stay with the worker.
+  bool has_rest() const { return sent_ < parameters_; }
 
-  /// values: the change of the parameters, then the states. weights: above 0, at most 1.
+  /// values: the change of the parameters, then the states. weights: above 0, at most 1. step: of the update; each has
+  /// a mask of its own.
   std::vector<std::uint32_t> encode(std::span<const float> values, const learn::BatchStats& stats,
-                                    const SumWeights& weights) const;
+                                    const SumWeights& weights, std::int64_t step) const;
+  /// What encode() leaves out of this change: zero where the mask of the step is.
+  std::vector<float> rest(std::span<const float> change, std::int64_t step) const;
 
   /// Sums over the samples of all workers in a sum.
   struct Total {
@@ -36,12 +47,16 @@ class SecureUpdate {
     learn::BatchStats stats;
   };
   /// asked: the samples that the shares are of. samples: those of the workers that are in the sum.
-  Total decode(std::span<const std::uint32_t> words, std::int64_t asked, std::int64_t samples) const;
+  Total decode(std::span<const std::uint32_t> words, std::int64_t asked, std::int64_t samples, std::int64_t step) const;
 
  private:
   std::size_t wide() const { return states_ + 2 + exits_; }
 
-  std::size_t parameters_, states_, exits_;
+  /// The parameters in the mask of a step, in ascending order.
+  std::vector<std::size_t> mask(std::int64_t step) const;
+
+  std::size_t parameters_, states_, exits_, sent_;
+  std::uint64_t seed_;
 };
 
 }  // namespace mangrove::train

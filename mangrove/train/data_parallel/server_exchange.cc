@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/data_parallel/balance.h"
+#include "mangrove/train/data_parallel/secure_key.h"
 
 namespace mangrove::train {
 namespace {
@@ -71,7 +73,8 @@ ChangesToServer::ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs>
     : ServerExchange(trainee, std::move(codecs)),
       local_(trainee.recipe().optimizer, trainee.job(), trainee.context(), trainee.interruption()),
       layout_(trainee.pool().flat_parameters().size(), trainee.pool().flat_states().size(),
-              graph.outputs().size() - 1) {}
+              graph.outputs().size() - 1,
+              trainee.job().secure_aggregation() ? shared_mask(trainee.job()) : SharedMask{}) {}
 
 Result<std::unique_ptr<Exchange>> ChangesToServer::create(Trainee& trainee, const Graph& graph) {
   MG_TRY(auto codecs, WorkerCodecs::create(trainee.job(), trainee.recipe(), graph, trainee.context()));
@@ -109,6 +112,7 @@ Status ChangesToServer::train(const Work& work, std::string_view body) {
 
 /// Whether all of it are numbers is all that the leader hears of it.
 void ChangesToServer::keep_update(const learn::BatchStats& stats, const Work& work) {
+  if (layout_.has_rest()) unsent_.add_to(trainee_.pool().flat_parameters(), work.version());
   const std::span<const float> values = trainee_.pool().flat();
   keep_states(trainee_.pool().flat_states());
   kept_.emplace(Kept{{values.begin(), values.end()}, stats, {layout_.words(), secure::system_random()}});
@@ -129,9 +133,12 @@ Status ChangesToServer::sum(const Work& work, std::string_view body) {
     return {};
   }
   const auto vector = [&] {
-    std::vector<std::uint32_t> words = layout_.encode(kept_->values, kept_->stats, work.weights());
-    std::vector<float>().swap(kept_->values);  // it is given once
-    return words;
+    const std::vector<float> values = std::exchange(kept_->values, {});  // they are given once
+    if (layout_.has_rest()) {
+      const auto change = std::span(values).first(trainee_.pool().flat_parameters().size());
+      unsent_.leave_out(work.version(), layout_.rest(change, work.version()));
+    }
+    return layout_.encode(values, kept_->stats, work.weights(), work.version());
   };
   const Result<std::string> reply = kept_->client.reply(body, vector);
   if (reply.ok()) {

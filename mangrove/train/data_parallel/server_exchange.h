@@ -10,6 +10,7 @@
 #include "mangrove/train/data_parallel/local_steps.h"
 #include "mangrove/train/data_parallel/secure_update.h"
 #include "mangrove/train/data_parallel/trainee.h"
+#include "mangrove/train/data_parallel/unsent_change.h"
 
 namespace mangrove::train {
 
@@ -74,6 +75,7 @@ class ChangesToServer final : public ServerExchange {
   LocalSteps local_;
   const SecureUpdate layout_;
   std::optional<Kept> kept_;
+  UnsentChange unsent_;  // of secure sums with a mask
 };
 
 }  // namespace mangrove::train

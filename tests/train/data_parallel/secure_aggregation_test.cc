@@ -5,6 +5,8 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +14,12 @@
 #include "tests/train/data_parallel/changing_endpoint.h"
 #include "tests/train/training_job.h"
 
+#include "mangrove/base/random.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/secure_aggregation/messages.pb.h"
 #include "mangrove/train/data_parallel/secure_update.h"
+#include "mangrove/train/data_parallel/unsent_change.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
 
@@ -223,6 +227,50 @@ TEST(SecureTraining, ThatDivergesSaysSo) {
   EXPECT_EQ(status.code(), Code::out_of_range) << status.error().message;
 }
 
+TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
+  const auto bytes_of_vectors = [](const TrainJob& job, RoleWorld::Outcome& outcome) {
+    RoleWorld world(kWorkers + 1);
+    world.use_virtual_time();
+    std::size_t bytes = 0;
+    change_answers(world, job, 2, [&](Answer& answer, std::string& body) {
+      secure::Reply reply;
+      if (answer.count() == 0 && reply.ParseFromString(body) && reply.has_masked()) bytes += reply.masked().words().size();
+    });
+    outcome = train(job, world);
+    return bytes;
+  };
+  TrainJob job = secure(federated_job());
+  job.set_epochs(10);
+  RoleWorld::Outcome plain, masked;
+  const std::size_t all = bytes_of_vectors(job, plain);
+  job.set_codec("structured_mask(0.25)");
+  const std::size_t some = bytes_of_vectors(job, masked);
+  expect_complete(masked, job, "masked");
+  EXPECT_NEAR(static_cast<double>(some) / static_cast<double>(all), 0.25, 0.02);
+  const double accuracy = json_number(masked.result(), "train_accuracy");
+  EXPECT_GT(accuracy, 0.6);
+  EXPECT_GT(accuracy, json_number(plain.result(), "train_accuracy") - 0.15);
+}
+
+TEST(SecureTraining, WithAMaskOfAllIsPlainTraining) {
+  TrainJob job = federated_job();
+  job.set_epochs(2);
+  const RoleWorld::Outcome plain = train_in_virtual_time(job);
+  job.set_codec("structured_mask(1)");
+  expect_same(train_in_virtual_time(secure(job)), plain, "a mask of all");
+}
+
+TEST(SecureTrainingWithDropOuts, OfTooManyAtOnceLosesNoSamplesWithAMask) {
+  TrainJob job = secure(federated_job());
+  job.set_codec("structured_mask(0.25)");
+  RoleWorld world(6);
+  world.use_virtual_time();
+  for (const net::Rank rank : {2, 3}) world.die({.rank = rank, .at_send = 4});  // before its masked vector
+  const RoleWorld::Outcome outcome = train(job, world);
+  expect_complete(outcome, job, "two of five");
+  EXPECT_TRUE(outcome.has_event("secure_sum_failed"));
+}
+
 TEST(SecureTraining, ShowsTheLeaderNoUpdate) {
   const TrainJob job = secure(federated_job());
   RoleWorld world(kWorkers + 1);
@@ -314,7 +362,13 @@ TEST(SecureTraining, IsRefusedWhereSumsAreNotEnough) {
        },
        "and with privacy it cuts each single update down to the norm clip"},
       {[](TrainJob& job) { job.set_codec("top_k(0.01)"); },
-       "and with codec 'top_k' each worker sends other elements, which do not add up; use codec none"},
+       "and with codec 'top_k' each worker sends other elements, which do not add up; use codec none or "
+       "structured_mask"},
+      {[](TrainJob& job) {
+         job.set_codec("structured_mask(0.1)");
+         job.set_codec_warmup(2);
+       },
+       "use no codec_warmup"},
       {[](TrainJob& job) { job.set_codec("int8"); }, "messages of codec 'int8' do not add up"},
       {[](TrainJob& job) { job.set_codec("auto"); }, "so workers cannot each choose a codec of their own"}};
   for (const Refused& refused : all) {
@@ -341,10 +395,10 @@ TEST(SecureUpdate, SumsToTheMeanOfThoseThatAreLeft) {
                                   .correct = 7,
                                   .count = counts[i],
                                   .early_correct = {static_cast<std::int64_t>(i)}};
-    const auto words = layout.encode(updates[i], stats, weights);
+    const auto words = layout.encode(updates[i], stats, weights, 0);
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += words[k];
   }
-  const SecureUpdate::Total total = layout.decode(sum, 60, 40);
+  const SecureUpdate::Total total = layout.decode(sum, 60, 40, 0);
   EXPECT_NEAR(total.stats.loss, 80, 1e-5);
   EXPECT_EQ(total.stats.correct, 14);
   EXPECT_EQ(total.stats.early_correct, std::vector<std::int64_t>{1});
@@ -354,6 +408,61 @@ TEST(SecureUpdate, SumsToTheMeanOfThoseThatAreLeft) {
   const std::vector<double> expected = {0.5 * 30 + 0.25 * 5, -1.0 * 30 + 3 * 5, 16.0 * 30 - 1 * 5,
                                         (300.0 * 30 + 5 * 10) / 40, (-0.001 * 30 + 2 * 10) / 40};
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 3e-5) << i;
+}
+
+TEST(SecureUpdate, WithAMaskSendsTheElementsThatOthersSendAndLeavesTheRest) {
+  const SecureUpdate layout(50, 2, 0, {.fraction = 0.2, .seed = 7});
+  ASSERT_EQ(layout.words(), 10u + 2 * (2 + 2));
+  Random random(1);
+  std::set<std::size_t> sent_at_all;
+  for (std::int64_t step = 0; step < 40; ++step) {
+    std::vector<std::uint32_t> sum(layout.words());
+    std::vector<double> change(50), rest(50);
+    for (int worker = 0; worker < 2; ++worker) {
+      std::vector<float> values(52);
+      for (float& value : values) value = static_cast<float>(random.uniform()) + 0.5f;
+      SumWeights weights;
+      weights.set_share(0.5);
+      weights.set_discount(1);
+      const auto words = layout.encode(values, {.count = 1}, weights, step);
+      for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += words[k];
+      const std::vector<float> left = layout.rest(std::span(values).first(50), step);
+      for (std::size_t i = 0; i < 50; ++i) {
+        change[i] += values[i];
+        rest[i] += left[i];
+      }
+    }
+    std::vector<float> summed(52);
+    ASSERT_TRUE(net::read_floats(layout.decode(sum, 2, 2, step).body, summed).ok());
+    std::size_t sent = 0;
+    for (std::size_t i = 0; i < 50; ++i) {
+      EXPECT_NEAR(summed[i] + rest[i], change[i], 3e-6) << i;
+      EXPECT_TRUE((summed[i] == 0) != (rest[i] == 0)) << i;
+      if (rest[i] != 0) continue;
+      ++sent;
+      sent_at_all.insert(i);
+    }
+    EXPECT_EQ(sent, 10u);
+  }
+  EXPECT_EQ(sent_at_all.size(), 50u);  // with 0.8^40 each one would be left out for ever
+}
+
+TEST(UnsentChange, IsAddedOnceTheSumThatLeftItOutIsInTheValues) {
+  UnsentChange unsent;
+  std::vector<float> change = {1, 2};
+  unsent.add_to(change, 0);
+  EXPECT_EQ(change, (std::vector<float>{1, 2}));
+  unsent.leave_out(0, {0, 2});
+  unsent.add_to(change, 1);
+  EXPECT_EQ(change, (std::vector<float>{1, 4}));
+  unsent.leave_out(1, {1, 0});
+  change = {3, 3};
+  unsent.add_to(change, 1);  // there was no such sum
+  EXPECT_EQ(change, (std::vector<float>{3, 5}));
+  unsent.leave_out(1, {3, 0});
+  change = {0, 0};
+  unsent.add_to(change, 2);
+  EXPECT_EQ(change, (std::vector<float>{3, 0}));
 }
 
 }  // namespace
