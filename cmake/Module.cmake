@@ -6,28 +6,13 @@
 #     GRPC_PROTOS cluster.proto        # the same with gRPC services ("mangrove/cluster/cluster.grpc.pb.h")
 #     DEPENDS base tensor              # modules this one may include from
 #     TEST_DEPENDS zoo                 # further modules that its tests may include from
-#     OUTSIDE nlohmann_json::nlohmann_json)   # outside libraries, linked PRIVATE
-#     PRECOMPILE <fmt/format.h>        # headers from outside that most of its sources include, besides the standard library's
+#     OUTSIDE nlohmann_json::nlohmann_json   # outside libraries, linked PRIVATE
 #     OUTSIDE_PUBLIC ...               # only where a public header cannot do without
+#     PRECOMPILE <nlohmann/json.hpp>   # further headers that most of its sources include; see mangrove_precompile
+#     LIGHT)                           # it computes little: compiled with -O1, which takes a third less time
 #
 # Every other *.cc in the module's folder and the folders in it is part of it. tests/layering.sh compares the DEPENDS of every
 # module with its #include lines.
-
-# What most sources include from outside is parsed once a library or test program, not once a file. A source still includes
-# all that it uses: the clang build of scripts/check.sh goes without.
-set(MANGROVE_PRECOMPILED <algorithm> <array> <cmath> <cstdint> <deque> <functional> <limits> <map> <memory> <numeric> <optional>
-    <set> <span> <string> <string_view> <thread> <utility> <variant> <vector>)
-
-function(mangrove_precompile target)  # target, further headers
-  target_precompile_headers(${target} PRIVATE ${MANGROVE_PRECOMPILED} ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
-    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # false alarms on std::string (GCC bug 105329), once its headers are precompiled
-      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
-    endif()
-  endif()
-endfunction()
 
 set(MANGROVE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -44,6 +29,34 @@ function(mangrove_sanitize target)
     endif()
   endif()
 endfunction()
+
+# Headers that most sources include are parsed once, not once a file. A source still includes all that it uses: the clang
+# build of scripts/check.sh goes without. A header that defines objects, as CLI11's do, must not be precompiled: each source
+# would compile them. One of which only some sources use templates, as nlohmann's, costs the others half a second each.
+set(MANGROVE_PRECOMPILED <algorithm> <array> <atomic> <chrono> <cmath> <condition_variable> <cstdint> <deque> <filesystem>
+    <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <thread> <utility>
+    <variant> <vector>)
+
+function(mangrove_precompile target)  # target, further headers; without any, it shares what mangrove_precompiled has
+  if(ARGN OR target STREQUAL mangrove_precompiled)
+    target_precompile_headers(${target} PRIVATE ${MANGROVE_PRECOMPILED} ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM mangrove_precompiled)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache asks for it
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # false alarms on std::string (GCC bug 105329), once its headers are precompiled
+      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+    endif()
+  endif()
+endfunction()
+
+file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cc "")
+add_library(mangrove_precompiled OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cc)
+target_compile_options(mangrove_precompiled PRIVATE ${MANGROVE_WARNINGS} -pthread)
+mangrove_sanitize(mangrove_precompiled)
+mangrove_precompile(mangrove_precompiled)
 
 # Generated code is not ours to warn about: it is compiled in a library of its own and included as a system header.
 function(mangrove_protos module grpc)
@@ -70,7 +83,7 @@ function(mangrove_protos module grpc)
 endfunction()
 
 function(mangrove_module module)
-  cmake_parse_arguments(M "" "" "EXCEPT;PROTOS;GRPC_PROTOS;DEPENDS;TEST_DEPENDS;OUTSIDE;OUTSIDE_PUBLIC;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(M "LIGHT" "" "EXCEPT;PROTOS;GRPC_PROTOS;DEPENDS;TEST_DEPENDS;OUTSIDE;OUTSIDE_PUBLIC;PRECOMPILE" ${ARGN})
   set(target mangrove_${module})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   foreach(except ${M_EXCEPT})
@@ -78,11 +91,15 @@ function(mangrove_module module)
   endforeach()
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS})
+  target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} -pthread)
   mangrove_sanitize(${target})
-  if(M_PRECOMPILE)
-    mangrove_precompile(${target} ${M_PRECOMPILE})
+  if(M_LIGHT)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
+  if("OpenMP::OpenMP_CXX" IN_LIST M_OUTSIDE)
+    list(APPEND M_PRECOMPILE <cstddef>)  # GCC refuses to share headers between sources with and without OpenMP
+  endif()
+  mangrove_precompile(${target} ${M_PRECOMPILE})
   foreach(dependency ${M_DEPENDS})
     target_link_libraries(${target} PUBLIC mangrove_${dependency})
   endforeach()
@@ -113,6 +130,7 @@ function(mangrove_module module)
   endif()
   set_property(GLOBAL APPEND PROPERTY MANGROVE_MODULES ${module})
   set_property(GLOBAL PROPERTY MANGROVE_TEST_DEPENDS_${module} ${M_TEST_DEPENDS})
+  set_property(GLOBAL PROPERTY MANGROVE_PRECOMPILE_${module} ${M_PRECOMPILE})
 endfunction()
 
 # One test program per folder of tests/: every *.cc in it and in the folders in it is part of it, so none can be forgotten.
@@ -129,7 +147,8 @@ function(mangrove_tests module)
     set(optimisation -O0)
   endif()
   target_compile_options(${target} PRIVATE ${MANGROVE_WARNINGS} ${optimisation})
-  mangrove_precompile(${target} <gtest/gtest.h>)
+  get_property(precompile GLOBAL PROPERTY MANGROVE_PRECOMPILE_${module})
+  mangrove_precompile(${target} <gtest/gtest.h> ${precompile})
   if(MANGROVE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms in instrumented code
   endif()
