@@ -32,7 +32,7 @@ std::string render(std::string_view event, LogFields fields) {
     } else if (const auto* real = std::get_if<double>(&field.value)) {
       line += fmt::format("{:.6g}", *real);
     } else {
-      const std::string text = printable(std::get<std::string>(field.value));
+      const std::string text = printable(cut_short(std::get<std::string>(field.value)));
       const bool quote = text.find_first_of(" \"=") != std::string::npos;
       line += quote ? fmt::format("\"{}\"", text) : text;
     }

@@ -24,4 +24,17 @@ std::string printable(std::string_view text, bool keep_lines) {
   return shown;
 }
 
+std::string cut_short(std::string text, std::size_t longest) {
+  constexpr std::string_view kMore = "...";
+  constexpr std::size_t kMostInside = 3;  // bytes of a character after its first one
+  if (text.size() <= longest) return text;
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  const std::size_t room = longest - kMore.size();
+  std::size_t end = room;
+  while (end > 0 && room - end < kMostInside && is_inside(end)) --end;
+  if (is_inside(end)) end = room;  // the text is no UTF-8
+  text.replace(end, std::string::npos, kMore);
+  return text;
+}
+
 }  // namespace mangrove

@@ -11,6 +11,7 @@
 
 #include "mangrove/base/json_dump.h"
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -28,10 +29,6 @@ std::string iso_time(WallTime time) {
   gmtime_r(&seconds, &parts);
   char text[32];
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
-std::string cut(const std::string& text) {
-  return text.size() <= kLongestField ? text : text.substr(0, kLongestField - 3) + "...";
 }
 
 /// "ipv4:10.0.0.7:51234" without the port, which differs with every connection.
@@ -88,11 +85,11 @@ void AuditLog::write_counted(WallTime now) {
 
 void AuditLog::put(const fs::path& file, const Entry& entry, WallTime now, bool is_synced) {
   const std::string line = dump(nlohmann::ordered_json{{"time", iso_time(now)},
-                                                       {"who", cut(entry.who)},
-                                                       {"from", cut(entry.from)},
-                                                       {"what", cut(entry.what)},
-                                                       {"about", cut(entry.about)},
-                                                       {"outcome", cut(entry.outcome)}}) +
+                                                       {"who", cut_short(entry.who, kLongestField)},
+                                                       {"from", cut_short(entry.from, kLongestField)},
+                                                       {"what", cut_short(entry.what, kLongestField)},
+                                                       {"about", cut_short(entry.about, kLongestField)},
+                                                       {"outcome", cut_short(entry.outcome, kLongestField)}}) +
                            "\n";
   const Status written = append(file, line, is_synced);
   if (written.ok()) {

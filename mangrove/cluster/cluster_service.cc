@@ -7,6 +7,7 @@
 #include <set>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/cluster/client_session.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/message_limits.h"
@@ -294,9 +295,9 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
       frame.set_problem("an image of " + format_bytes(length) + ", where " + format_bytes(kLongestFrame) +
                         " is the longest");
     }
-    const bool taken = job->frames()->push({.name = std::move(*frame.mutable_name()),
+    const bool taken = job->frames()->push({.name = cut_short(std::move(*frame.mutable_name())),
                                             .image = std::move(*frame.mutable_image()),
-                                            .problem = std::move(*frame.mutable_problem())});
+                                            .problem = cut_short(std::move(*frame.mutable_problem()))});
     if (!taken) return grpc::Status::OK;  // the job has ended
   }
   job->request_stop();  // nobody knows what is missing

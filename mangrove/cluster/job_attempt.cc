@@ -255,7 +255,7 @@ void JobAttempt::role_ended(MemberId member, const RoleEnded& ended) {
   // after rank 0 has ended, or when told to, a role ends as it happens to
   if (ended.code() == 0 || ended.code() == static_cast<int>(Code::cancelled) || led_ || !members_.lose(member)) return;
   const std::string& name = members_.name(member);
-  const std::string message = printable(ended.message());
+  const std::string message = cut_short(printable(ended.message()));
   log_warn("role failed", {{"job", id_}, {"node", name}, {"rank", ended.rank()}, {"message", message}});
   if (!first_role_error_) first_role_error_ = status_from_wire(ended.code(), name + ": " + message).error();
   add_event(kRoleFailed, name, message);

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/cluster/wire_status.h"
 #include "mangrove/job/json_fields.h"
 #include "mangrove/train/result.h"
@@ -49,12 +50,7 @@ std::string this_boot() {
 std::string title_of(const JobSpec& job) {
   std::string title = job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
                                       : "infer " + job.infer().data() + ", " + job.infer().strategy();
-  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(title[at]) & 0xC0) == 0x80; };
-  if (title.size() > kLongestTitle) {
-    std::size_t end = kLongestTitle;
-    while (end > 0 && is_inside(end)) --end;  // not in the middle of a character
-    title.replace(end, std::string::npos, "...");
-  }
+  title = cut_short(std::move(title), kLongestTitle);
   for (char& c : title)
     if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
   return title;

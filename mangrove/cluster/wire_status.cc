@@ -1,5 +1,7 @@
 #include "mangrove/cluster/wire_status.h"
 
+#include "mangrove/base/printable.h"
+
 namespace mangrove::cluster {
 
 int wire_code(const Status& status) {
@@ -7,7 +9,7 @@ int wire_code(const Status& status) {
 }
 
 std::string wire_message(const Status& status) {
-  return status.ok() ? std::string() : status.error().message;
+  return status.ok() ? std::string() : cut_short(status.error().message);
 }
 
 Status status_from_wire(int code, const std::string& message) {
@@ -15,7 +17,7 @@ Status status_from_wire(int code, const std::string& message) {
   if (code == 0) return {};
   const bool known =
       code >= static_cast<int>(Code::cancelled) && code <= static_cast<int>(Code::data_loss) && code != kUnknown;
-  return make_error(known ? static_cast<Code>(code) : Code::internal, message);
+  return make_error(known ? static_cast<Code>(code) : Code::internal, cut_short(message));
 }
 
 }  // namespace mangrove::cluster

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/data/data_folder.h"
 #include "mangrove/data/sha256.h"
 #include "mangrove/infer/tags.h"
@@ -52,7 +53,7 @@ class Incoming {
     const Result<net::PayloadParts> parts = net::split_payload(payload);
     NetworkPart part;
     if (!parts.ok() || !part.ParseFromArray(parts->header.data(), static_cast<int>(parts->header.size()))) return false;
-    if (part.sha256() == sha256_ && outstanding_.contains(part.offset())) refusal_ = part.refusal();
+    if (part.sha256() == sha256_ && outstanding_.contains(part.offset())) refusal_ = cut_short(part.refusal());
     const Bytes size = part.size(), offset = part.offset();
     const bool fits = part.sha256() == sha256_ && outstanding_.contains(offset) && size == size_.value_or(size) &&
                       size > offset && size <= kLargest &&

@@ -5,6 +5,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/job/sample_count.h"
 
@@ -140,6 +141,7 @@ void NodeRoster::take_hello(net::Rank rank, Hello hello) {
   hello.set_cores(std::max(1, hello.cores()));
   hello.set_threads(std::max(1, hello.threads()));
   if (!std::isfinite(hello.cpu()) || hello.cpu() < kLeastCpu) hello.set_cpu(hello.cores());
+  hello.set_host(cut_short(hello.host()));
   job::Introduction said = introduction(hello);
   hellos_[rank] = std::move(hello);
   roster_.take_hello(rank, std::move(said));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mangrove/base/printable.h"
 #include "mangrove/base/suggestion.h"
 #include "mangrove/net/node_name.h"
 
@@ -16,7 +17,7 @@ constexpr double kPatience = 3;  // timeouts without a worker to work with, befo
 
 Error failure_in_hello(int code, const std::string& message) {
   const bool is_known = code >= 1 && code <= static_cast<int>(Code::data_loss);
-  return make_error(is_known ? static_cast<Code>(code) : Code::internal, message);
+  return make_error(is_known ? static_cast<Code>(code) : Code::internal, cut_short(message));
 }
 
 Roster::Roster(const RoleContext& context, Owner& owner, Words words, Seconds timeout)

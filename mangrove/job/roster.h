@@ -16,7 +16,7 @@ struct Introduction {
   bool knows_data = true;   // false: it has none, and can do only work that needs none
 };
 
-/// The error that a hello tells: why its worker cannot take part. code: as it was sent, whatever it is.
+/// The error that a hello tells: why its worker cannot take part. code, message: as they were sent, whatever they are.
 Error failure_in_hello(int code, const std::string& message);
 
 /// The ranks from 1 on of a job as rank 0 sees them: who may be given work, who has not said hello yet, who is silent,

@@ -2,6 +2,8 @@
 
 #include <grpcpp/support/status.h>
 
+#include "mangrove/base/printable.h"
+
 namespace mangrove::net {
 namespace {
 
@@ -26,15 +28,16 @@ static_assert(same(Code::cancelled, grpc::StatusCode::CANCELLED) &&
 }  // namespace
 
 Status from_grpc(const grpc::Status& status) {
+  const std::string message = cut_short(status.error_message());
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
       return {};
     case grpc::StatusCode::UNKNOWN:
-      return make_error(Code::internal, status.error_message());
+      return make_error(Code::internal, message);
     case grpc::StatusCode::UNAUTHENTICATED:
-      return make_error(Code::permission_denied, status.error_message());
+      return make_error(Code::permission_denied, message);
     default:
-      return make_error(static_cast<Code>(status.error_code()), status.error_message());
+      return make_error(static_cast<Code>(status.error_code()), message);
   }
 }
 

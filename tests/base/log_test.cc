@@ -14,5 +14,13 @@ TEST(Log, WritesNoControlCharactersOfOthers) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
+TEST(Log, CutsLongTextsOfOthersShort) {
+  ::testing::internal::CaptureStderr();
+  log_error("refused", {{"reason", std::string(1'000'000, 'x')}});
+  const std::string line = ::testing::internal::GetCapturedStderr();
+  EXPECT_LT(line.size(), 5'000u);
+  EXPECT_NE(line.find("xxx..."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace mangrove

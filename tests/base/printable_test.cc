@@ -24,5 +24,23 @@ TEST(Printable, KeepsLinesWhereThatIsAskedFor) {
   EXPECT_EQ(printable("first\n\tsecond\r\033", true), "first\n\tsecond\\x0d\\x1b");
 }
 
+TEST(CutShort, LeavesWhatFits) {
+  EXPECT_EQ(cut_short("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_short(std::string(kLongestText, 'x')), std::string(kLongestText, 'x'));
+}
+
+TEST(CutShort, EndsWithDotsWithinTheLimit) {
+  EXPECT_EQ(cut_short("abcdefg", 6), "abc...");
+  const std::string cut = cut_short(std::string(1'000'000, 'x'));
+  EXPECT_EQ(cut.size(), kLongestText);
+  EXPECT_TRUE(cut.ends_with("x..."));
+}
+
+TEST(CutShort, DoesNotCutACharacterInTwo) {
+  EXPECT_EQ(cut_short("a\u20ac\u20ac\u20ac", 8), "a\u20ac...");
+  EXPECT_EQ(cut_short("a\u20ac\u20ac\u20ac", 9), "a\u20ac...");
+  EXPECT_EQ(cut_short(std::string(20, '\x80'), 10), std::string(7, '\x80') + "...") << "no UTF-8";
+}
+
 }  // namespace
 }  // namespace mangrove

@@ -310,5 +310,14 @@ TEST(JobStore, IsOfOneCoordinatorAlone) {
   expect_refused(folder, Code::failed_precondition, "in use");
 }
 
+TEST(JobStore, KeepsNoLongMessages) {
+  const TemporaryFolder folder;
+  const auto store = opened(folder);
+  ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+  ASSERT_TRUE(store->end("job-1", make_error(Code::not_found, std::string(1'000'000, 'x')), {}).ok());
+  EXPECT_EQ(list(*store)->front().message().size(), 4096u);
+  EXPECT_EQ(store->ended("job-1")->status.error().message.size(), 4096u);
+}
+
 }  // namespace
 }  // namespace mangrove::cluster

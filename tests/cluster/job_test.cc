@@ -282,6 +282,26 @@ TEST(JobSpec, ANewcomerBeginsWhenAllOthersKnowIt) {
   EXPECT_EQ(job.wait().code(), Code::cancelled);
 }
 
+TEST(JobSpec, ALongReasonOfANodeIsCutShort) {
+  TestCluster cluster;
+  FakeNode wordy(cluster.coordinator->address(), "wordy");
+  wordy.hello();
+  ASSERT_TRUE(wordy.next());
+  RunningJob job(cluster, scripted_job("bad_data"));
+  const auto start = wordy.next();
+  ASSERT_TRUE(start && start->has_start_role());
+  FromNode ended;
+  ended.mutable_role_ended()->set_job_id(start->start_role().job_id());
+  ended.mutable_role_ended()->set_code(static_cast<int>(Code::not_found));
+  ended.mutable_role_ended()->set_message(std::string(60'000, 'x'));
+  wordy.say(ended);
+  const Status status = job.wait();
+  ASSERT_EQ(status.code(), Code::not_found);
+  EXPECT_LE(status.error().message.size(), 4096u);
+  ASSERT_TRUE(job.has("event"));
+  EXPECT_EQ(json::parse(job.reports("event")[0].json)["message"].get<std::string>().size(), 4096u);
+}
+
 TEST(JobSpec, ANodeWhoseRoleFailsIsLeftOut) {
   const TestCluster cluster(2);
   RunningJob job(cluster, scripted_job("bad_node_1"));

@@ -314,5 +314,11 @@ TEST_F(RosterTest, WhereRankZeroHasTheDataNobodyElseNeedsIt) {
   EXPECT_FALSE(roster().has_data(2));
 }
 
+TEST_F(RosterTest, ALongMessageInAHelloIsCutShort) {
+  const Error error = failure_in_hello(static_cast<int>(Code::data_loss), std::string(1'000'000, 'x'));
+  EXPECT_EQ(error.message.size(), 4096u);
+  EXPECT_TRUE(error.message.ends_with("x..."));
+}
+
 }  // namespace
 }  // namespace mangrove::job

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "mangrove/base/printable.h"
 #include "mangrove/job/event.h"
 #include "mangrove/train/events.h"
 
@@ -25,7 +26,7 @@ EventText text_of(const Json& event) {
   const auto read = job::read_json<job::EventHead>(event);
   const job::EventHead head = read.ok() ? *read : job::EventHead();
   EventText text;
-  text.line = head.sentence ? *head.sentence : keys_and_values(head.event, event);
+  text.line = cut_short(head.sentence ? *head.sentence : keys_and_values(head.event, event));
   std::replace_if(
       text.line.begin(), text.line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
       ' ');

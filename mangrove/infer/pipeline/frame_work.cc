@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/base/printable.h"
+
 namespace mangrove::infer {
 
 constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
@@ -92,7 +94,7 @@ StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
                         std::ranges::all_of(predictions.classes(), is_class);
   if (count == 0 || (predictions.missed() ? deadline_ <= 0 : !is_whole)) return Taken::ignored;
   std::map<std::size_t, std::string> unreadable;
-  for (const Unreadable& frame : predictions.unreadable()) unreadable[frame.row()] = frame.reason();
+  for (const Unreadable& frame : predictions.unreadable()) unreadable[frame.row()] = cut_short(frame.reason());
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
     Slot& slot = batch.slots[batch.rows[row]];
     const int at = static_cast<int>(row);

@@ -5,6 +5,7 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/tags.h"
 
@@ -233,11 +234,11 @@ Status WorkerRoster::take_body(Answered& answered) {
   if (answer.has_chosen()) {
     const ChosenCodec& chosen = answer.chosen();
     reports_.event(CodecChosen{.node = reports_.node(answered.rank),
-                               .codec = chosen.codec(),
+                               .codec = cut_short(chosen.codec()),
                                .exchange = chosen.exchange_s(),
                                .plain = chosen.plain_s(),
                                .bytes_per_s = chosen.bytes_per_s(),
-                               .why = chosen.why()});
+                               .why = cut_short(chosen.why())});
   }
   answered.body_offset = 0;
   return {};

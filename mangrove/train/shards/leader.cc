@@ -1,6 +1,7 @@
 #include "mangrove/train/shards/leader.h"
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/spec.h"
 
@@ -85,7 +86,7 @@ void ShardLeader::take_want(net::Rank from, const ShardMessage::Want& want) {
     reports_.event(ShardRefused{.node = reports_.node(want.refused()),
                                 .by = reports_.node(from),
                                 .shard = shards_.outlines()[want.shard()].name,
-                                .reason = want.reason().substr(0, kLongestReason)});
+                                .reason = cut_short(want.reason(), kLongestReason)});
   }
   directory_.want(from, want.shard());
 }
