@@ -7,6 +7,7 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/cluster/wire_status.h"
 
 namespace mangrove::cluster {
@@ -16,6 +17,15 @@ constexpr Seconds kStopGrace = 20;      // for a job to end in good order
 constexpr Seconds kRolesEndWithin = 2;  // after the job, on nodes that are alive
 constexpr Seconds kNodesReportEvery = 1;
 constexpr Seconds kLookEvery = 0.1;  // at who has joined
+constexpr int kConfirmsWithin = 10;  // silence limits: that it has heard of newcomers
+
+/// The error of a job that did not find enough nodes, which tells of those that were put aside.
+Error without_idle(Error error, const std::vector<std::string>& idle) {
+  if (idle.empty()) return error;
+  error.message += "; put aside as idle, because they did nothing in their last " + std::to_string(kMostIdleJobs) +
+                   " jobs: " + join_words(idle) + " (start them again to let them in)";
+  return error;
+}
 
 }  // namespace
 
@@ -48,8 +58,9 @@ Status JobAttempt::run_whole() {
 Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
   MutexLock lock(mutex_);
   while (true) {
-    MG_TRY(std::vector<Member> nodes, admission_.first(around_.membership.alive(), around_.clock.now()));
-    if (!nodes.empty()) return nodes;
+    Result<std::vector<Member>> nodes = admission_.first(around_.membership.for_jobs(), around_.clock.now());
+    if (!nodes.ok()) return without_idle(nodes.error(), around_.membership.put_aside());
+    if (!nodes->empty()) return nodes;
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
     changed_.wait_for(mutex_, kLookEvery);
   }
@@ -99,7 +110,8 @@ Status JobAttempt::lead() {
                              .threads = 1,
                              .stop = stop_.get_token(),
                              .report = [this](Report report) { on_report(std::move(report)); },
-                             .frames = frames()};
+                             .frames = frames(),
+                             .idle = [this](net::Rank rank, bool is_idle) { set_idle(rank, is_idle); }};
     led = run_role_guarded(around_.play, job_, context);
     MutexLock lock(mutex_);
     led_ = true;
@@ -108,6 +120,7 @@ Status JobAttempt::lead() {
   });
   supervise(*endpoint);
   leader.join();
+  count_idle();
   end_roles();
   return led;
 }
@@ -119,6 +132,7 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
     admit_newcomers();
     publish();
     start_newcomers();
+    leave_out_unaware();
     if (around_.clock.now() >= report_at) {
       report_nodes();
       report_at = report_at + kNodesReportEvery;
@@ -173,7 +187,7 @@ void JobAttempt::admit_newcomers() {
   if (led_ || stop_requested_) return;
   std::size_t room = admission_.room(members_.alive_count());
   if (room == 0) return;
-  for (const Member& node : around_.membership.alive()) {
+  for (const Member& node : around_.membership.for_jobs()) {
     if (members_.has(node.id)) continue;
     record_.add_node(node, around_.clock.now());
     add_event(kNodeJoined, node.description.name());
@@ -197,6 +211,40 @@ void JobAttempt::start_newcomers() {
   listener_.members(*all);
   MutexLock lock(mutex_);
   members_.start(*all);
+}
+
+/// A node that sends heartbeats and hears of nothing would keep newcomers out for ever.
+void JobAttempt::leave_out_unaware() {
+  MutexLock lock(mutex_);
+  const Instant now = around_.clock.now();
+  const Seconds limit = kConfirmsWithin * around_.silence_limit;
+  std::map<MemberId, std::pair<std::uint64_t, Instant>> waited_for;
+  for (const JobMembers::Unaware& one : members_.unaware()) {
+    const auto before = unaware_.find(one.node);
+    const bool is_news = before == unaware_.end() || before->second.first != one.known;
+    const Instant since = is_news ? now : before->second.second;
+    if (now - since <= limit) {
+      waited_for[one.node] = {one.known, since};
+    } else if (members_.lose(one.node)) {
+      const std::string why = "it has not confirmed for " + format_seconds(limit) + " that it knows the new nodes";
+      log_warn("node left out", {{"job", id_}, {"node", members_.name(one.node)}, {"message", why}});
+      add_event(kNodeIdle, members_.name(one.node), why);
+      around_.membership.count_job(one.node, true);
+    }
+  }
+  unaware_ = std::move(waited_for);
+}
+
+void JobAttempt::set_idle(net::Rank rank, bool is_idle) {
+  MutexLock lock(mutex_);
+  idle_[rank] = is_idle;
+}
+
+void JobAttempt::count_idle() {
+  MutexLock lock(mutex_);
+  const std::map<net::Rank, MemberId> nodes = members_.at_work();
+  for (const auto& [rank, is_idle] : idle_)
+    if (const auto node = nodes.find(rank); node != nodes.end()) around_.membership.count_job(node->second, is_idle);
 }
 
 /// Tells rank 0, the nodes and the client about changes: rank 0 and the client outside of the lock, and always from the

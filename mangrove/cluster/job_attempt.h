@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/mutex.h"
@@ -28,6 +30,7 @@ struct JobEnvironment {
   Clock& clock;
   std::string own_address{};       // of rank 0
   std::string own_subject{};       // of rank 0: the subject in the coordinator's certificate; "": it has none
+  Seconds silence_limit = 3;       // a node that is silent for longer is lost
   data::DataFolder data_folder{};  // of rank 0
   JobCheck check;                  // of a job before it is taken
   RoleMain play;
@@ -36,7 +39,8 @@ struct JobEnvironment {
 /// One job from its request to its end: waits for nodes (see Admission), gives them their roles (see JobMembers), plays
 /// rank 0, follows the membership, and hands on reports (see JobRecord). Nodes that join a training job while it runs
 /// get the next free ranks, as long as the job has fewer nodes than it asked for; a node that was lost and joins again
-/// is one of them.
+/// is one of them. A node that does not confirm for ten times the silence limit that it has heard of newcomers is left
+/// out, since they wait for it. When the job has ended, the membership hears which nodes did nothing in it.
 /// threads: one calls run(); any thread may call the others.
 class JobAttempt {
  public:
@@ -92,8 +96,11 @@ class JobAttempt {
   void on_report(Report report);
   void admit_newcomers();
   void start_newcomers();
+  void leave_out_unaware();
   void publish();
   void report_nodes();
+  void set_idle(net::Rank rank, bool is_idle);
+  void count_idle();
   void add_event(const NodeEventKind& kind, const std::string& node, const std::string& message = {})
       MG_REQUIRES(mutex_);
   void lose(MemberId member, MemberState state) MG_REQUIRES(mutex_);
@@ -112,7 +119,10 @@ class JobAttempt {
   Condition changed_;
   JobMembers members_ MG_GUARDED_BY(mutex_);
   JobRecord record_ MG_GUARDED_BY(mutex_);
-  bool news_ MG_GUARDED_BY(mutex_) = false;  // for supervise()
+  bool news_ MG_GUARDED_BY(mutex_) = false;               // for supervise()
+  std::map<net::Rank, bool> idle_ MG_GUARDED_BY(mutex_);  // see RoleContext::idle
+  /// Of nodes that newcomers wait for: the version that each knows, and since when there has been none that is newer.
+  std::map<MemberId, std::pair<std::uint64_t, Instant>> unaware_ MG_GUARDED_BY(mutex_);
   std::optional<Error> first_role_error_ MG_GUARDED_BY(mutex_);
   std::optional<Instant> stop_requested_ MG_GUARDED_BY(mutex_);
   net::Endpoint* leader_ MG_GUARDED_BY(mutex_) = nullptr;    // of rank 0, while it plays

@@ -52,6 +52,13 @@ std::size_t JobMembers::alive_count() const {
   return static_cast<std::size_t>(std::ranges::count(entries_, false, &Entry::gone));
 }
 
+std::map<net::Rank, MemberId> JobMembers::at_work() const {
+  std::map<net::Rank, MemberId> found;
+  for (std::size_t i = 0; i < started_; ++i)
+    if (!entries_[i].gone) found[static_cast<net::Rank>(i) + 1] = entries_[i].node.id;
+  return found;
+}
+
 bool JobMembers::all_ended() const {
   return std::ranges::all_of(entries_, [](const Entry& entry) { return entry.ended || entry.gone; });
 }
@@ -93,12 +100,18 @@ std::optional<net::Members> JobMembers::publish() {
   return at_work;
 }
 
+std::vector<JobMembers::Unaware> JobMembers::unaware() const {
+  std::vector<Unaware> found;
+  if (started_ == entries_.size()) return found;  // there are no newcomers
+  for (std::size_t i = 0; i < started_; ++i) {
+    const Entry& entry = entries_[i];
+    if (!entry.gone && !entry.ended && entry.known < introduction_) found.push_back({entry.node.id, entry.known});
+  }
+  return found;
+}
+
 std::optional<net::Members> JobMembers::introduce() {
-  if (started_ == entries_.size()) return std::nullopt;
-  const auto first = entries_.begin(), newcomers = first + static_cast<std::ptrdiff_t>(started_);
-  const bool all_know = std::all_of(
-      first, newcomers, [&](const Entry& entry) { return entry.gone || entry.ended || entry.known >= introduction_; });
-  if (!all_know) return std::nullopt;
+  if (started_ == entries_.size() || !unaware().empty()) return std::nullopt;
   ++version_;  // of what rank 0 knows
   return members();
 }

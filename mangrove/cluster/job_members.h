@@ -45,6 +45,8 @@ class JobMembers {
   /// Of the node with this name that takes part; 0: none does.
   net::Rank rank_of(const std::string& name) const;
   std::size_t alive_count() const;
+  /// Those that have their roles and are not gone, by rank.
+  std::map<net::Rank, MemberId> at_work() const;
   bool all_ended() const;  // or are gone
 
   /// All, and where they are reached; with rank 0.
@@ -57,6 +59,12 @@ class JobMembers {
   /// Tells those at work of all members. Returns what rank 0 is to be told, which has those at work only; nothing:
   /// nothing has changed since the last call.
   std::optional<net::Members> publish();
+  /// Those that do not know all newcomers yet, and what they know: newcomers wait for them.
+  struct Unaware {
+    MemberId node;
+    std::uint64_t known;  // version of the members
+  };
+  std::vector<Unaware> unaware() const;
   /// Where all others know the newcomers: all members, for rank 0, before start() lets the newcomers begin.
   std::optional<net::Members> introduce();
   /// Gives their roles to those of these members that have none yet.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "mangrove/base/log.h"
+
 namespace mangrove::cluster {
 namespace {
 
@@ -93,6 +95,29 @@ std::vector<Member> Membership::alive() const {
   return found;
 }
 
+void Membership::count_job(MemberId id, bool was_idle) {
+  MutexLock lock(mutex_);
+  Member* member = find(id);
+  if (member == nullptr || member->state != MemberState::alive) return;
+  member->idle_jobs = was_idle ? member->idle_jobs + 1 : 0;
+  if (member->idle_jobs == kMostIdleJobs)
+    log_warn("node put aside: it did nothing in its last jobs; it takes part again when it has joined again",
+             {{"node", member->description.name()}, {"jobs", member->idle_jobs}});
+}
+
+std::vector<Member> Membership::for_jobs() const {
+  std::vector<Member> found = alive();
+  std::erase_if(found, [](const Member& member) { return member.is_put_aside(); });
+  return found;
+}
+
+std::vector<std::string> Membership::put_aside() const {
+  std::vector<std::string> names;
+  for (const Member& member : alive())
+    if (member.is_put_aside()) names.push_back(member.description.name());
+  return names;
+}
+
 std::vector<NodeStatus> Membership::list(Instant now) const {
   MutexLock lock(mutex_);
   std::vector<NodeStatus> statuses;
@@ -100,7 +125,8 @@ std::vector<NodeStatus> Membership::list(Instant now) const {
     NodeStatus& status = statuses.emplace_back();
     *status.mutable_description() = member.description;
     *status.mutable_use() = member.use;
-    status.set_state(member_state_name(member.state));
+    const bool is_idle = member.state == MemberState::alive && member.is_put_aside();
+    status.set_state(is_idle ? "idle" : member_state_name(member.state));
     status.set_suspicion(detector_.suspicion(member.id, now));
     status.set_heartbeat_age(now - member.heard);
     status.set_sent_per_s(member.rate.sent());

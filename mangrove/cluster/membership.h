@@ -21,6 +21,9 @@ class NodeLink {
   virtual void cut() = 0;
 };
 
+/// So many jobs in a row in which a node did nothing put it aside: it gets no part in jobs until it has joined again.
+constexpr int kMostIdleJobs = 3;
+
 enum class MemberState { alive, lost, left };
 const char* member_state_name(MemberState state);  // "alive", ...
 
@@ -33,6 +36,9 @@ struct Member {
   std::shared_ptr<NodeLink> link;
   Instant heard{};     // its last heartbeat, or its joining
   TrafficRate rate{};  // of its messages
+  int idle_jobs = 0;   // in a row
+
+  bool is_put_aside() const { return idle_jobs >= kMostIdleJobs; }
 };
 
 /// The nodes of a cluster: who is there, and who was.
@@ -49,11 +55,16 @@ class Membership {
   bool heartbeat(MemberId member, const ResourceUse& use, Instant now);
   /// It left, or its line broke. False: it was not alive any more.
   bool gone(MemberId member, MemberState state);
+  /// Counts a job that has ended, in which the member did nothing, or something.
+  void count_job(MemberId member, bool was_idle);
   /// Declares lost who has been silent for longer than the limit.
   std::vector<MemberId> expire(Instant now);
 
   bool alive(MemberId member) const;
   std::vector<Member> alive() const;  // in order of joining
+  /// Those of alive() that may take part in jobs, and the names of the others.
+  std::vector<Member> for_jobs() const;
+  std::vector<std::string> put_aside() const;
   /// All, and the last of those that are gone; in order of joining.
   std::vector<NodeStatus> list(Instant now) const;
 

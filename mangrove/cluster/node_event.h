@@ -17,6 +17,7 @@ inline constexpr NodeEventKind kNodeLost{"node_lost", true, "", " is lost"};
 inline constexpr NodeEventKind kNodeLeft{"node_left", false, "", " has left"};
 inline constexpr NodeEventKind kNodeJoined{"node_joined", false, "", " has joined"};
 inline constexpr NodeEventKind kRoleFailed{"role_failed", true, "", " could not do its part"};
+inline constexpr NodeEventKind kNodeIdle{"node_idle", true, "", " does nothing for the job"};
 inline constexpr NodeEventKind kCoordinatorLost{"coordinator_lost", true, "the coordinator at ", " does not answer"};
 inline constexpr NodeEventKind kCoordinatorBack{"coordinator_back", false, "the coordinator at ", " answers again"};
 

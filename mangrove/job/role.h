@@ -43,6 +43,9 @@ struct RoleContext {
   std::function<void(const StepTimes&)> step_done = [](const StepTimes&) {};
   /// Rank 0 only: what the client of a job pushes. Null: nothing.
   FrameQueue* frames = nullptr;
+  /// Rank 0 only: called with true when a rank has done nothing of what it was asked to do for a timeout, and with
+  /// false when it does something.
+  std::function<void(net::Rank rank, bool is_idle)> idle = [](net::Rank, bool) {};
 };
 
 }  // namespace mangrove::job

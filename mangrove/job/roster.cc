@@ -11,6 +11,7 @@ namespace mangrove::job {
 namespace {
 
 constexpr int kMisses = 3;       // in a row, before a worker is left out for good
+constexpr int kQuestions = 3;    // for a hello, before a worker is told of that says none
 constexpr double kPatience = 3;  // timeouts without a worker to work with, before the job fails
 
 }  // namespace
@@ -115,6 +116,7 @@ void Roster::take_hello(net::Rank rank, Introduction introduction) {
   Member& member = members_.at(rank);
   member.introduction = std::move(introduction);
   member.said_hello = true;
+  if (member.misses == 0) set_idle(rank, false);
   if (data_) admit(rank);
 }
 
@@ -126,15 +128,33 @@ void Roster::admit(net::Rank rank) {
                                       "the data set differs: " + member.introduction.description + ", others have " +
                                           data_->description + " (names and sample shape count too)"));
   }
-  hear(rank);
+  if (std::exchange(member.questions, 0) > kQuestions) owner_.is_back(rank);
+  come_back(rank);
   member.state = State::present;
 }
 
 void Roster::hear(net::Rank rank) {
+  members_.at(rank).questions = 0;
+  set_idle(rank, false);
+  come_back(rank);
+}
+
+void Roster::come_back(net::Rank rank) {
   Member& member = members_.at(rank);
   if (member.state != State::silent) return;
   member.state = State::present;
   owner_.is_back(rank);
+}
+
+void Roster::set_idle(net::Rank rank, bool is_idle) {
+  if (std::exchange(members_.at(rank).is_idle, is_idle) != is_idle) context_.idle(rank, is_idle);
+}
+
+void Roster::forget_misses(net::Rank rank) {
+  Member& member = members_.at(rank);
+  member.misses = 0;
+  member.has_worked = true;
+  set_idle(rank, false);
 }
 
 /// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
@@ -142,9 +162,15 @@ void Roster::miss(net::Rank rank) {
   Member& member = members_.at(rank);
   member.state = State::silent;
   member.next_question = context_.clock.now();
+  if (!member.has_worked) set_idle(rank, true);
   if (++member.misses < kMisses) return;
-  leave_out(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
-                                                    format_seconds(timeout_) + " (" + words_.timeout + ")"));
+  leave_out_idle(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
+                                                         format_seconds(timeout_) + " (" + words_.timeout + ")"));
+}
+
+void Roster::leave_out_idle(net::Rank rank, const Error& why) {
+  set_idle(rank, true);
+  leave_out(rank, why);
 }
 
 void Roster::remove(net::Rank rank, const Error& why) {
@@ -157,6 +183,10 @@ void Roster::leave_out(net::Rank rank, const Error& why) {
   const Error named = why.context(name(rank));
   remove(rank, named);
   members_.at(rank).failure = named;
+  tell_left_out(rank, why);
+}
+
+void Roster::tell_left_out(net::Rank rank, const Error& why) {
   if (!is_gathering_) return owner_.left_out({rank}, why);
   const auto same = std::ranges::find_if(
       left_out_, [&](const LeftOut& out) { return out.why.code == why.code && out.why.message == why.message; });
@@ -180,8 +210,18 @@ void Roster::ask_the_silent() {
     const bool is_unheard = member.state == State::starting && !member.said_hello;
     if ((member.state != State::silent && !is_unheard) || now < member.next_question) continue;
     member.next_question = now + timeout_;
+    if (is_unheard) ask_unheard(rank);
     owner_.ask_for_hello(rank);
   }
+}
+
+/// It has not said hello for a timeout.
+void Roster::ask_unheard(net::Rank rank) {
+  set_idle(rank, true);
+  if (++members_.at(rank).questions != kQuestions + 1) return;
+  tell_left_out(
+      rank, make_error(Code::unavailable, "it has not said hello for " + format_seconds((kQuestions + 1) * timeout_) +
+                                              "; " + words_.timeout + " is " + format_seconds(timeout_)));
 }
 
 net::RankSet Roster::with_state(State first, State last) const {

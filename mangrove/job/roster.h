@@ -25,6 +25,10 @@ Error failure_in_hello(int code, const std::string& message);
 ///     starting --hello, same data--> present --miss()--> silent --any sign--> present
 ///         any of them --other data, refusal, leave_out(), third miss() in a row, lost--> out, for good
 ///
+/// A rank that says no hello is never given work, so it holds up nothing but gather(). After three questions that it
+/// has not answered it is told of as left out. It may only be slow to prepare itself, so a hello still lets it in. A
+/// rank that does nothing of what it was asked to do is idle (see RoleContext::idle).
+///
 /// What the data is like is what most workers say that have said hello first, see gather().
 /// The roster sends nothing itself: its owner asks for a hello, and hands in what comes.
 /// threads: one at a time.
@@ -97,11 +101,13 @@ class Roster {
   /// Any other message that a worker means well with: it is not silent any more.
   void hear(net::Rank rank);
   /// It has done what it was asked to: misses before do not count any more.
-  void forget_misses(net::Rank rank) { members_.at(rank).misses = 0; }
+  void forget_misses(net::Rank rank);
   /// It has not answered in time.
   void miss(net::Rank rank);
   /// why: without its name.
   void leave_out(net::Rank rank, const Error& why);
+  /// It does nothing of what it was asked to do, as its owner has seen. why: without its name.
+  void leave_out_idle(net::Rank rank, const Error& why);
   /// To be called when a receive ends with `unavailable`.
   void drop_gone();
   /// Asks those for a hello that have not said it for a timeout, and those that are silent.
@@ -127,8 +133,11 @@ class Roster {
     bool said_hello = false;
     Introduction introduction;
     std::optional<Error> failure;
-    Instant next_question;  // for a hello
-    int misses = 0;         // in a row
+    Instant next_question;        // for a hello
+    int questions = 0;            // without an answer, since it began
+    int misses = 0;               // in a row
+    bool has_worked = false;      // done something that it was asked to do
+    std::optional<bool> is_idle;  // as was last told; nothing: neither it nor its silence said anything yet
   };
 
   net::RankSet with_state(State first, State last) const;
@@ -144,6 +153,10 @@ class Roster {
   void choose_data();
   void admit(net::Rank rank);
   void remove(net::Rank rank, const Error& why);
+  void come_back(net::Rank rank);
+  void set_idle(net::Rank rank, bool is_idle);
+  void ask_unheard(net::Rank rank);
+  void tell_left_out(net::Rank rank, const Error& why);
   std::string name(net::Rank rank) const;
 
   const RoleContext& context_;

@@ -126,5 +126,30 @@ TEST_F(JobMembersTest, EndsRolesOnlyOfThoseThatHaveOne) {
   EXPECT_TRUE(members.all_ended());
 }
 
+TEST_F(JobMembersTest, SaysForWhomNewcomersWait) {
+  members.begin({node(1), node(2)});
+  members.start(members.members());
+  EXPECT_TRUE(members.unaware().empty()) << "there are no newcomers";
+  members.add(node(3));
+  members.publish();
+  const std::uint64_t version = sent(1).back().members_changed().version();
+  members.know(1, version);
+  ASSERT_EQ(members.unaware().size(), 1u);
+  EXPECT_EQ(members.unaware().front().node, 2u);
+  EXPECT_EQ(members.unaware().front().known, 0u);
+  members.know(2, 1);
+  EXPECT_EQ(members.unaware().front().known, 1u) << "it has heard of something";
+  members.lose(2);
+  EXPECT_TRUE(members.unaware().empty());
+}
+
+TEST_F(JobMembersTest, SaysWhoIsAtWork) {
+  members.begin({node(7), node(3)});
+  members.start(members.members());
+  members.add(node(4));
+  members.lose(7);
+  EXPECT_EQ(members.at_work(), (std::map<net::Rank, MemberId>{{2, 3}})) << "a newcomer has no role yet";
+}
+
 }  // namespace
 }  // namespace mangrove::cluster

@@ -282,6 +282,61 @@ TEST(JobSpec, ANewcomerBeginsWhenAllOthersKnowIt) {
   EXPECT_EQ(job.wait().code(), Code::cancelled);
 }
 
+// It would keep newcomers out for ever.
+TEST(JobSpec, ANodeThatDoesNotConfirmThatItKnowsNewcomersIsLeftOut) {
+  TestCluster cluster(1, /*misses=*/10);
+  FakeNode mute(cluster.coordinator->address(), "mute");
+  mute.hello();
+  ASSERT_TRUE(mute.next());
+  const std::jthread alive([&](const std::stop_token& stop) {
+    Mutex mutex;
+    Condition woken;
+    MutexLock lock(mutex);
+    while (!stop.stop_requested()) {
+      mute.heartbeat();
+      woken.wait_for(mutex, TestCluster::kHeartbeat);
+    }
+  });
+  RunningJob job(cluster, scripted_job("await_join"));
+  ASSERT_TRUE(eventually([&] { return job.has("nodes"); }));
+  cluster.add_node("late");
+  const Status status = job.wait();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const json result = result_of(job);
+  EXPECT_EQ(result["answers"], 2) << "of node-1 and the newcomer";
+  ASSERT_EQ(result["events"].size(), 2u) << result["events"];
+  EXPECT_EQ(result["events"][0]["event"], "node_joined");
+  EXPECT_EQ(result["events"][1]["event"], "node_idle");
+  EXPECT_EQ(result["events"][1]["node"], "mute");
+  EXPECT_EQ(cluster.listing(), "node-1 alive, mute alive, late alive");
+}
+
+TEST(JobSpec, ANodeThatIsIdleInThreeJobsGetsNoFurtherPart) {
+  TestCluster cluster(2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(cluster.listing(), "node-1 alive, node-2 alive");
+    RunningJob job(cluster, scripted_job("rank_2_is_idle"));
+    ASSERT_TRUE(job.wait().ok());
+    EXPECT_EQ(result_of(job)["answers"], 2);
+  }
+  EXPECT_EQ(cluster.listing(), "node-1 alive, node-2 idle");
+  RunningJob without(cluster, scripted_job("echo"));
+  ASSERT_TRUE(without.wait().ok());
+  EXPECT_EQ(result_of(without)["answers"], 1);
+  RunningJob two(cluster, scripted_job("echo", 2, 0.1));
+  const Status too_few = two.wait();
+  ASSERT_EQ(too_few.code(), Code::deadline_exceeded);
+  EXPECT_NE(too_few.error().message.find("put aside as idle"), std::string::npos) << too_few.error().message;
+  EXPECT_NE(too_few.error().message.find("node-2"), std::string::npos) << too_few.error().message;
+  cluster.nodes[1]->shutdown();
+  ASSERT_TRUE(eventually([&] { return cluster.listing() == "node-1 alive, node-2 left"; })) << cluster.listing();
+  cluster.add_node("node-2");
+  EXPECT_EQ(cluster.listing(), "node-1 alive, node-2 alive");
+  RunningJob again(cluster, scripted_job("echo", 2));
+  ASSERT_TRUE(again.wait().ok());
+  EXPECT_EQ(result_of(again)["answers"], 2);
+}
+
 TEST(JobSpec, ALongReasonOfANodeIsCutShort) {
   TestCluster cluster;
   FakeNode wordy(cluster.coordinator->address(), "wordy");

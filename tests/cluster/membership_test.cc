@@ -125,5 +125,33 @@ TEST(Membership, RemembersALimitedNumberOfThoseThatAreGone) {
   EXPECT_EQ(membership.list({0}).back().description().name(), "n499");
 }
 
+TEST(Membership, PutsANodeAsideThatWasIdleInThreeJobsInARow) {
+  Membership membership(0.5, 6);
+  const MemberId pi = join(membership, "pi"), ann = join(membership, "ann");
+  for (const bool was_idle : {true, true, false, true, true}) {
+    membership.count_job(pi, was_idle);
+    membership.count_job(ann, false);
+  }
+  EXPECT_EQ(membership.for_jobs().size(), 2u);
+  EXPECT_EQ(listing(membership), "pi alive, ann alive");
+  membership.count_job(pi, true);
+  ASSERT_EQ(membership.for_jobs().size(), 1u);
+  EXPECT_EQ(membership.for_jobs().front().id, ann);
+  EXPECT_EQ(membership.put_aside(), std::vector<std::string>{"pi"});
+  EXPECT_EQ(membership.alive().size(), 2u) << "it is there";
+  EXPECT_EQ(listing(membership), "pi idle, ann alive");
+}
+
+TEST(Membership, ANodeThatHasJoinedAgainTakesPartInJobsAgain) {
+  Membership membership(0.5, 6);
+  const MemberId pi = join(membership, "pi");
+  for (int i = 0; i < 3; ++i) membership.count_job(pi, true);
+  membership.gone(pi, MemberState::left);
+  EXPECT_EQ(listing(membership), "pi left");
+  join(membership, "pi");
+  EXPECT_EQ(listing(membership), "pi alive");
+  EXPECT_EQ(membership.for_jobs().size(), 1u);
+}
+
 }  // namespace
 }  // namespace mangrove::cluster

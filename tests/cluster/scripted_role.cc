@@ -93,6 +93,10 @@ Status scripted_role(const JobSpec& job, job::RoleContext& context) {
     return make_error(Code::unavailable, "no worker is left");
   }
   if (script == "resumable") return resumable(job.train().resume_from(), context);
+  if (script == "rank_2_is_idle") {
+    context.idle(1, false);
+    context.idle(2, true);
+  }
   if (script == "throws") throw std::runtime_error("surprise");
   if (script == "bad_data") {
     MG_RETURN_IF_ERROR(await_alive(context, 0));

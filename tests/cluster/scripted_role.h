@@ -14,6 +14,7 @@ namespace mangrove::cluster {
 ///   "await_join" rank 0 waits until a rank joins the running job, then echoes with all
 ///   "resumable"  rank 0 reports a checkpoint, then as "endless"; resumed, it echoes
 ///   "resumable_alone"  the same, but until no worker is left
+///   "rank_2_is_idle"  as "echo", and rank 0 says that rank 2 did nothing, and rank 1 something
 ///   "throws"     rank 0 throws
 Status scripted_role(const JobSpec& job, job::RoleContext& context);
 

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,8 @@ class RosterTest : public testing::Test, private Roster::Owner {
     world_.kill(rank);
     roster_.drop_gone();
   }
+  /// As RoleContext::idle was told.
+  const std::map<net::Rank, bool>& idle() const { return idle_; }
   Log take_log() { return std::exchange(log_, {}); }
 
   HandClock clock_;
@@ -81,10 +84,16 @@ class RosterTest : public testing::Test, private Roster::Owner {
   void is_back(net::Rank rank) override { log_.push_back("back " + std::to_string(rank)); }
 
   Log log_;
+  std::map<net::Rank, bool> idle_;
   std::deque<std::function<void()>> events_;
   StillDevice device_;
-  RoleContext context_{
-      .endpoint = world_.endpoint(0), .clock = clock_, .device = device_, .data_folder = {}, .stop = {}, .report = {}};
+  RoleContext context_{.endpoint = world_.endpoint(0),
+                       .clock = clock_,
+                       .device = device_,
+                       .data_folder = {},
+                       .stop = {},
+                       .report = {},
+                       .idle = [this](net::Rank rank, bool is_idle) { idle_[rank] = is_idle; }};
   Roster roster_{context_, *this, {"worker", "step_timeout_s"}, kTimeout};
 };
 
@@ -318,6 +327,44 @@ TEST_F(RosterTest, ALongMessageInAHelloIsCutShort) {
   const Error error = failure_in_hello(static_cast<int>(Code::data_loss), std::string(1'000'000, 'x'));
   EXPECT_EQ(error.message.size(), 4096u);
   EXPECT_TRUE(error.message.ends_with("x..."));
+}
+
+TEST_F(RosterTest, AWorkerThatNeverSaysHelloIsNamedAfterFourTimeoutsAndLetInLater) {
+  for (const net::Rank rank : {1, 2, 3}) then_hello(rank, data("60"));
+  ASSERT_TRUE(gather().ok());
+  for (int second = 0; second < 3 * kTimeout - 1; ++second) ASSERT_TRUE(next().ok());
+  EXPECT_EQ(take_log(), (Log{"ask 4", "ask 4", "ask 4"}));
+  ASSERT_TRUE(next().ok());
+  EXPECT_EQ(take_log(), (Log{"out rank-4: it has not said hello for 40.0 s; step_timeout_s is 10.0 s", "ask 4"}));
+  for (int second = 0; second < 5 * kTimeout; ++second) ASSERT_TRUE(next().ok());
+  EXPECT_EQ(take_log(), Log(5, "ask 4")) << "it is named once";
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3}));
+  roster().take_hello(4, data("60"));
+  EXPECT_EQ(take_log(), Log{"back 4"});
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4}));
+}
+
+TEST_F(RosterTest, AWorkerIsIdleUntilItDoesSomething) {
+  for (const net::Rank rank : {1, 2, 3}) then_hello(rank, data("60"));
+  ASSERT_TRUE(gather().ok());
+  EXPECT_EQ(idle(), (std::map<net::Rank, bool>{{1, false}, {2, false}, {3, false}, {4, true}}));
+  roster().take_hello(4, data("60"));
+  EXPECT_FALSE(idle().at(4));
+}
+
+TEST_F(RosterTest, AWorkerThatSaysHelloAndDoesNothingElseIsIdle) {
+  gather_all();
+  for (const net::Rank rank : {1, 2}) roster().forget_misses(rank);  // they work
+  for (const net::Rank rank : {2, 3}) roster().miss(rank);
+  EXPECT_FALSE(idle().at(2)) << "it has worked";
+  EXPECT_TRUE(idle().at(3));
+  roster().take_hello(3, data("60"));
+  EXPECT_TRUE(idle().at(3)) << "to say hello is no work";
+  roster().hear(3);
+  EXPECT_FALSE(idle().at(3)) << "a late answer is";
+  for (int i = 0; i < 2; ++i) roster().miss(2);
+  EXPECT_TRUE(idle().at(2)) << "three times in a row";
+  EXPECT_EQ(roster().present(), (Ranks{1, 3, 4}));
 }
 
 }  // namespace
