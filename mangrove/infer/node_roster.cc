@@ -128,6 +128,7 @@ Result<std::vector<NodeRoster::Said>> NodeRoster::all(Deadline deadline) {
 void NodeRoster::answer_need(net::Rank rank, const NeedNetwork& need) {
   const Status answered = networks_.answer(context_.endpoint, rank, need);
   if (answered.ok()) {
+    roster_.hear(rank);
     roster_.begin_waiting();
   } else {
     log_warn("a node asks for a network that it does not get",

@@ -45,6 +45,9 @@ class NodeRoster final : private job::Roster::Owner {
   /// Whether the node has the data that gather() returned. REQUIRES is_usable(rank).
   bool has_data(net::Rank rank) const { return roster_.has_data(rank); }
 
+  /// The node does nothing of what it was asked to do: it is left out. why: without its name.
+  void leave_out_idle(net::Rank rank, const Error& why) { roster_.leave_out_idle(rank, why); }
+
   /// In a job with tiers: lets the node have the network of its tier.
   void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }
   void send(net::Rank rank, const Command& command);

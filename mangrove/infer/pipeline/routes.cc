@@ -10,16 +10,20 @@ void Routes::begin(const StagePlan& plan) {
   stages_.clear();
   for (const StagePlan::Stage& stage : plan.stages) {
     std::vector<Holder>& holders = stages_.emplace_back();
-    for (const StagePlan::Replica& replica : stage.replicas) holders.push_back({replica.rank, replica.busy});
+    for (const StagePlan::Replica& replica : stage.replicas)
+      holders.push_back({.rank = replica.rank, .busy = replica.busy});
   }
 }
 
 const Routes::Route& Routes::choose(std::uint64_t micro_batch) {
   finish(micro_batch);
   Route route;
+  bool has_suspect = false;
   for (std::vector<Holder>& holders : stages_) {
-    Holder& soonest = *std::ranges::min_element(
-        holders, {}, [](const Holder& holder) { return (holder.on_the_way + 1) * holder.busy; });
+    Holder& soonest = *std::ranges::min_element(holders, {}, [&](const Holder& holder) {
+      return std::pair(has_suspect && holder.is_suspect(), (holder.on_the_way + 1) * holder.busy);
+    });
+    has_suspect = has_suspect || soonest.is_suspect();
     ++soonest.on_the_way;
     route.push_back(soonest.rank);
   }
@@ -32,6 +36,43 @@ void Routes::finish(std::uint64_t micro_batch) {
   for (std::size_t s = 0; s < stages_.size(); ++s)
     --std::ranges::find(stages_[s], found->second[s], &Holder::rank)->on_the_way;
   on_the_way_.erase(found);
+}
+
+void Routes::overdue(std::uint64_t micro_batch, Instant now, Seconds timeout) {
+  const auto found = on_the_way_.find(micro_batch);
+  if (found == on_the_way_.end()) return;
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    Holder& holder = *find(s, found->second[s]);
+    if (holder.is_suspect() && now - holder.last_strike < timeout) continue;
+    if (!holder.is_suspect()) holder.first_strike = now;
+    holder.last_strike = now;
+    ++holder.strikes;
+  }
+  finish(micro_batch);
+}
+
+void Routes::came_back(std::size_t stage, net::Rank rank, Instant now) {
+  Holder* const holder = find(stage, rank);
+  if (holder == nullptr) return;
+  holder->strikes = 0;
+  holder->came_back = now;
+}
+
+std::optional<net::Rank> Routes::mute() const {
+  for (const std::vector<Holder>& holders : stages_) {
+    for (const Holder& holder : holders) {
+      const auto answers = [&](const Holder& other) {
+        return !other.is_suspect() && other.came_back && *other.came_back > holder.first_strike;
+      };
+      if (holder.strikes >= kStrikes && std::ranges::any_of(holders, answers)) return holder.rank;
+    }
+  }
+  return std::nullopt;
+}
+
+Routes::Holder* Routes::find(std::size_t stage, net::Rank rank) {
+  const auto found = std::ranges::find(stages_[stage], rank, &Holder::rank);
+  return found == stages_[stage].end() ? nullptr : &*found;
 }
 
 void Routes::learn(std::size_t stage, net::Rank rank, Seconds busy) {

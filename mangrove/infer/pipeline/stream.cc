@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "mangrove/base/suggestion.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/pipeline/placement.h"
 #include "mangrove/infer/pipeline/routes.h"
@@ -48,7 +49,10 @@ class Stream {
   void take(const Predictions& predictions);
   bool valid(const Predictions& predictions) const;
   void record(const Trace& trace);
-  Status check_patience(const char* what, Instant since) const;
+  bool leave_out_mute();
+  bool leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since);
+  Status check_patience(const char* what, const std::set<net::Rank>& by, Instant since) const;
+  std::set<net::Rank> holders() const;
 
   const InferJob& job_;
   job::RoleContext& context_;
@@ -86,24 +90,47 @@ Result<StreamResult> Stream::run() {
       last_answer_ = context_.clock.now();
     }
     // not all of them go out again: the deadline of some has passed
-    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) routes_.finish(id);
+    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_))
+      routes_.overdue(id, context_.clock.now(), timeout_);
+    if (leave_out_mute()) continue;
     feed();
     if (work_.is_done()) break;  // the rest had missed its deadline
     if (!work_.is_waiting()) last_answer_ = context_.clock.now();
     MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
     if (said && said->message.has_predictions()) take(said->message.predictions());
-    MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", last_answer_));
+    MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", holders(), last_answer_));
   }
   result_.seconds = context_.clock.now() - start_;
   result_.planned_seconds = context_.clock.now() - planned_;
   return std::move(result_);
 }
 
-Status Stream::check_patience(const char* what, Instant since) const {
+/// by: the ranks that something is waited for from.
+Status Stream::check_patience(const char* what, const std::set<net::Rank>& by, Instant since) const {
   const Seconds waited = context_.clock.now() - since;
   if (waited <= kPatience * timeout_) return {};
-  return make_error(Code::unavailable, std::string(what) + " for " + format_seconds(waited) + "; answer_timeout_s is " +
+  std::vector<std::string> names;
+  for (const net::Rank rank : by) names.push_back(reports_.node(rank));
+  return make_error(Code::unavailable, std::string(what) + " by " + join_words(names) + " for " +
+                                           format_seconds(waited) + "; answer_timeout_s is " +
                                            format_seconds(timeout_));
+}
+
+/// Whether a replica takes micro-batches and answers none. Its stages are placed anew, without it.
+bool Stream::leave_out_mute() {
+  const std::optional<net::Rank> mute = routes_.mute();
+  if (!mute) return false;
+  nodes_.leave_out_idle(
+      *mute, make_error(Code::unavailable, "no micro-batch has come back from it, " + std::to_string(Routes::kStrikes) +
+                                               " times in a row within " + format_seconds(timeout_) +
+                                               " (answer_timeout_s), while others of its stage answer"));
+  return true;
+}
+
+/// The nodes that have stages.
+std::set<net::Rank> Stream::holders() const {
+  const std::vector<net::Rank> ranks = result_.plan.ranks();
+  return {ranks.begin(), ranks.end()};
 }
 
 bool Stream::all_stages_held() const {
@@ -185,8 +212,8 @@ void Stream::send_placement(const net::RankSet& ranks) {
 }
 
 Result<bool> Stream::wait_until_ready() {
-  const std::vector<net::Rank> holders = result_.plan.ranks();
-  std::set<net::Rank> missing(holders.begin(), holders.end());
+  const std::set<net::Rank> all = holders();
+  std::set<net::Rank> missing = all;
   const Instant start = context_.clock.now();
   Instant sent = start;
   while (!missing.empty()) {
@@ -198,8 +225,20 @@ Result<bool> Stream::wait_until_ready() {
       sent = context_.clock.now();
       send_placement({missing.begin(), missing.end()});
     }
-    MG_RETURN_IF_ERROR(check_patience("a stage was not ready", start));
+    if (leave_out_unready(missing, all.size(), start)) return false;
+    MG_RETURN_IF_ERROR(check_patience("no stage was made ready", missing, start));
   }
+  return true;
+}
+
+/// Whether nodes do not get ready with their stages, while others have. These go on without them.
+bool Stream::leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since) {
+  const Seconds waited = context_.clock.now() - since;
+  if (waited <= kPatience * timeout_ || missing.empty() || missing.size() == all) return false;
+  for (const net::Rank rank : missing)
+    nodes_.leave_out_idle(rank,
+                          make_error(Code::unavailable, "its stage was not ready within " + format_seconds(waited) +
+                                                            "; answer_timeout_s is " + format_seconds(timeout_)));
   return true;
 }
 
@@ -238,6 +277,9 @@ void Stream::take(const Predictions& predictions) {
   const StreamWork::Taken taken = work_.take(predictions, now);
   if (taken == StreamWork::Taken::ignored) return;
   last_answer_ = now;
+  if (!predictions.missed())
+    for (int at = 0; at < predictions.trace().ranks_size(); ++at)
+      routes_.came_back(static_cast<std::size_t>(at), predictions.trace().ranks(at), now);
   if (taken == StreamWork::Taken::repeated) ++result_.repeated;
   routes_.finish(predictions.micro_batch());
   if (taken != StreamWork::Taken::accepted || predictions.missed()) return load_log_.forget(predictions.micro_batch());

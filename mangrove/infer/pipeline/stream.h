@@ -35,7 +35,10 @@ struct StreamResult {
 /// Places the stages and streams all of the work through them. When a node is lost, a spare node gets its stages. If
 /// there is no spare node, a new plan is made for the remaining ones. A new plan is also made if boards or links have
 /// become slower or faster and the change pays. In each case, every micro-batch without an answer is sent again.
-/// errors: those of NodeRoster::next and Replanner::plan; unavailable (no answer has come for ten timeouts).
+/// A replica that is mute (see Routes) is left out, and so are nodes that are not ready with their stages for ten
+/// timeouts while others are.
+/// errors: those of NodeRoster::next and Replanner::plan; unavailable (no answer has come for ten timeouts; names the
+/// nodes of the stages).
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& replanner);
 

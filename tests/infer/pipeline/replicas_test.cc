@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <set>
 
 #include "tests/base/sanitizer.h"
@@ -71,6 +73,74 @@ TEST(Routes, CountAMicroBatchThatIsSentAgainOnce) {
   EXPECT_EQ(next.size(), 2u);
 }
 
+constexpr Seconds kTimeout = 10;
+
+/// Sends four micro-batches in each timeout; `mute` never gives one back. Returns how many it has got when it is found
+/// to be mute; nothing: it is not found.
+std::optional<int> finds_mute(Routes& routes, net::Rank mute, int rounds) {
+  int got = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const Instant now{round * kTimeout};
+    std::map<std::uint64_t, Routes::Route> sent;
+    for (std::uint64_t id = 0; id < 4; ++id) sent[id] = routes.choose(id);
+    for (const auto& [id, route] : sent) {
+      if (std::ranges::count(route, mute) > 0) continue;
+      for (std::size_t s = 0; s < route.size(); ++s) routes.came_back(s, route[s], now + 1);
+      routes.finish(id);
+    }
+    for (const auto& [id, route] : sent) {
+      if (std::ranges::count(route, mute) == 0) continue;
+      routes.overdue(id, now + kTimeout, kTimeout);
+      ++got;
+    }
+    if (const auto found = routes.mute()) {
+      EXPECT_EQ(*found, mute);
+      return got;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(Routes, FindAMuteReplicaOfEitherStageAndBlameNobodyElse) {
+  for (const net::Rank mute : {1, 2, 3, 4}) {
+    Routes routes;
+    routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}, {4, 0.1}}}));
+    const auto got = finds_mute(routes, mute, 10);
+    ASSERT_TRUE(got) << mute;
+    EXPECT_GE(*got, Routes::kStrikes);
+  }
+}
+
+TEST(Routes, BlameNobodyWhereAStageHasOneReplica) {
+  Routes routes;
+  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}, {{3, 0.1}}}));
+  EXPECT_FALSE(finds_mute(routes, 3, 20)) << "nothing comes back at all";
+  routes.begin(plan_of({{{1, 0.1}}, {{2, 0.1}}}));
+  EXPECT_FALSE(finds_mute(routes, 1, 20));
+}
+
+TEST(Routes, BlameNobodyForOneTimeoutHoweverManyAreOverdue) {
+  Routes routes;
+  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  for (std::uint64_t m = 0; m < 20; ++m) routes.choose(m);
+  for (std::uint64_t m = 0; m < 20; ++m) routes.overdue(m, Instant{10 + static_cast<double>(m) / 10}, kTimeout);
+  routes.came_back(0, 1, Instant{13});
+  EXPECT_FALSE(routes.mute());
+}
+
+TEST(Routes, ALateAnswerClearsAReplica) {
+  Routes routes;
+  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));
+  for (int round = 1; round < 20; ++round) {
+    const Instant now{round * kTimeout};
+    for (const std::uint64_t m : {0, 1}) routes.choose(m);
+    for (const std::uint64_t m : {0, 1}) routes.overdue(m, now, kTimeout);
+    routes.came_back(0, 1, now + 1);
+    if (round % 2 == 0) routes.came_back(0, 2, now + 2);
+    EXPECT_FALSE(routes.mute()) << round;
+  }
+}
+
 /// small_graph in two stages with two nodes each, that are said to be equally fast.
 StagePlan two_by_two(const Graph& graph, const InferJob& job) {
   std::vector<DeviceProfile> devices;
@@ -137,6 +207,27 @@ TEST(Replicas, AMicroBatchWhoseDeadlinePassedIsNotWaitedFor) {
   ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
   EXPECT_EQ(streamed.answers.missed, 4);
   EXPECT_EQ(streamed.used, (std::set<net::Rank>{1, 3}));
+}
+
+/// One of the first stage, or of the last, takes micro-batches, and what it makes of them never gets anywhere.
+TEST(Replicas, AMuteOneIsLeftOut) {
+  constexpr std::int64_t kMany = 80;
+  InferJob job = small_job(kMany, 2);
+  job.set_window(16);
+  for (const net::Rank mute : {2, 4}) {
+    RoleWorld world(5);
+    world.use_virtual_time();
+    bool is_fed = false;  // guarded by the world's lock
+    world.world().set_loss([&](net::Rank from, net::Rank to, net::Tag tag) {
+      is_fed = is_fed || (to == mute && tag == kActivationTag);
+      return from == mute && (tag == kActivationTag || (is_fed && tag == kFromNodeTag));
+    });
+    const Streamed streamed = stream(world, job);
+    ASSERT_TRUE(streamed.outcome.leader.ok()) << streamed.outcome.leader.error().message;
+    EXPECT_EQ(streamed.answers.deliveries, std::vector<std::int32_t>(kMany, 1)) << mute;
+    EXPECT_TRUE(streamed.outcome.has_event(R"("event":"node_left_out","node":"rank-)" + std::to_string(mute)));
+    EXPECT_EQ(streamed.outcome.of_kind("event").size(), 2u) << "it is left out, and the others are planned anew";
+  }
 }
 
 TEST(Replicas, TheLossOfAnyLosesNoImage) {
