@@ -23,8 +23,9 @@ ClientSession::ClientSession(grpc::ServerContext* context, ClientStream* stream,
       gate_(gate),
       caller_(std::move(caller)),
       clock_(clock),
-      outbox_([stream](const ToClient& message) { return stream->Write(message); },
-              [context] { context->TryCancel(); }) {}
+      outbox_([stream](const ToClient& message) { return stream->Write(message); }, [context] { context->TryCancel(); },
+              longest_by_memory(),
+              [&gate, context] { gate.refusals().count(Refusal::answers_not_read, context->peer()); }) {}
 
 Status ClientSession::serve(FromClient first, JobQueue& jobs) {
   const std::string followed = first.follow().job_id();
@@ -57,7 +58,13 @@ void ClientSession::record(const std::string& job_id, const Status& outcome) {
 Result<std::shared_ptr<Job>> ClientSession::begin(FromClient first, JobQueue& jobs) {
   const auto report = [this](Report news) { send(std::move(news)); };
   const std::string self = caller_ ? caller_->subject.uri() : "";
-  if (first.has_job()) return jobs.begin(std::move(*first.mutable_job()), self, this, report);
+  if (first.has_job()) {
+    if (const Status often = jobs.take_turn(self); !often.ok()) {
+      gate_.refusals().count(Refusal::too_many_jobs, context_->peer(), often.error().message);
+      return often.error();
+    }
+    return jobs.begin(std::move(*first.mutable_job()), self, this, report);
+  }
   const std::shared_ptr<Job> job = jobs.find(first.follow().job_id());
   if (job == nullptr) return make_error(Code::not_found, "job '" + first.follow().job_id() + "' does not run here");
   MG_RETURN_IF_ERROR(Gate::check_owner(caller_, job->owner()));

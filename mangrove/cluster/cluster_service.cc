@@ -33,6 +33,11 @@ ToNode about_revoked(const std::set<std::string>& serials) {
   return message;
 }
 
+/// checked: why a message does not pass.
+Refusal why_refused(const Status& checked) {
+  return checked.code() == Code::resource_exhausted ? Refusal::message_too_long : Refusal::impossible_numbers;
+}
+
 bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
   return !a.host().empty() && a.host() == b.host() && a.address() == b.address();
 }
@@ -40,10 +45,11 @@ bool are_one_process(const NodeDescription& a, const NodeDescription& b) {
 /// The line to one node. Others may hold it for longer than the stream lives.
 class StreamLink final : public NodeLink {
  public:
-  StreamLink(grpc::ServerContext* context, NodeStream* stream)
+  StreamLink(grpc::ServerContext* context, NodeStream* stream, Refusals& refusals)
       : context_(context),
-        outbox_([stream](const ToNode& message) { return stream->Write(message); },
-                [context] { context->TryCancel(); }) {}
+        outbox_([stream](const ToNode& message) { return stream->Write(message); }, [context] { context->TryCancel(); },
+                longest_by_memory(),
+                [&refusals, peer = context->peer()] { refusals.count(Refusal::answers_not_read, peer); }) {}
 
   void send(ToNode message) override { outbox_.send(std::move(message)); }
   /// The answer to a heartbeat; a node that reads nothing needs no more of them.
@@ -103,8 +109,10 @@ class ClusterService::Service final : public Cluster::Service {
   Member welcome(const NodeDescription& description, const std::string& certified,
                  const std::shared_ptr<StreamLink>& link);
   MemberState follow(const Member& member, NodeStream* stream, StreamLink& link);
-  /// Before a stream has begun.
-  grpc::Status refuse(const grpc::ServerContext& context, const Status& reason) const;
+  /// A message that does not pass a check.
+  grpc::Status refuse(const grpc::ServerContext& context, const Status& checked) const {
+    return gate_.refuse(context, why_refused(checked), checked);
+  }
   static void reject(const Member& member, const std::string& reason, StreamLink& link);
   void gone(const Member& member, MemberState state);
   void count_client(int change);
@@ -129,7 +137,7 @@ Result<std::optional<net::Caller>> ClusterService::Service::admit(const grpc::Se
   MG_TRY(std::optional<net::Caller> caller, gate_.admit(context, roles, name));
   const Status taken = caller ? call.take(caller->subject.uri(), caller->serial, caller->valid_to) : call.take("", "");
   if (!taken.ok()) {
-    refuse(context, taken);
+    gate_.refuse(context, Refusal::too_many_streams, taken);
     return taken.error();
   }
   // from here on cut_revoked() finds this call, but the caller may have been revoked just before
@@ -153,24 +161,18 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
   if (!caller.ok()) return net::to_grpc(caller.error());
   Status taken = joins_.take(address_of(context->peer()), clock_.now());
   if (taken.ok() && *caller) taken = rejoins_.take((*caller)->subject.uri(), clock_.now());
-  if (!taken.ok()) return refuse(*context, taken);
+  if (!taken.ok()) return gate_.refuse(*context, Refusal::too_many_joins, taken);
   FromNode first;
   if (!stream->Read(&first) || !first.has_hello())
     return {grpc::StatusCode::INVALID_ARGUMENT, "a node must say hello first"};
   call.greeted();
   if (const Status checked = check_message(first); !checked.ok()) return refuse(*context, checked);
-  const auto link = std::make_shared<StreamLink>(context, stream);
+  const auto link = std::make_shared<StreamLink>(context, stream, gate_.refusals());
   const Member member = welcome(first.hello(), *caller ? (*caller)->subject.name : "", link);
   gate_.record(*context, "node_joined", member.description.name());
   gone(member, follow(member, stream, *link));
   link->close();
   return grpc::Status::OK;
-}
-
-grpc::Status ClusterService::Service::refuse(const grpc::ServerContext& context, const Status& reason) const {
-  log_warn("refused", {{"peer", context.peer()}, {"reason", reason.error().message}});
-  gate_.record(context, "call", "", reason);
-  return net::to_grpc(reason);
 }
 
 void ClusterService::Service::gone(const Member& member, MemberState state) {
@@ -214,6 +216,7 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
   FromNode message;
   while (stream->Read(&message)) {
     if (const Status checked = check_message(message); !checked.ok()) {
+      gate_.refusals().count(why_refused(checked), member.description.address(), checked.error().message);
       reject(member, checked.error().message, link);
       return MemberState::lost;
     }
@@ -291,6 +294,7 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
       return grpc::Status::OK;
     }
     if (const auto length = static_cast<Bytes>(frame.ByteSizeLong()); length > kLongestFrame) {
+      gate_.refusals().count(Refusal::message_too_long, context->peer());
       frame.Clear();
       frame.set_problem("an image of " + format_bytes(length) + ", where " + format_bytes(kLongestFrame) +
                         " is the longest");
@@ -312,6 +316,7 @@ grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext* context, co
   if (!caller.ok()) return net::to_grpc(caller.error());
   for (NodeStatus& status : membership_.list(clock_.now())) *response->add_nodes() = std::move(status);
   if (const auto job = jobs_.current()) job->describe(*response);
+  for (const auto& [name, count] : gate_.refusals().counts()) (*response->mutable_refused())[name] = count;
   return grpc::Status::OK;
 }
 

@@ -49,6 +49,7 @@ struct Coordinator::Impl {
   Status open();
   void watch(const std::stop_token& stop);
   void cut_revoked();
+  void count(net::Refused what);
   void shutdown();
 
   const CoordinatorOptions options;
@@ -57,13 +58,14 @@ struct Coordinator::Impl {
   std::string address;  // set by open()
   const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
   Clock& clock = *awake;
+  Refusals refusals{clock};
   Membership membership;
   net::GrpcTransport transport{awake, options.credentials};
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobQueue jobs;
   const std::unique_ptr<AuditLog> audit =  // nullptr: nothing is kept
       options.state_folder.empty() ? nullptr : std::make_unique<AuditLog>(options.state_folder / "audit.jsonl");
-  Gate gate{options.credentials != nullptr, options.registrar, audit.get()};
+  Gate gate{options.credentials != nullptr, options.registrar, audit.get(), refusals};
   ClusterService service;
   std::optional<Renewal> renewal, admins_renewal;  // of the coordinator's certificate and its user's, if it signs
   EnrolmentService enrolment{
@@ -95,6 +97,20 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
                .silence_limit = given.heartbeat_interval * given.heartbeat_misses,
                .longest_message = longest}) {
   transport.set_longest_payload(longest - kLongestQuestion);
+  transport.on_refused([this](net::Refused what) { count(what); });
+}
+
+void Coordinator::Impl::count(net::Refused what) {
+  switch (what) {
+    case net::Refused::caller:
+      return refusals.count(Refusal::not_allowed);
+    case net::Refused::link:
+      return refusals.count(Refusal::too_many_streams);
+    case net::Refused::message_without_room:
+      return refusals.count(Refusal::no_room_for_message);
+    case net::Refused::rank:
+      return refusals.count(Refusal::rank_of_another);
+  }
 }
 
 Status Coordinator::Impl::open() {
@@ -111,6 +127,7 @@ Status Coordinator::Impl::open() {
   MG_TRY(server, RpcServer::start(listen, {&service.service(), &enrolment.service(), &transport.service()},
                                   {.credentials = options.credentials.get(),
                                    .strangers_call = EnrolmentService::kOpenToStrangers,
+                                   .on_refused = [this](net::Refused what) { count(what); },
                                    .insecure = options.insecure,
                                    .longest_message = longest,
                                    .room = room_for(longest)}));

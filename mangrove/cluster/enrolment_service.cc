@@ -81,6 +81,11 @@ class EnrolmentService::Service final : public Enrolment::Service {
     if (registrar_ == nullptr || !caller) return no_registrar().error();
     return caller->subject.name;
   }
+  Status check_length(const grpc::ServerContext& context, const google::protobuf::Message& question) const {
+    Status checked = check_question(question);
+    if (!checked.ok()) gate_.refusals().count(Refusal::message_too_long, context.peer(), checked.error().message);
+    return checked;
+  }
   void fill(Signed& response, const identity::Certificate& certificate) const {
     const Registrar::Believed others = registrar_->believed(wall_now());
     response.set_certificate(certificate.pem() + others.between);
@@ -106,7 +111,7 @@ class EnrolmentService::Service final : public Enrolment::Service {
 Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Signed& response) {
   if (registrar_ == nullptr) return no_registrar();
   if (const Status taken = joins_.take(address_of(context.peer()), clock_.now()); !taken.ok()) {
-    log_warn("joining refused", {{"peer", context.peer()}, {"reason", taken.error().message}});
+    gate_.refusals().count(Refusal::too_many_joins, context.peer(), taken.error().message);
     return taken;
   }
   const auto header = context.client_metadata().find(kEnrolMetadata);
@@ -118,8 +123,8 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
   const std::size_t revoked = registrar_->revoked().size();
   const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
   if (!signed_one.ok()) {
+    gate_.refusals().count(Refusal::bad_join_string, context.peer(), signed_one.error().message);
     gate_.record_members(context, "join", request.invitation(), signed_one.error());
-    log_warn("joining refused", {{"peer", context.peer()}, {"reason", signed_one.error().message}});
     return signed_one.error();
   }
   // the newcomer has taken over the name of a member, who is revoked now
@@ -136,13 +141,14 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   MG_TRY(const std::optional<net::Caller> caller,
          gate_.admit(context, {Role::node, Role::admin, Role::client, Role::viewer}));
   if (registrar_ == nullptr || !caller) return no_registrar();
-  MG_RETURN_IF_ERROR(check_question(request));
+  MG_RETURN_IF_ERROR(check_length(context, request));
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   // the member may have a younger certificate by now, but this connection was made with the old one
   if (caller->valid_to < wall_now())
     return make_error(Code::permission_denied, "the certificate of this connection has expired");
   const auto certificate = registrar_->renew(caller->subject, caller->serial, parsed, wall_now());
   if (!certificate.ok()) {
+    gate_.refusals().count(Refusal::not_allowed, context.peer(), certificate.error().message);
     gate_.record_members(context, "renew", caller->subject.uri(), certificate.error());
     return certificate.error();
   }
@@ -156,7 +162,7 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
 Status EnrolmentService::Service::invite(const grpc::ServerContext& context, const InviteRequest& request,
                                          InviteResponse& response) {
   MG_TRY(const std::string by, admin(context));
-  MG_RETURN_IF_ERROR(check_question(request));
+  MG_RETURN_IF_ERROR(check_length(context, request));
   MG_TRY(const Role role, identity::parse_role(request.role()));
   const Invitation invitation{role, request.name(), std::chrono::seconds(request.ttl_s()), request.uses()};
   const identity::WallTime now = wall_now();
@@ -198,7 +204,7 @@ Status EnrolmentService::Service::list(const grpc::ServerContext& context, ListM
 
 Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, const RevokeRequest& request) {
   MG_TRY(const std::string by, admin(context));
-  MG_RETURN_IF_ERROR(check_question(request));
+  MG_RETURN_IF_ERROR(check_length(context, request));
   const Status done = registrar_->revoke(request.name(), wall_now());
   gate_.record_members(context, "revoke", request.name(), done);
   MG_RETURN_IF_ERROR(done);

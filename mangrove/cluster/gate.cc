@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "mangrove/base/log.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/net/grpc_status.h"
 
 namespace mangrove::cluster {
 
@@ -17,7 +17,6 @@ Result<std::optional<net::Caller>> Gate::admit(const grpc::ServerContextBase& co
   std::optional<net::Caller> caller = net::caller(context);
   const Status allowed = check(caller, roles);
   if (allowed.ok()) return caller;
-  log_warn("refused", {{"peer", context.peer()}, {"reason", allowed.error().message}});
   record(context, call, "", allowed);
   return allowed.error();
 }
@@ -51,7 +50,16 @@ AuditLog::Entry Gate::entry(const grpc::ServerContextBase& context, const std::s
 
 void Gate::record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
                   const Status& outcome) const {
+  if (!outcome.ok() && outcome.code() == Code::permission_denied)
+    refusals_.count(Refusal::not_allowed, context.peer(), outcome.error().message);
   if (audit_ != nullptr) audit_->write(entry(context, what, about, outcome));
+}
+
+grpc::Status Gate::refuse(const grpc::ServerContextBase& context, Refusal why, const Status& error,
+                          const std::string& what) const {
+  refusals_.count(why, context.peer(), error.error().message);
+  if (audit_ != nullptr) audit_->write(entry(context, what, "", error));
+  return net::to_grpc(error);
 }
 
 void Gate::record_members(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,

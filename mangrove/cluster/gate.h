@@ -9,8 +9,13 @@
 #include "mangrove/base/mutex.h"
 #include "mangrove/base/result.h"
 #include "mangrove/cluster/audit_log.h"
+#include "mangrove/cluster/refusals.h"
 #include "mangrove/cluster/registrar.h"
 #include "mangrove/net/credentials.h"
+
+namespace grpc {
+class Status;
+}
 
 namespace mangrove::cluster {
 
@@ -19,9 +24,10 @@ namespace mangrove::cluster {
 class Gate {
  public:
   /// asks_who: false if links are in plain text; then everybody may do everything. registrar: knows which certificates
-  /// are revoked. audit: gets what is done and what is refused. Both may be null, and must outlive the gate.
-  Gate(bool asks_who, const Registrar* registrar, AuditLog* audit)
-      : asks_who_(asks_who), registrar_(registrar), audit_(audit) {}
+  /// are revoked. audit: gets what is done and what is refused. Both may be null. refusals: counts what is refused. All
+  /// must outlive the gate.
+  Gate(bool asks_who, const Registrar* registrar, AuditLog* audit, Refusals& refusals)
+      : asks_who_(asks_who), registrar_(registrar), audit_(audit), refusals_(refusals) {}
 
   /// Lets a caller with one of these roles in. Returns nothing if links are in plain text. call: the name of the call
   /// for the audit log; by default that of the function that calls admit().
@@ -29,7 +35,13 @@ class Gate {
   Result<std::optional<net::Caller>> admit(const grpc::ServerContextBase& context,
                                            std::initializer_list<identity::Role> roles,
                                            const char* call = __builtin_FUNCTION()) const;
-  /// Writes into the audit log that the caller has done `what`, or has tried to. about: see AuditLog::Entry.
+  /// Counts that something is refused to the caller, and writes it into the audit log. Returns the error for the
+  /// caller.
+  grpc::Status refuse(const grpc::ServerContextBase& context, Refusal why, const Status& error,
+                      const std::string& what = "call") const;
+  Refusals& refusals() const { return refusals_; }
+  /// Writes into the audit log that the caller has done `what`, or has tried to. Counts what is not allowed. about: see
+  /// AuditLog::Entry.
   void record(const grpc::ServerContextBase& context, const std::string& what, const std::string& about,
               const Status& outcome = {}) const;
   /// Does as record() for a call that lets members in or revokes them, which is also kept in members.jsonl if it
@@ -59,6 +71,7 @@ class Gate {
   const bool asks_who_;
   const Registrar* const registrar_;
   AuditLog* const audit_;
+  Refusals& refusals_;
   mutable Mutex mutex_;
   std::map<std::string, identity::WallTime> renewed_ MG_GUARDED_BY(mutex_);  // by URI: end of the newest certificate
 };

@@ -30,9 +30,12 @@ void JobQueue::open(std::string own_address) {
   launch(std::make_shared<Job>(from.id, from.job, from.owner, surroundings_, store_, from));
 }
 
+Status JobQueue::take_turn(const std::string& owner) {
+  return owner.empty() ? Status() : begins_.take(owner, clock_.now());
+}
+
 Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const std::string& owner, const void* follower,
                                              Reporter reporter) {
-  if (!owner.empty()) MG_RETURN_IF_ERROR(begins_.take(owner, clock_.now()));
   MG_RETURN_IF_ERROR(check_(job));
   MutexLock lock(mutex_);
   if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");

@@ -20,10 +20,11 @@ class JobQueue {
   /// From now on jobs are taken; rank 0 is reached at this address. A job of the store that has not ended goes on.
   void open(std::string own_address);
 
-  /// Runs the job of this owner (see Job); `follower` follows it from its first report on (see Job::follow).
-  /// errors: resource_exhausted (this owner begins too many jobs within a minute); those of JobEnvironment::check, when
-  /// nothing of the job is kept; failed_precondition (busy); unavailable (not open yet, or shutting down); those of the
-  /// store.
+  /// Counts that this owner (see Job) wants to begin a job. errors: resource_exhausted (too many within a minute).
+  Status take_turn(const std::string& owner);
+  /// Runs the job of this owner; `follower` follows it from its first report on (see Job::follow).
+  /// errors: those of JobEnvironment::check, when nothing of the job is kept; failed_precondition (busy); unavailable
+  /// (not open yet, or shutting down); those of the store.
   Result<std::shared_ptr<Job>> begin(JobSpec job, const std::string& owner, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
   std::shared_ptr<Job> find(const std::string& id) const;

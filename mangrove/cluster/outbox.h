@@ -21,9 +21,13 @@ class Outbox {
   using Write = std::function<bool(const Message&)>;  // may block; false: the stream is broken
   using Cut = std::function<void()>;                  // makes a blocked Write return false
 
-  /// room: how many bytes may wait; a single message may be longer.
-  Outbox(Write write, Cut cut, Bytes room = longest_by_memory())
-      : write_(std::move(write)), cut_(std::move(cut)), room_(room), writer_([this] { run(); }) {}
+  /// room: how many bytes may wait; a single message may be longer. on_full: called before the stream is cut for lack
+  /// of room.
+  Outbox(
+      Write write, Cut cut, Bytes room = longest_by_memory(), std::function<void()> on_full = [] {})
+      : write_(std::move(write)), cut_(std::move(cut)), on_full_(std::move(on_full)), room_(room), writer_([this] {
+          run();
+        }) {}
   ~Outbox() { close(0); }
 
   void send(Message message) {
@@ -76,6 +80,7 @@ class Outbox {
     if (!waiting_.empty() && waiting_bytes_ + bytes > room_) {
       broken_ = closed_ = true;
       forget();
+      on_full_();
       cut_();
     } else {
       waiting_bytes_ += bytes;
@@ -110,6 +115,7 @@ class Outbox {
 
   Write write_;
   Cut cut_;
+  std::function<void()> on_full_;
   const Bytes room_;
   Mutex mutex_;
   Condition changed_;

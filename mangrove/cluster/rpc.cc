@@ -64,7 +64,8 @@ Result<std::unique_ptr<RpcServer>> RpcServer::start(const HostPort& listen, cons
   grpc::ServerBuilder builder;
   set_server_options(builder, security);
   int port = 0;
-  builder.AddListeningPort(listen.to_string(), net::server_credentials(security.credentials, security.strangers_call),
+  builder.AddListeningPort(listen.to_string(),
+                           net::server_credentials(security.credentials, security.strangers_call, security.on_refused),
                            &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

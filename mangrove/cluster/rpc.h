@@ -25,7 +25,8 @@ namespace mangrove::cluster {
 struct RpcSecurity {
   const net::Credentials* credentials = nullptr;  // null: plain text
   std::string strangers_call{};                   // see net::server_credentials()
-  bool insecure = false;                          // plain text is allowed on any address
+  net::OnRefused on_refused = [](net::Refused) {};
+  bool insecure = false;  // plain text is allowed on any address
   Bytes longest_message = kLongestPossible;
   Bytes room = 0;                 // for messages that have not arrived completely; 0: no limit
   Seconds handshake_within = 10;  // a connection whose TLS handshake takes longer is closed

@@ -57,7 +57,8 @@ class ServerVerifier final : public tls::ExternalCertificateVerifier {
 /// Refuses the calls of clients without a certificate when their headers are there, without waiting for messages.
 class MembersOnly final : public grpc::AuthMetadataProcessor {
  public:
-  explicit MembersOnly(std::string strangers_call) : strangers_call_(std::move(strangers_call)) {}
+  MembersOnly(std::string strangers_call, OnRefused on_refused)
+      : strangers_call_(std::move(strangers_call)), on_refused_(std::move(on_refused)) {}
 
   bool IsBlocking() const override { return false; }
   grpc::Status Process(const InputMetadata& headers, grpc::AuthContext* proved, OutputMetadata* /*consumed*/,
@@ -65,12 +66,14 @@ class MembersOnly final : public grpc::AuthMetadataProcessor {
     if (proved->IsPeerAuthenticated()) return grpc::Status::OK;
     const auto method = headers.find(":path");
     if (method != headers.end() && method->second == strangers_call_) return grpc::Status::OK;
+    on_refused_(Refused::caller);
     return {grpc::StatusCode::PERMISSION_DENIED,
             "no certificate was shown; join the cluster first, with a string of: mangrove invite"};
   }
 
  private:
   const std::string strangers_call_;
+  const OnRefused on_refused_;
 };
 
 std::shared_ptr<grpc::ChannelCredentials> make_channel_credentials(
@@ -118,7 +121,8 @@ Result<std::shared_ptr<const Credentials>> Credentials::load(const fs::path& fil
   return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), file, std::move(provider)));
 }
 
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call) {
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call,
+                                                            OnRefused on_refused) {
   if (own == nullptr) return grpc::InsecureServerCredentials();
   want_tls_1_3();
   tls::TlsServerCredentialsOptions options(own->provider_->provider);
@@ -127,7 +131,8 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* o
   options.set_cert_request_type(strangers_call.empty() ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                                                        : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   std::shared_ptr<grpc::ServerCredentials> made = tls::TlsServerCredentials(options);
-  if (!strangers_call.empty()) made->SetAuthMetadataProcessor(std::make_shared<MembersOnly>(strangers_call));
+  if (!strangers_call.empty())
+    made->SetAuthMetadataProcessor(std::make_shared<MembersOnly>(strangers_call, std::move(on_refused)));
   return made;
 }
 

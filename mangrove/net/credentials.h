@@ -8,6 +8,7 @@
 #include "mangrove/base/file.h"
 #include "mangrove/base/result.h"
 #include "mangrove/identity/identity.h"
+#include "mangrove/net/refused.h"
 
 namespace grpc {
 class ChannelCredentials;
@@ -37,7 +38,8 @@ class Credentials {
 
  private:
   friend std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own,
-                                                                     const std::string& strangers_call);
+                                                                     const std::string& strangers_call,
+                                                                     OnRefused on_refused);
   friend std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,
                                                                        std::vector<identity::Role> servers,
                                                                        const std::string& subject);
@@ -57,7 +59,9 @@ class Credentials {
 /// strangers_call: the one method, as /SERVICE/METHOD, that clients without a certificate may call, to ask for one.
 /// Their other calls are refused before a byte of the messages is read. "": there is no such method, and clients
 /// without a certificate fail in the handshake. A certificate that a client shows must be valid in any case.
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call);
+/// on_refused: hears of each call of a client without a certificate that is refused.
+std::shared_ptr<grpc::ServerCredentials> server_credentials(
+    const Credentials* own, const std::string& strangers_call, OnRefused on_refused = [](Refused) {});
 /// Credentials for a client. own: null for plain text. servers: the roles that the server may have. subject: the URI of
 /// the only right server; "": each with one of these roles is right. Host names are not compared, since boards move.
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const Credentials* own,

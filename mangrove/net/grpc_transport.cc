@@ -214,6 +214,10 @@ void GrpcTransport::set_members(const std::string& job, const Members& members,
   }
 }
 
+void GrpcTransport::on_refused(OnRefused listener) {
+  impl_->jobs->on_refused(std::move(listener));
+}
+
 void GrpcTransport::refuse(const std::set<std::string>& serials) {
   impl_->service.refuse(serials);
 }

@@ -8,6 +8,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/net/credentials.h"
 #include "mangrove/net/endpoint.h"
+#include "mangrove/net/refused.h"
 #include "mangrove/net/subjects.h"
 
 namespace grpc {
@@ -51,6 +52,8 @@ class GrpcTransport {
   /// Takes no more messages from peers whose certificates, which are revoked, have these serials, neither on open
   /// streams nor on new ones.
   void refuse(const std::set<std::string>& serials);
+  /// Hears what is refused of peers from now on. To be called before the server starts.
+  void on_refused(OnRefused listener);
   /// Sets the longest payload, if the processes of this cluster take less than kLongestPayload.
   void set_longest_payload(Bytes bytes);
   /// Stops sending and receiving: outgoing streams are closed after at most `grace` spent on what is queued. Peers that

@@ -71,11 +71,13 @@ void LocalEndpoints::hand_over(const Key& key, Held& held, Parcel parcel) {
   if (parcel.sender && (subject == held.subjects.end() || *parcel.sender != subject->second)) {
     log_warn("message refused: the rank is another's",
              {{"job", key.first}, {"from", message.from}, {"to", key.second}, {"sender", *parcel.sender}});
-    return;
+    return refuse(Refused::rank);
   }
   local.meter.received(message.from, message.tag, parcel.bytes);
   const Rank from = message.from;
-  if (!local.mailbox.deliver(std::move(message)) && held.refused.insert(from).second)
+  if (local.mailbox.deliver(std::move(message))) return;
+  refuse(Refused::message_without_room);
+  if (held.refused.insert(from).second)
     log_warn("messages refused: too much waits unread",
              {{"job", key.first}, {"from", from}, {"to", key.second}, {"bytes", parcel.bytes}});
 }
@@ -93,7 +95,7 @@ void LocalEndpoints::park(const Key& key, Parcel parcel) {
       parked_total_bytes_ + cost > limits_.total_bytes) {
     log_warn("message dropped: too much waits for ranks that have not joined",
              {{"job", key.first}, {"to", key.second}, {"bytes", parcel.bytes}, {"waiting_bytes", parked_total_bytes_}});
-    return;
+    return refuse(Refused::message_without_room);
   }
   parked_job_bytes_[key.first] = job_bytes;
   parked_sender_bytes_[sender] = sender_bytes;

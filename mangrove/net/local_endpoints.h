@@ -12,6 +12,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/net/endpoint.h"
 #include "mangrove/net/mailbox.h"
+#include "mangrove/net/refused.h"
 #include "mangrove/net/subjects.h"
 #include "mangrove/net/traffic_meter.h"
 #include "mangrove/net/waiting_room.h"
@@ -56,6 +57,10 @@ class LocalEndpoints {
   /// that the job does not have, or for which another subject speaks, are dropped.
   void deliver(const std::string& job, Rank to, Message message, std::size_t bytes,
                std::optional<std::string> sender = std::nullopt);
+  /// Hears of each message that is dropped for lack of room or because its rank is another's, and of what refuse() is
+  /// called with. To be called before messages come.
+  void on_refused(OnRefused listener) { on_refused_ = std::move(listener); }
+  void refuse(Refused what) const { on_refused_(what); }
   /// Forgets messages that nobody came for. To be called now and then.
   void expire();
 
@@ -86,6 +91,7 @@ class LocalEndpoints {
   const ParkingLimits limits_;
   const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<WaitingRoom> room_;
+  OnRefused on_refused_ = [](Refused) {};
   Mutex mutex_;  // before that of a mailbox
   std::map<Key, Held> ranks_ MG_GUARDED_BY(mutex_);
   std::deque<Parked> parked_ MG_GUARDED_BY(mutex_);  // oldest first

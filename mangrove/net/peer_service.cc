@@ -231,6 +231,7 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
   const std::optional<Caller> who = asks_who_ ? peer_of(*context) : std::nullopt;
   if (asks_who_ && !who) {
     log_warn("messages from a stranger refused", {{"peer", context->peer()}});
+    jobs_->refuse(Refused::caller);
     return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "messages of jobs come from nodes alone"});
   }
   const std::optional<std::string> id = link_id(*context);
@@ -243,7 +244,11 @@ grpc::ServerBidiReactor<Envelope, Receipt>* PeerService::Exchange(grpc::Callback
   const std::string prefix = sender ? *sender + " " : "";
   const std::string key = prefix + *id;
   Result<std::shared_ptr<InboundLink>> link = inbound_->add(key, prefix, who, context);
-  if (!link.ok()) return new RefusedStream(to_grpc(link.error()));
+  if (!link.ok()) {
+    if (link.code() == Code::resource_exhausted) jobs_->refuse(Refused::link);
+    if (link.code() == Code::permission_denied) jobs_->refuse(Refused::caller);
+    return new RefusedStream(to_grpc(link.error()));
+  }
   return new InboundStream(jobs_, inbound_, key, std::move(*link), sender, context);
 }
 

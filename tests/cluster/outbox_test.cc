@@ -105,8 +105,9 @@ TEST_F(OutboxTest, ABrokenStreamTakesNoMore) {
 
 TEST(Outbox, CutsAPeerThatReadsNothingWhenTooMuchWaits) {
   Stream stream;
+  int full = 0;
   Outbox<std::string> outbox([&](const std::string& message) { return stream.write(message); }, [&] { stream.cut(); },
-                             /*room=*/4'000);
+                             /*room=*/4'000, /*on_full=*/[&] { ++full; });
   stream.freeze(true);
   outbox.send(std::string(10'000, 'x'));  // one message may be longer
   ASSERT_TRUE(eventually([&] { return stream.writes() == 1; }));
@@ -116,6 +117,7 @@ TEST(Outbox, CutsAPeerThatReadsNothingWhenTooMuchWaits) {
   EXPECT_TRUE(stream.was_cut());
   EXPECT_FALSE(outbox.close(20));
   EXPECT_EQ(stream.writes(), 1);
+  EXPECT_EQ(full, 1);
 }
 
 TEST_F(OutboxTest, ClosingTwiceIsHarmless) {

@@ -267,6 +267,7 @@ TEST_F(SecureCluster, OneCertificateJoinsSoOftenAndNoMore) {
   }
   const grpc::Status refused = joined.back().stream->Finish();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.error_message();
+  EXPECT_EQ(admin()->status({})->refused().at("too_many_streams"), 1);
   joined.pop_back();
   for (Joined& one : joined) one.context.TryCancel();
   for (Joined& one : joined) one.stream->Finish();
@@ -284,6 +285,7 @@ TEST_F(SecureCluster, AClientBeginsSoManyJobsAMinuteAndNoMore) {
   ASSERT_EQ(refused.code(), Code::resource_exhausted);
   EXPECT_NE(refused.error().message.find("too many jobs of one client"), std::string::npos) << refused.error().message;
   EXPECT_EQ(bob->run(job, nullptr, {}).code(), Code::not_found) << "others may";
+  EXPECT_EQ(bob->status({})->refused().at("too_many_jobs"), 1);
 }
 
 TEST_F(SecureCluster, AJobThatIsTooLongIsRefusedBeforeItIsSent) {

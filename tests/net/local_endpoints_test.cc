@@ -110,8 +110,11 @@ TEST(LocalEndpoints, OneSenderDoesNotFillTheRoomOfOthers) {
 TEST(LocalEndpoints, MessagesThatNobodyReadsAreBounded) {
   const auto room = std::make_shared<WaitingRoom>(/*of_one=*/4'000, /*of_all=*/8'000);
   LocalEndpoints jobs({}, std::make_shared<SteadyClock>(), room);
+  int refused = 0;
+  jobs.on_refused([&](Refused what) { refused += what == Refused::message_without_room ? 1 : 1000; });
   const auto rank = jobs.join("job", 1, all_alive(3));
   for (int i = 0; i < 10; ++i) jobs.deliver("job", 1, {2, /*tag=*/77, std::string(1'000, 'x')}, 1'000);
+  EXPECT_EQ(refused, 7);
   deliver(jobs, "job", 1, "of another");
   EXPECT_EQ(waiting(**rank), "of another");
   int waited = 0;

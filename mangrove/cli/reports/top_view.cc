@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -181,6 +182,18 @@ std::string straggler_line(const NodeStatus& node) {
                      format_seconds(load_and_compute(node)));
 }
 
+/// "refused: 3 not allowed, 12 too many joins"
+std::string refused_line(const cluster::ListNodesResponse& status) {
+  const std::map<std::string, std::int64_t> counts(status.refused().begin(), status.refused().end());
+  std::string line;
+  for (const auto& [name, count] : counts) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    line += fmt::format("{}{} {}", line.empty() ? "refused: " : ", ", format_count(count), words);
+  }
+  return line;
+}
+
 json steps_json(const NodeStatus& node) {
   const cluster::StepSeconds step = recent_step(node);
   return {{"count", node.use().steps().count()}, {"load_s", step.load()}, {"compute_s", step.compute()},
@@ -219,6 +232,7 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
       {job_line(status, size.columns)}};
   const std::optional<std::size_t> slowest = straggler_of(status);
   if (slowest) frame.push_back({straggler_line(status.nodes(static_cast<int>(*slowest))), Emphasis::warning});
+  if (status.refused_size() > 0) frame.push_back({refused_line(status), Emphasis::warning});
   const Layout layout(size.columns);
   frame.push_back({});
   frame.push_back({heading(layout), Emphasis::heading});
@@ -241,7 +255,7 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
 }
 
 json top_json(const std::string& coordinator, const cluster::ListNodesResponse& status) {
-  json job, straggler, nodes = json::array();
+  json job, straggler, nodes = json::array(), refused = json::object();
   if (status.has_job()) {
     job = {{"id", status.job().id()},
            {"kind", status.job().kind()},
@@ -251,7 +265,8 @@ json top_json(const std::string& coordinator, const cluster::ListNodesResponse& 
   if (const auto slowest = straggler_of(status))
     straggler = status.nodes(static_cast<int>(*slowest)).description().name();
   for (const NodeStatus& node : status.nodes()) nodes.push_back(node_json(node, status.job()));
-  return {{"coordinator", coordinator}, {"job", job}, {"straggler", straggler}, {"nodes", nodes}};
+  for (const auto& [name, count] : status.refused()) refused[name] = count;
+  return {{"coordinator", coordinator}, {"job", job}, {"straggler", straggler}, {"nodes", nodes}, {"refused", refused}};
 }
 
 }  // namespace mangrove::cli

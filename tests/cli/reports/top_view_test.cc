@@ -166,5 +166,24 @@ TEST(Screen, CutsByCharactersAndShowsNoControlCharacters) {
   EXPECT_EQ(fitted("a\u009b31m", 80), "a?31m") << "the same as ESC [ to some";
 }
 
+TEST(TopView, SaysWhatTheCoordinatorHasRefused) {
+  cluster::ListNodesResponse status = training();
+  EXPECT_FALSE(has(text_of(top_frame("h:1", status, {.columns = 200, .rows = 40})), "refused"));
+  EXPECT_EQ(top_json("h:1", status)["refused"], json::object());
+  (*status.mutable_refused())["too_many_joins"] = 1200;
+  (*status.mutable_refused())["not_allowed"] = 3;
+  const std::string text = text_of(top_frame("h:1", status, {.columns = 200, .rows = 40}));
+  EXPECT_TRUE(has(text, "refused: 3 not allowed, 1,200 too many joins\n")) << text;
+  EXPECT_EQ(top_json("h:1", status)["refused"], (json{{"not_allowed", 3}, {"too_many_joins", 1200}}));
+}
+
+TEST(TopView, AnIdleNodeIsNotCountedAsOneOfTheLiving) {
+  cluster::ListNodesResponse status = training();
+  status.mutable_nodes(2)->set_state("idle");
+  const auto frame = top_frame("h:1", status, {.columns = 200, .rows = 40});
+  EXPECT_TRUE(has(text_of(frame), "3 nodes, 2 alive")) << text_of(frame);
+  EXPECT_EQ(frame.back().emphasis, Emphasis::warning);
+}
+
 }  // namespace
 }  // namespace mangrove::cli

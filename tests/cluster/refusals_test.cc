@@ -1,0 +1,79 @@
+#include "mangrove/cluster/refusals.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/cluster/test_cluster.h"
+
+namespace mangrove::cluster {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  Instant now() const override { return now_; }
+  void sleep_until(Instant instant) override { now_ = instant; }
+
+ private:
+  Instant now_{100};
+};
+
+using Counts = std::map<std::string, std::int64_t>;
+
+/// The lines that this writes into the log.
+template <class Act>
+std::size_t lines_of(Act act) {
+  ::testing::internal::CaptureStderr();
+  act();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  return static_cast<std::size_t>(std::ranges::count(log, '\n'));
+}
+
+TEST(Refusals, CountsByReason) {
+  const HandClock clock;
+  Refusals refusals(clock);
+  EXPECT_EQ(refusals.counts(), Counts());
+  for (int i = 0; i < 3; ++i) refusals.count(Refusal::too_many_joins, "ipv4:10.0.0.7:1", "too many");
+  refusals.count(Refusal::message_too_long);
+  EXPECT_EQ(refusals.counts(), (Counts{{"too_many_joins", 3}, {"message_too_long", 1}}));
+}
+
+TEST(Refusals, EachReasonHasANameOfItsOwn) {
+  std::set<std::string> names;
+  constexpr int kLast = static_cast<int>(Refusal::rank_of_another);
+  for (int i = 0; i <= kLast; ++i) names.insert(refusal_name(static_cast<Refusal>(i)));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kLast) + 1);
+  EXPECT_FALSE(names.contains("unknown"));
+}
+
+TEST(Refusals, WritesOneLineInTenSecondsForEachReason) {
+  HandClock clock;
+  Refusals refusals(clock);
+  const auto refuse_often = [&] {
+    for (int i = 0; i < 1000; ++i) refusals.count(Refusal::too_many_joins, "ipv4:10.0.0.7:1", "too many");
+  };
+  EXPECT_EQ(lines_of(refuse_often), 1u);
+  EXPECT_EQ(lines_of([&] { refusals.count(Refusal::not_allowed); }), 1u) << "another reason";
+  clock.sleep_until(Instant{109});
+  EXPECT_EQ(lines_of(refuse_often), 0u);
+  clock.sleep_until(Instant{110});
+  ::testing::internal::CaptureStderr();
+  refuse_often();
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
+  EXPECT_NE(log.find("others_before=1999"), std::string::npos) << log;
+  EXPECT_NE(log.find("peer=ipv4:10.0.0.7:1"), std::string::npos) << log;
+}
+
+TEST(Refusals, ACoordinatorTellsWhatItHasRefused) {
+  TestCluster cluster(1);
+  EXPECT_EQ(cluster.client()->status({})->refused_size(), 0);
+  EXPECT_EQ(cluster.client(identity::Role::viewer)->run(scripted_job("echo"), nullptr, {}).code(),
+            Code::permission_denied);
+  EXPECT_EQ(cluster.client()->switch_scheduler(std::string(KiB(65), 'q')).code(), Code::resource_exhausted);
+  const auto status = cluster.client()->status({});
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(Counts(status->refused().begin(), status->refused().end()),
+            (Counts{{"not_allowed", 1}, {"message_too_long", 1}}));
+}
+
+}  // namespace
+}  // namespace mangrove::cluster
