@@ -154,8 +154,8 @@ Result<CsvTable> parse(const FileBytes& file, const CsvColumns& columns) {
 
 }  // namespace
 
-Result<CsvTable> CsvTable::load(const fs::path& path, const CsvColumns& columns) {
-  MG_TRY(const FileBytes file, FileBytes::open(path));
+Result<CsvTable> CsvTable::load(const fs::path& path, const CsvColumns& columns, const FileOpener& open) {
+  MG_TRY(const FileBytes file, open(path));
   return parse(file, columns).context(path.string());
 }
 

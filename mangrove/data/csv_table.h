@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mangrove/base/file.h"
+#include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
 
@@ -28,7 +29,7 @@ struct CsvTable {
 
   /// errors: not_found, permission_denied; invalid_argument (no such column: names the nearest); data_loss (no rows, no
   /// channels, too few or too many fields, not a number: names line and column).
-  static Result<CsvTable> load(const fs::path& path, const CsvColumns& columns);
+  static Result<CsvTable> load(const fs::path& path, const CsvColumns& columns, const FileOpener& open);
 };
 
 }  // namespace mangrove::data

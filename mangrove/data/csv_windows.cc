@@ -152,11 +152,12 @@ Result<std::shared_ptr<const Dataset>> open_csv(const DatasetSpec& spec, Split s
   } else if ((split == Split::validation && options.validation == 0) || (split == Split::test && options.test == 0)) {
     return std::shared_ptr<const Dataset>();
   }
+  const FileOpener open = folder.opener();
   const fs::path& file = own.empty() ? training : own;
-  MG_TRY(CsvTable table, CsvTable::load(file, options.columns));
+  MG_TRY(CsvTable table, CsvTable::load(file, options.columns, open));
   std::vector<std::string> classes = find_classes(table);
   if (file != training) {
-    MG_TRY(const CsvTable reference, CsvTable::load(training, options.columns));
+    MG_TRY(const CsvTable reference, CsvTable::load(training, options.columns, open));
     classes = find_classes(reference);
     if (reference.channels != table.channels)
       return make_error(Code::data_loss, file.string() + ": its columns are not those of " + training.string());

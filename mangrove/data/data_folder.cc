@@ -47,8 +47,9 @@ class OpenPlaces {
   /// path: with its links followed.
   bool has_real(const fs::path& path) const { return has(real_, path); }
 
-  /// The first link at or below a path whose links are followed that leads to another place.
-  std::optional<fs::path> link_out(const fs::path& begin) const {
+  /// The first link at or below a path whose links are followed that leads to another place. Nothing: there is none.
+  /// errors: a folder cannot be looked through; folders that this process may not read are passed over.
+  Result<std::optional<fs::path>> link_out(const fs::path& begin) const {
     std::set<fs::path> seen;
     for (std::deque<fs::path> folders{begin}; !folders.empty(); folders.pop_front()) {
       std::error_code problem;
@@ -59,11 +60,12 @@ class OpenPlaces {
         std::error_code unreadable;
         if (!entry->is_symlink(unreadable)) continue;
         const std::optional<fs::path> target = real(entry->path());
-        if (target && !has_real(*target)) return entry->path();
+        if (target && !has_real(*target)) return std::optional(entry->path());
         if (target) folders.push_back(*target);
       }
+      if (problem) return os_error(folders.front(), "look through", problem.value());
     }
-    return std::nullopt;
+    return std::optional<fs::path>();
   }
 
  private:
@@ -74,6 +76,14 @@ class OpenPlaces {
   std::vector<fs::path> named_, real_;
 };
 
+OpenPlaces places_of(const fs::path& data_folder, const std::vector<fs::path>& allowed) {
+  OpenPlaces open;
+  open.add(data_folder);
+  for (const fs::path& root : allowed) open.add(root);
+  for (const RegisteredData& data : registered_data(data_folder)) open.add(data_folder / kRegistered / data.name);
+  return open;
+}
+
 /// The folders in which other jobs leave something for the next job.
 std::vector<fs::path> kept_places(const fs::path& data_folder) {
   std::vector<fs::path> places;
@@ -82,6 +92,10 @@ std::vector<fs::path> kept_places(const fs::path& data_folder) {
     if (auto where = real(data_folder / name)) places.push_back(*std::move(where));
   }
   return places;
+}
+
+bool is_below_any(const fs::path& path, const std::vector<fs::path>& places) {
+  return std::ranges::any_of(places, [&](const fs::path& place) { return is_below(path, place); });
 }
 
 Error refused(const std::string& path, const std::string& why) {
@@ -117,14 +131,9 @@ Result<fs::path> DataFolder::find(const std::string& path) const {
 }
 
 Result<fs::path> DataFolder::find_confined(const std::string& path) const {
-  OpenPlaces open;
-  open.add(path_);
-  for (const fs::path& root : allowed_) open.add(root);
-  for (const RegisteredData& data : registered_data(path_)) open.add(path_ / kRegistered / data.name);
+  const OpenPlaces open = places_of(path_, allowed_);
   const std::vector<fs::path> kept = kept_places(path_);
-  const auto is_kept = [&](const fs::path& one) {
-    return std::ranges::any_of(kept, [&](const fs::path& place) { return is_below(one, place); });
-  };
+  const auto is_kept = [&](const fs::path& one) { return is_below_any(one, kept); };
   const auto holds_kept = [&](const fs::path& one) {
     return std::ranges::any_of(kept, [&](const fs::path& place) { return real(place) && is_below(place, one); });
   };
@@ -143,11 +152,25 @@ Result<fs::path> DataFolder::find_confined(const std::string& path) const {
     if (!found) continue;
     if (is_kept(*found) || holds_kept(*found)) return refused(path, "holds what other jobs have left");
     if (!open.has_real(*found)) return refused(path, "is behind a link that leads elsewhere");
-    if (const auto link = open.link_out(*found)) return refused(path, "has a link that leads elsewhere");
+    const Result<std::optional<fs::path>> link = open.link_out(*found);
+    if (!link.ok()) return refused(path, "cannot be looked through (" + link.error().message + ")");
+    if (*link) return refused(path, "has a link that leads elsewhere");
     return *found;
   }
   if (!missing || names_kept) return refused(path, "is not open to jobs");
   return *missing;
+}
+
+FileOpener DataFolder::opener() const {
+  if (!is_confined_) return &FileBytes::open;
+  return [open = places_of(path_, allowed_), kept = kept_places(path_)](const fs::path& path) -> Result<FileBytes> {
+    std::error_code problem;
+    const fs::path found = fs::canonical(path, problem);
+    if (problem) return os_error(path, "read", problem.value());
+    if (!open.has_real(found) || is_below_any(found, kept))
+      return make_error(Code::permission_denied, path.string() + ": leads to a place that is not open to jobs");
+    return FileBytes::open_without_links(found);
+  };
 }
 
 Status register_data(const fs::path& folder, const std::string& name, const fs::path& path) {

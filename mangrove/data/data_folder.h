@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mangrove/base/file.h"
+#include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
 
@@ -36,6 +37,11 @@ class DataFolder {
   /// errors: permission_denied (confined: the path, or a link on it or below it, leads to a place that is not allowed,
   /// or to what other jobs have left; the message does not tell whether something is there).
   Result<fs::path> find(const std::string& path) const;
+  /// Opens files at and below what find() returned. Somebody may put a link there after find() has looked; so in a
+  /// confined folder, an opener looks again where each path leads, and then opens that place without following links.
+  /// errors of the opener: those of FileBytes::open(); permission_denied (the path leads to a place that find() would
+  /// refuse).
+  FileOpener opener() const;
 
  private:
   Result<fs::path> find_confined(const std::string& path) const;

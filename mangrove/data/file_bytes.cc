@@ -9,9 +9,12 @@
 #include <cstring>
 
 #include "mangrove/base/check.h"
+#include "mangrove/data/open_without_links.h"
 
 namespace mangrove::data {
 namespace {
+
+constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not hold us up
 
 Error read_error(const fs::path& path, const std::string& reason, int number) {
   Code code = Code::data_loss;
@@ -34,7 +37,18 @@ struct FileBytes::OpenFile {
 };
 
 Result<FileBytes> FileBytes::open(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not hold us up
+  return take(::open(path.c_str(), kFlags), path);
+}
+
+Result<FileBytes> FileBytes::open_without_links(const fs::path& path) {
+  const int descriptor = data::open_without_links(path, kFlags);
+  if (descriptor < 0 && errno == ELOOP)
+    return make_error(Code::permission_denied, path.string() + ": a link has come onto the way to it");
+  return take(descriptor, path);
+}
+
+/// descriptor: below 0: errno says why there is none.
+Result<FileBytes> FileBytes::take(int descriptor, const fs::path& path) {
   if (descriptor < 0) return read_error(path, std::strerror(errno), errno);
   FileBytes content;
   content.file_ = std::make_shared<const OpenFile>(descriptor, path.string());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,9 @@ class FileBytes {
 
   /// errors: not_found, permission_denied, data_loss (cannot be read, or is not a regular file).
   static Result<FileBytes> open(const fs::path& path);
+  /// Opens as open() does, but no part of the path may be a link. path: absolute, without "." and "..".
+  /// errors: those of open(); permission_denied (a link).
+  static Result<FileBytes> open_without_links(const fs::path& path);
   static FileBytes of(std::string content);
 
   /// The number of bytes when the file was opened.
@@ -34,11 +38,15 @@ class FileBytes {
 
  private:
   struct OpenFile;
+  static Result<FileBytes> take(int descriptor, const fs::path& path);
 
   std::shared_ptr<const OpenFile> file_;  // null: in memory
   std::shared_ptr<const std::string> memory_;
   std::size_t size_ = 0;
 };
+
+/// How a data set opens its files: as FileBytes::open() does, or see DataFolder::opener().
+using FileOpener = std::function<Result<FileBytes>(const fs::path&)>;
 
 /// The bytes of a text, as a view, for readers that take bytes.
 inline std::span<const std::uint8_t> bytes_of(std::string_view text) {

@@ -85,8 +85,8 @@ Result<Content> read_gzip(const FileBytes& file, std::uint32_t rank) {
 
 }  // namespace
 
-Result<IdxFile> IdxFile::open(const fs::path& path, std::uint32_t rank) {
-  MG_TRY(FileBytes file, FileBytes::open(path));
+Result<IdxFile> IdxFile::open(const fs::path& path, std::uint32_t rank, const FileOpener& opener) {
+  MG_TRY(FileBytes file, opener(path));
   const bool compressed = path.extension() == ".gz";
   MG_TRY(Content content,
          (compressed ? read_gzip(file, rank) : read_raw(std::move(file), rank)).context(path.string()));

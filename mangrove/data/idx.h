@@ -17,7 +17,7 @@ class IdxFile {
  public:
   /// errors: not_found, permission_denied; data_loss: wrong magic number, a size of zero, fewer or more bytes than the
   /// header promises, corrupt gzip; the message names the file, what was found and what was expected.
-  static Result<IdxFile> open(const fs::path& path, std::uint32_t rank);
+  static Result<IdxFile> open(const fs::path& path, std::uint32_t rank, const FileOpener& opener = &FileBytes::open);
 
   /// `rank` sizes, none of them zero.
   const std::vector<std::uint32_t>& sizes() const { return sizes_; }

@@ -10,8 +10,8 @@ namespace {
 
 using Labels = std::vector<std::uint8_t>;
 
-Result<Labels> read_labels(const fs::path& path) {
-  MG_TRY(const IdxFile file, IdxFile::open(path, 1));
+Result<Labels> read_labels(const fs::path& path, const FileOpener& open) {
+  MG_TRY(const IdxFile file, IdxFile::open(path, 1, open));
   MG_TRY(const std::string elements, file.elements());
   return Labels(elements.begin(), elements.end());
 }
@@ -80,22 +80,23 @@ Status check_labels(const IdxFile& images, const Labels& labels, const fs::path&
 }
 
 /// One more than the highest label of the training split, whichever split is opened: both must agree.
-Result<std::int32_t> count_classes(const fs::path& folder) {
+Result<std::int32_t> count_classes(const fs::path& folder, const FileOpener& open) {
   MG_TRY(const Paths paths, find_files(Split::train, folder));
-  MG_TRY(const Labels labels, read_labels(paths.labels));
+  MG_TRY(const Labels labels, read_labels(paths.labels, open));
   return std::int32_t{*std::ranges::max_element(labels)} + 1;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes) {
+Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes,
+                                                const FileOpener& open) {
   if (split == Split::validation) return std::shared_ptr<const Dataset>();
   MG_TRY(const Paths paths, find_files(split, folder));
   if (classes == 0) {
-    MG_TRY(classes, count_classes(folder));
+    MG_TRY(classes, count_classes(folder, open));
   }
-  MG_TRY(IdxFile images, IdxFile::open(paths.images, 3));
-  MG_TRY(Labels labels, read_labels(paths.labels));
+  MG_TRY(IdxFile images, IdxFile::open(paths.images, 3, open));
+  MG_TRY(Labels labels, read_labels(paths.labels, open));
   MG_RETURN_IF_ERROR(check_labels(images, labels, paths.labels, classes));
   return std::shared_ptr<const Dataset>(std::make_shared<IdxDataset>(std::move(images), std::move(labels), classes));
 }

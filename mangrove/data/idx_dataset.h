@@ -1,6 +1,7 @@
 #pragma once
 
 #include "mangrove/data/dataset.h"
+#include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
 
@@ -9,6 +10,7 @@ namespace mangrove::data {
 /// There is no validation split: null. Classes are called "0", "1", ...; where `classes` is 0, there are as many as the
 /// highest label of the training split says.
 /// errors: not_found (names the files), data_loss (corrupt files, labels beyond the classes).
-Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes);
+Result<std::shared_ptr<const Dataset>> open_idx(Split split, const fs::path& folder, std::int32_t classes,
+                                                const FileOpener& open = &FileBytes::open);
 
 }  // namespace mangrove::data

@@ -55,8 +55,8 @@ Result<Image> decode_image(std::span<const std::uint8_t> bytes) {
                     bytes.empty() ? "an empty file: expected an image" : "not a JPEG, PNG, PPM or PGM image");
 }
 
-Result<Image> load_image(const fs::path& path) {
-  MG_TRY(const FileBytes file, FileBytes::open(path));
+Result<Image> load_image(const fs::path& path, const FileOpener& open) {
+  MG_TRY(const FileBytes file, open(path));
   MG_TRY(const std::string content, file.all());
   return decode_image(bytes_of(content)).context(path.string());
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mangrove/base/file.h"
+#include "mangrove/data/file_bytes.h"
 
 namespace mangrove::data {
 
@@ -36,7 +37,7 @@ bool has_image_name(const fs::path& path);
 /// PPM). threads: any.
 Result<Image> decode_image(std::span<const std::uint8_t> bytes);
 /// The same from a file. errors: also not_found, permission_denied; messages name the path.
-Result<Image> load_image(const fs::path& path);
+Result<Image> load_image(const fs::path& path, const FileOpener& open = &FileBytes::open);
 
 /// Grey from colour by 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601), colour from grey by repetition. channels: 1 or 3.
 Image to_channels(Image image, int channels);

@@ -7,8 +7,11 @@ namespace {
 
 class ImageFolder final : public Dataset {
  public:
-  ImageFolder(std::vector<ClassEntry> images, std::vector<std::string> class_names, Shape shape)
-      : images_(std::move(images)), class_names_(std::move(class_names)), shape_(std::move(shape)) {}
+  ImageFolder(std::vector<ClassEntry> images, std::vector<std::string> class_names, Shape shape, FileOpener open)
+      : images_(std::move(images)),
+        class_names_(std::move(class_names)),
+        shape_(std::move(shape)),
+        open_(std::move(open)) {}
 
   std::uint32_t size() const override { return static_cast<std::uint32_t>(images_.size()); }
   Shape sample_shape() const override { return shape_; }
@@ -18,7 +21,7 @@ class ImageFolder final : public Dataset {
   bool decodes() const override { return true; }
 
   Status read(std::uint32_t index, std::span<float> out) const override {
-    MG_TRY(Image image, load_image(images_[index].path));
+    MG_TRY(Image image, load_image(images_[index].path, open_));
     image = to_channels(std::move(image), static_cast<int>(shape_[0]));
     to_planar(resize_and_crop(image, static_cast<int>(shape_[2]), static_cast<int>(shape_[1])), out);
     return {};
@@ -28,6 +31,7 @@ class ImageFolder final : public Dataset {
   std::vector<ClassEntry> images_;
   std::vector<std::string> class_names_;
   Shape shape_;
+  FileOpener open_;
 };
 
 }  // namespace
@@ -37,9 +41,10 @@ Result<std::shared_ptr<const Dataset>> open_image_folder(const DatasetSpec& spec
   MG_TRY(const fs::path path, folder.find(spec.path));
   MG_TRY(auto found, list_class_folders(path, split, &has_image_name, "JPEG, PNG, PPM or PGM images"));
   if (!found) return std::shared_ptr<const Dataset>();
-  MG_TRY(Shape shape, image_shape(spec, [&] { return load_image(found->first); }));
-  return std::shared_ptr<const Dataset>(
-      std::make_shared<ImageFolder>(std::move(found->entries), std::move(found->classes), std::move(shape)));
+  FileOpener open = folder.opener();
+  MG_TRY(Shape shape, image_shape(spec, [&] { return load_image(found->first, open); }));
+  return std::shared_ptr<const Dataset>(std::make_shared<ImageFolder>(
+      std::move(found->entries), std::move(found->classes), std::move(shape), std::move(open)));
 }
 
 }  // namespace mangrove::data

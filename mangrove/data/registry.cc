@@ -58,7 +58,7 @@ Opened open_leaves(Split split, const fs::path&) {
 
 Opened open_idx_folder(const DatasetSpec& spec, Split split, const DataFolder& folder) {
   MG_TRY(const fs::path path, folder.find(spec.path));
-  return open_idx(split, path, 0);
+  return open_idx(split, path, 0, folder.opener());
 }
 
 /// A path without more may be of shards too.

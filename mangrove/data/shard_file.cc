@@ -95,10 +95,10 @@ std::string ShardBuilder::file(const ShardHeader& header) const {
   return file + text + index_ + content_;
 }
 
-Result<ShardFile> ShardFile::open(const fs::path& path) {
+Result<ShardFile> ShardFile::open(const fs::path& path, const FileOpener& opener) {
   ShardFile shard;
   shard.path_ = path.string();
-  MG_TRY(shard.file_, FileBytes::open(path));
+  MG_TRY(shard.file_, opener(path));
   MG_RETURN_IF_ERROR(shard.parse().context(path.string()));
   return shard;
 }

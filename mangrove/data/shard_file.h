@@ -67,7 +67,7 @@ class ShardFile {
  public:
   /// Reads header and index. errors: not_found, permission_denied; unimplemented (a later version); data_loss (no
   /// shard, truncated, corrupt, too long, or one that makes no sense); messages name the file.
-  static Result<ShardFile> open(const fs::path& path);
+  static Result<ShardFile> open(const fs::path& path, const FileOpener& opener = &FileBytes::open);
 
   const std::string& path() const { return path_; }
   /// Of the whole file.

@@ -16,11 +16,11 @@ Result<std::string> read_part(const FileBytes& file, Bytes offset, Bytes count) 
   return file.part(static_cast<std::size_t>(offset), static_cast<std::size_t>(std::min(count, size - offset)));
 }
 
-Result<ShardFolder> ShardFolder::open(const fs::path& folder) {
+Result<ShardFolder> ShardFolder::open(const fs::path& folder, const FileOpener& opener) {
   MG_TRY(const std::vector<fs::path> paths, shards_in(folder));
   ShardFolder shards;
   for (const fs::path& path : paths) {
-    MG_TRY(const ShardFile file, ShardFile::open(path));
+    MG_TRY(const ShardFile file, ShardFile::open(path, opener));
     MG_TRY(std::string head, file.head());
     shards.outlines_.push_back({path.filename().string(), file.size(), std::move(head)});
     shards.files_.push_back(file.bytes());

@@ -25,7 +25,7 @@ Result<std::string> read_part(const FileBytes& file, Bytes offset, Bytes count);
 class ShardFolder {
  public:
   /// errors: not_found (no shards in it), those of ShardFile::open.
-  static Result<ShardFolder> open(const fs::path& folder);
+  static Result<ShardFolder> open(const fs::path& folder, const FileOpener& opener = &FileBytes::open);
 
   const std::vector<ShardOutline>& outlines() const { return outlines_; }
   /// As read_part(). errors: besides, not_found (no such shard).

@@ -172,13 +172,14 @@ bool has_shards(const fs::path& folder) {
 
 Result<std::shared_ptr<const Dataset>> open_shards(const DatasetSpec& spec, Split split, const DataFolder& data) {
   MG_TRY(const fs::path folder, data.find(spec.path));
+  const FileOpener open = data.opener();
   MG_TRY(auto paths, list_shards(folder, split_name(split) + "-"));
   if (paths.empty() && has_shards(folder)) return std::shared_ptr<const Dataset>();
   if (paths.empty()) return no_shards(folder);
   std::ranges::sort(paths, {}, [](const fs::path& path) { return std::pair(path.native().size(), path); });
   std::vector<ShardFile> files;
   for (const fs::path& path : paths) {
-    MG_TRY(ShardFile file, ShardFile::open(path));
+    MG_TRY(ShardFile file, ShardFile::open(path, open));
     files.push_back(std::move(file));
   }
   MG_RETURN_IF_ERROR(check_together(files, paths, split_name(split)));

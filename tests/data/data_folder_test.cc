@@ -1,8 +1,11 @@
 #include "mangrove/data/data_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "tests/base/temporary_folder.h"
 
@@ -174,6 +177,87 @@ TEST_F(DataFolderTest, ErrorsForOthersDoNotQuoteFiles) {
     EXPECT_NE(own.error().message.find("hunter2"), std::string::npos) << own.error().message;
     EXPECT_EQ(theirs.error().message.find("hunter2"), std::string::npos) << theirs.error().message;
   }
+}
+
+TEST_F(DataFolderTest, AFileThatBecameALinkSinceItWasLookedAtIsNotOpened) {
+  const DataFolder folder = confined();
+  const fs::path walks = *folder.find("walks");
+  const FileOpener open = folder.opener();
+  EXPECT_EQ(open(walks / "a.csv")->size(), std::string(kWalk).size());
+  fs::remove(walks / "a.csv");
+  fs::create_symlink(at("private/b.csv"), walks / "a.csv");
+  EXPECT_EQ(open(walks / "a.csv").code(), Code::permission_denied);
+  EXPECT_TRUE(DataFolder(data()).opener()(walks / "a.csv").ok()) << "the user's own command";
+  fs::remove_all(walks);
+  fs::create_directory_symlink(at("private"), walks);
+  EXPECT_EQ(open(walks / "b.csv").code(), Code::permission_denied);
+  EXPECT_EQ(open(walks / "none.csv").code(), Code::not_found);
+}
+
+TEST_F(DataFolderTest, LinksToOpenPlacesAreStillFollowed) {
+  fs::create_directory_symlink(at("open"), data() / "walks" / "more");
+  EXPECT_TRUE(confined({at("open")}).opener()(data() / "walks/more/c.csv").ok());
+  EXPECT_FALSE(confined().opener()(data() / "walks/more/c.csv").ok());
+  fs::create_directories(data() / kFetchedFolder);
+  std::ofstream(data() / kFetchedFolder / "left.csv") << kWalk;
+  EXPECT_FALSE(confined().opener()(data() / kFetchedFolder / "left.csv").ok()) << "other jobs have left it";
+}
+
+TEST_F(DataFolderTest, SwappingAFileForALinkAtAnyMomentShowsNothingElse) {
+  const std::string secret = "a secret that is longer than a walk is, so that its size tells it apart from it\n";
+  std::ofstream(root / "private/b.csv") << secret;
+  const fs::path file = data() / "walks/a.csv", other = data() / "walks/other", link = data() / "walks/link";
+  const FileOpener open = confined().opener();
+  std::atomic<bool> over = false;
+  std::jthread swapping([&] {
+    while (!over) {
+      fs::create_symlink(at("private/b.csv"), link);
+      fs::rename(link, file);
+      std::ofstream(other) << kWalk;
+      fs::rename(other, file);
+    }
+  });
+  int opened = 0, refused = 0;
+  for (int i = 0; i < 200'000 && (opened < 1000 || refused < 1000); ++i) {
+    const auto found = open(file);
+    if (found.ok()) {
+      EXPECT_NE(found->size(), secret.size());
+      ++opened;
+    } else {
+      ++refused;
+    }
+  }
+  over = true;
+  swapping.join();
+  EXPECT_GT(opened, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(DataFolderTest, AFolderThatCannotBeLookedThroughIsRefused) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit none = before;
+  none.rlim_cur = 0;  // no file can be opened any more
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto found = confined().find("walks");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(found.code(), Code::permission_denied);
+  EXPECT_NE(found.error().message.find("cannot be looked through"), std::string::npos) << found.error().message;
+}
+
+TEST_F(DataFolderTest, AnImageThatBecomesALinkIsNotReadForAJob) {
+  const std::string picture = "P6 1 1 255\nabc";
+  fs::create_directories(data() / "pictures/leaf");
+  for (const char* name : {"data/pictures/leaf/1.ppm", "data/pictures/leaf/2.ppm", "private/3.ppm"})
+    std::ofstream(root / name) << picture;
+  const auto dataset = open_dataset("folder:pictures", Split::train, confined());
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  std::vector<float> pixels(3);
+  EXPECT_TRUE((*dataset)->read(1, pixels).ok());
+  fs::remove(data() / "pictures/leaf/2.ppm");
+  fs::create_symlink(at("private/3.ppm"), data() / "pictures/leaf/2.ppm");
+  EXPECT_TRUE((*dataset)->read(0, pixels).ok());
+  EXPECT_EQ((*dataset)->read(1, pixels).code(), Code::permission_denied);
 }
 
 }  // namespace

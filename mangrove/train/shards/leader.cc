@@ -19,7 +19,7 @@ Result<std::unique_ptr<ShardLeader>> ShardLeader::create(const TrainJob& job, jo
     return make_error(Code::invalid_argument, "data_from: cluster is for data in shards, and '" + job.data() +
                                                   "' is not: pack it with 'mangrove data pack'");
   MG_TRY(const fs::path folder, context.data_folder.find(spec.path).context(key));
-  MG_TRY(data::ShardFolder shards, data::ShardFolder::open(folder).context(key));
+  MG_TRY(data::ShardFolder shards, data::ShardFolder::open(folder, context.data_folder.opener()).context(key));
   std::string augmentation;
   if (!job.augment().empty()) {
     MG_TRY(const auto train, data::open_dataset(job.data(), data::Split::train, context.data_folder).context(key));
