@@ -12,6 +12,7 @@ namespace mangrove::fuzz {
 namespace {
 
 constexpr Target kTargets[] = {
+    {"announced", &announced},
     {"boards", &boards},
     {"checkpoint", &checkpoint},
     {"cifar", &cifar},

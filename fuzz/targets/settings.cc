@@ -5,6 +5,7 @@
 #include "fuzz/memory_file.h"
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/cluster/announced.h"
 #include "mangrove/data/augment/augmentation.h"
 #include "mangrove/data/spec.h"
 #include "mangrove/infer/keys.h"
@@ -19,6 +20,11 @@
 #include "mangrove/train/keys.h"
 
 namespace mangrove::fuzz {
+
+void announced(std::string_view bytes) {
+  static_cast<void>(cluster::names_authority(bytes, {std::string(64, 'a')}));
+  static_cast<void>(cluster::announced_address(std::string(bytes), 7070));
+}
 
 void boards(std::string_view bytes) {
   const MemoryFile file(bytes);

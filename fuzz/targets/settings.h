@@ -4,6 +4,7 @@
 
 namespace mangrove::fuzz {
 
+void announced(std::string_view bytes);
 void boards(std::string_view bytes);
 void data_spec(std::string_view bytes);
 void devices(std::string_view bytes);

@@ -128,6 +128,20 @@ std::string public_host() {
   return host.empty() ? "127.0.0.1" : host;
 }
 
+std::optional<int> interface_of(const std::string& host) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return std::nullopt;
+  std::optional<int> index;
+  for (const ifaddrs* entry = list; entry != nullptr && !index; entry = entry->ifa_next) {
+    const int family = entry->ifa_addr == nullptr ? AF_UNSPEC : entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (numeric_host(entry->ifa_addr, length) == host) index = static_cast<int>(if_nametoindex(entry->ifa_name));
+  }
+  freeifaddrs(list);
+  return index;
+}
+
 Status check_can_listen(const HostPort& address) {
   const std::string where = "cannot listen on " + address.to_string() + ": ";
   const Result<Addresses> addresses = resolve(address, SOCK_STREAM);

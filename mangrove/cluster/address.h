@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ Result<std::string> local_host_towards(const HostPort& peer);
 /// An address at which other machines probably reach this one now: that of the default route or, without one, that of
 /// the first interface that is up and not the loopback. "127.0.0.1": there is no such interface.
 std::string public_host();
+
+/// The index of the interface that has this numeric address. Nothing: none has it, as with 0.0.0.0.
+std::optional<int> interface_of(const std::string& host);
 
 /// Finds out by trying whether a server can listen there. errors: already_exists (port in use), invalid_argument (not
 /// an address of this machine), permission_denied.
