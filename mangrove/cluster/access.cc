@@ -1,6 +1,7 @@
 #include "mangrove/cluster/access.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/host_name.h"
@@ -8,6 +9,7 @@
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/client.h"
+#include "mangrove/cluster/coordinator_search.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/identity/peek.h"
 
@@ -102,6 +104,16 @@ Result<fs::path> find_file(const Access& access, const IdentityStore& store, con
   return nothing_fits(access);
 }
 
+/// Joins, and returns the file of the new identity.
+Result<fs::path> join(const identity::JoinString& string, const identity::Subject& wished, const IdentityStore& store,
+                      Deadline deadline, const std::stop_token& stop) {
+  MG_TRY(const identity::PrivateKey key, store.joining_key(string, wished));
+  MG_TRY(const Identity joined, enrol(string, wished, deadline, stop, key));
+  MG_TRY(fs::path file, store.save(joined, string.id));
+  store.forget_joining_key(string, wished);
+  return file;
+}
+
 Result<std::shared_ptr<const net::Credentials>> read_credentials() {
   MG_TRY(const std::string text, read_file("/dev/stdin"));
   MG_TRY(Identity identity, Identity::parse(text).context("standard input"));
@@ -171,22 +183,31 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
   return found;
 }
 
-Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(const Access& access,
-                                                                         const identity::JoinString& string,
-                                                                         const identity::Subject& wished,
-                                                                         const IdentityStore& store, Deadline deadline,
-                                                                         const std::stop_token& stop) {
+Result<Joined> join_or_find_credentials(const Access& access, const identity::JoinString& string,
+                                        const identity::Subject& wished, const IdentityStore& store, Deadline deadline,
+                                        const std::stop_token& stop) {
   MG_TRY(const std::vector<IdentityStore::Entry> known, store.of_invitation(string.id));
   Access with_file = access;
-  for (const IdentityStore::Entry& entry : known)
-    if (fits(entry.identity, access)) with_file.identity = entry.path;
-  if (with_file.identity.empty()) {
-    MG_TRY(const identity::PrivateKey key, store.joining_key(string, wished));
-    MG_TRY(const Identity joined, enrol(string, wished, deadline, stop, key));
-    MG_TRY(with_file.identity, store.save(joined, string.id));
-    store.forget_joining_key(string, wished);
+  identity::JoinString there = string;
+  std::vector<std::string> authority_hashes{string.authority_hash};
+  for (const IdentityStore::Entry& entry : known) {
+    if (!fits(entry.identity, access)) continue;
+    with_file.identity = entry.path;
+    // the authority of the string may have been replaced since
+    std::ranges::move(hashes_of(entry.identity.authorities()), std::back_inserter(authority_hashes));
   }
-  return find_credentials(with_file, store, deadline, stop);
+  Joined joined;
+  const auto join_at = [&](const std::string& address, Deadline until) -> Status {
+    with_file.coordinator = there.address = joined.coordinator = address;
+    if (with_file.identity.empty()) {
+      MG_TRY(with_file.identity, join(there, wished, store, until, stop));
+    }
+    MG_TRY(joined.credentials, find_credentials(with_file, store, until, stop));
+    return {};
+  };
+  MG_RETURN_IF_ERROR(access.searches ? call_or_search(access.coordinator, authority_hashes, deadline, stop, join_at)
+                                     : join_at(access.coordinator, deadline));
+  return joined;
 }
 
 Result<std::shared_ptr<const net::Credentials>> load_credentials(const fs::path& file, Role role) {

@@ -21,6 +21,7 @@ struct Access {
   std::string name{};                   // of the member, to choose among several identities; "": any
   fs::path identity{};                  // a PEM file to use in place of the user's identities; empty: those
   bool insecure = false;                // plain text is accepted, wherever the coordinator is
+  bool searches = false;                // a join string's coordinator is looked for where it is not at its address
 };
 
 /// Looks at the certificates that the coordinator shows, and loads the user's identity of that cluster. An identity
@@ -36,12 +37,20 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
                                                                  const identity::IdentityStore& store,
                                                                  Deadline deadline, const std::stop_token& stop);
 
+/// A process that has joined, and the HOST:PORT of its coordinator.
+struct Joined {
+  std::shared_ptr<const net::Credentials> credentials;
+  std::string coordinator;
+};
+
 /// Finds credentials for a process that has a join string. The first time the process joins with the string and keeps
 /// its identity in the store; later it uses the identity that it got with this string. wished: the role and the name
-/// that it asks for. errors: those of find_credentials(), enrol() and IdentityStore.
-Result<std::shared_ptr<const net::Credentials>> join_or_find_credentials(
-    const Access& access, const identity::JoinString& string, const identity::Subject& wished,
-    const identity::IdentityStore& store, Deadline deadline, const std::stop_token& stop);
+/// that it asks for. If access.searches is set and nobody answers at access.coordinator, or that is "", the coordinator
+/// is looked for on the local network, see call_or_search().
+/// errors: those of find_credentials(), enrol(), call_or_search() and IdentityStore.
+Result<Joined> join_or_find_credentials(const Access& access, const identity::JoinString& string,
+                                        const identity::Subject& wished, const identity::IdentityStore& store,
+                                        Deadline deadline, const std::stop_token& stop);
 
 /// Loads credentials from one file, or from standard input ("-"), without looking at the user's identities.
 /// errors: those of Identity::load() and Identity::check(); permission_denied (the identity has another role).

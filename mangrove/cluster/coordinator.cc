@@ -10,6 +10,8 @@
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/audit_log.h"
 #include "mangrove/cluster/cluster_service.h"
+#include "mangrove/cluster/coordinator_search.h"
+#include "mangrove/cluster/discovery.h"
 #include "mangrove/cluster/enrolment_service.h"
 #include "mangrove/cluster/gate.h"
 #include "mangrove/cluster/job_queue.h"
@@ -50,6 +52,7 @@ struct Coordinator::Impl {
   void watch(const std::stop_token& stop);
   void cut_revoked();
   void count(net::Refused what);
+  Status replace_authority();
   void shutdown();
 
   const CoordinatorOptions options;
@@ -71,11 +74,12 @@ struct Coordinator::Impl {
   EnrolmentService enrolment{
       options.registrar,
       gate,
-      {.revoked = [this] { cut_revoked(); }, .replaced = [this] { return renewal ? renewal->look() : Status(); }}};
+      {.revoked = [this] { cut_revoked(); }, .replaced = [this] { return replace_authority(); }}};
   std::unique_ptr<RpcServer> server;
   Mutex mutex;
   Condition woken;
   bool down MG_GUARDED_BY(mutex) = false;
+  std::unique_ptr<Announcement> announcement MG_GUARDED_BY(mutex);  // null: it does not announce itself
   std::jthread watcher;
 };
 
@@ -133,6 +137,10 @@ Status Coordinator::Impl::open() {
                                    .room = room_for(longest)}));
   listen.port = server->port();
   enrolment.set_address(listen.to_string());
+  if (options.announces && options.credentials != nullptr && !listen.is_loopback()) {
+    MutexLock lock(mutex);
+    announcement = std::make_unique<Announcement>(listen, hashes_of(options.credentials->identity().authorities()));
+  }
   if (listen.is_wildcard()) listen.host = public_host();
   address = listen.to_string();
   if (options.registrar != nullptr)
@@ -140,6 +148,16 @@ Status Coordinator::Impl::open() {
                            [registrar = options.registrar] { return renew_admin(*registrar); });
   jobs.open(address);
   watcher = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  return {};
+}
+
+/// Takes a certificate of the new authority into use.
+Status Coordinator::Impl::replace_authority() {
+  if (renewal) MG_RETURN_IF_ERROR(renewal->look());
+  MutexLock lock(mutex);
+  if (announcement == nullptr) return {};
+  MG_TRY(const identity::Identity own, identity::Identity::load(options.credentials->file()));
+  announcement->set_authorities(hashes_of(own.authorities()));
   return {};
 }
 
@@ -177,6 +195,8 @@ void Coordinator::Impl::shutdown() {
   watcher.request_stop();
   woken.notify_all();
   watcher.join();
+  MutexLock lock(mutex);
+  announcement.reset();
 }
 
 Result<std::unique_ptr<Coordinator>> Coordinator::start(const CoordinatorOptions& options) {

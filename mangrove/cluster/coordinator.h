@@ -19,6 +19,7 @@ struct CoordinatorOptions {
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
   Registrar* registrar = nullptr;  // signs certificates, outlives the coordinator; null: this one signs none
   bool insecure = false;           // plain text is allowed on any address
+  bool announces = false;          // itself on the local network, if it has credentials and others reach its address
   Bytes max_model = 0;             // longest model, checkpoint or message of a job; 0: see longest_by_memory()
   Seconds heartbeat_interval = 0.5;
   int heartbeat_misses = 6;      // a node silent for so many intervals is lost

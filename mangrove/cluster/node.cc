@@ -9,6 +9,7 @@
 #include "mangrove/base/log.h"
 #include "mangrove/cluster/address.h"
 #include "mangrove/cluster/coordinator_link.h"
+#include "mangrove/cluster/coordinator_search.h"
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/message_limits.h"
@@ -27,6 +28,18 @@ constexpr Seconds kCallsEndWithin = 0.2;  // no role runs any more
 constexpr Seconds kRejoinInPlainText = 600;
 constexpr Seconds kSayEvery = 600;  // between lines in the log that it still tries
 
+/// The identity that is used now: it is renewed while the node runs.
+identity::Identity own_identity(const net::Credentials& own) {
+  if (own.file().empty()) return own.identity();
+  const auto renewed = identity::Identity::load(own.file());
+  return renewed.ok() ? *renewed : own.identity();
+}
+
+/// How long its certificate is still valid.
+Seconds life_left(const net::Credentials& own) {
+  return static_cast<Seconds>((own_identity(own).certificate().valid_to() - identity::wall_now()).count());
+}
+
 }  // namespace
 
 struct Node::Impl final : RoleHost {
@@ -34,6 +47,7 @@ struct Node::Impl final : RoleHost {
 
   Status open();
   Status join(Seconds patience, const std::stop_token& stop);
+  Status join_at(const std::string& address, Deadline deadline, const std::stop_token& stop);
   Status rejoin(const std::stop_token& stop);
   void live(const std::stop_token& stop);
   void serve();
@@ -44,6 +58,7 @@ struct Node::Impl final : RoleHost {
   Result<JobSpec> fetch_job(const std::string& job_id, const std::stop_token& stop) override;
   void role_ended(RoleEnded ended) override;
   std::shared_ptr<CoordinatorLink> current_link();
+  std::string coordinator_address();
 
   NodeOptions options;
   const std::shared_ptr<AwakeClock> awake = std::make_shared<AwakeClock>();
@@ -53,14 +68,15 @@ struct Node::Impl final : RoleHost {
   ResourceMonitor monitor{clock};
   RoleRunner roles;
   std::unique_ptr<RpcServer> server;
-  std::optional<Renewal> renewal;  // from the first joining on
 
   Mutex mutex;
   Condition changed;
-  std::shared_ptr<CoordinatorLink> link MG_GUARDED_BY(mutex);  // nullptr: not joined now
+  std::shared_ptr<CoordinatorLink> link MG_GUARDED_BY(mutex);          // nullptr: not joined now
+  std::string coordinator MG_GUARDED_BY(mutex) = options.coordinator;  // where it was seen last
   std::string name MG_GUARDED_BY(mutex);
   Status gone MG_GUARDED_BY(mutex);  // why the coordinator is gone for good
   bool down MG_GUARDED_BY(mutex) = false;
+  std::optional<Renewal> renewal;  // from the first joining on
   std::jthread life;
 };
 
@@ -75,14 +91,14 @@ Node::Impl::Impl(NodeOptions given)
 /// Opens the port, describes the device.
 Status Node::Impl::open() {
   MG_TRY(HostPort listen, parse_host_port(options.listen));
-  MG_TRY(const HostPort coordinator, parse_host_port(options.coordinator).context("coordinator"));
+  MG_TRY(const HostPort to, parse_host_port(options.coordinator).context("coordinator"));
   MG_TRY(server, RpcServer::start(listen, {&transport.service()},
                                   {.credentials = options.credentials.get(),
                                    .insecure = options.insecure,
                                    .room = room_for(longest_by_memory())}));
   listen.port = server->port();
   if (listen.is_wildcard()) {
-    MG_TRY(listen.host, local_host_towards(coordinator).context("coordinator " + options.coordinator));
+    MG_TRY(listen.host, local_host_towards(to).context("coordinator " + options.coordinator));
   }
   const Host host = describe_host();
   MG_TRY(const double flops, measure_reference_conv(options.threads, clock));
@@ -97,25 +113,24 @@ Status Node::Impl::open() {
 }
 
 Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
+  const Deadline deadline = SteadyClock().after(patience);
+  if (!options.searches || options.credentials == nullptr) return join_at(coordinator_address(), deadline, stop);
+  return call_or_search(coordinator_address(), hashes_of(own_identity(*options.credentials).authorities()), deadline,
+                        stop, [&](const std::string& at, Deadline until) { return join_at(at, until, stop); });
+}
+
+Status Node::Impl::join_at(const std::string& address, Deadline deadline, const std::stop_token& stop) {
   MG_TRY(std::shared_ptr<CoordinatorLink> joined,
          CoordinatorLink::join(
-             {options.coordinator, options.credentials}, description, [this] { return measure(); },
-             SteadyClock().after(patience), stop));
+             {address, options.credentials}, description, [this] { return measure(); }, deadline, stop));
   MutexLock lock(mutex);
   // shutdown() takes leave of a link that is there before it; a later one would be read for ever
   if (down) return make_error(Code::cancelled, "shut down while joining");
+  coordinator = address;
   name = joined->name();
   if (const auto longest = joined->longest_message()) transport.set_longest_payload(*longest - kLongestQuestion);
   link = std::move(joined);
   return {};
-}
-
-/// How long the certificate that is used now is still valid.
-Seconds life_left(const net::Credentials& own) {
-  const auto renewed =
-      own.file().empty() ? Result<identity::Identity>(own.identity()) : identity::Identity::load(own.file());
-  const identity::Identity& used = renewed.ok() ? *renewed : own.identity();
-  return static_cast<Seconds>((used.certificate().valid_to() - identity::wall_now()).count());
 }
 
 /// Tries until the certificate expires, unless the options say otherwise: the coordinator may be away for long, and a
@@ -128,7 +143,8 @@ Status Node::Impl::rejoin(const std::stop_token& stop) {
     Status joined = join(std::clamp(left, 0.0, kSayEvery), stop);
     if (joined.ok() || joined.code() != Code::unavailable || stop.stop_requested()) return joined;
     if (left <= kSayEvery) return std::move(joined).context("the certificate of this node has expired");
-    log_warn("no coordinator answers: trying on", {{"coordinator", options.coordinator}, {"certificate_left_s", left}});
+    log_warn("no coordinator answers: trying on",
+             {{"coordinator", coordinator_address()}, {"certificate_left_s", left}});
   }
 }
 
@@ -142,7 +158,7 @@ void Node::Impl::live(const std::stop_token& stop) {
       link.reset();
     }
     if (stop.stop_requested()) return;
-    log_warn("lost the coordinator: joining again", {{"coordinator", options.coordinator}});
+    log_warn("lost the coordinator: joining again", {{"coordinator", coordinator_address()}});
     Status joined = rejoin(stop);
     if (joined.ok()) continue;
     if (stop.stop_requested()) return;
@@ -166,12 +182,12 @@ void Node::Impl::serve() {
 }
 
 void Node::Impl::obey(const ToNode& message) {
-  if (message.has_start_role()) roles.start(message.start_role(), description.address(), options.coordinator, *this);
+  if (message.has_start_role()) roles.start(message.start_role(), description.address(), coordinator_address(), *this);
   if (message.has_end_role()) roles.end(message.end_role().job_id());
   if (message.has_revoked()) transport.refuse({message.revoked().serials().begin(), message.revoked().serials().end()});
   if (!message.has_members_changed()) return;
   const MembersChanged& news = message.members_changed();
-  roles.members_changed(news, options.coordinator);
+  roles.members_changed(news, coordinator_address());
   FromNode answer;
   answer.mutable_members_known()->set_job_id(news.job_id());
   answer.mutable_members_known()->set_version(news.version());
@@ -211,6 +227,11 @@ std::shared_ptr<CoordinatorLink> Node::Impl::current_link() {
   return link;
 }
 
+std::string Node::Impl::coordinator_address() {
+  MutexLock lock(mutex);
+  return coordinator;
+}
+
 void Node::Impl::shutdown() {
   {
     MutexLock lock(mutex);
@@ -233,7 +254,7 @@ Result<std::unique_ptr<Node>> Node::start(const NodeOptions& options) {
   MG_RETURN_IF_ERROR(impl->open());
   MG_RETURN_IF_ERROR(impl->join(impl->options.join_timeout, {}));
   if (const auto& own = impl->options.credentials; own != nullptr)
-    impl->renewal.emplace(own->file(), [own, at = impl->options.coordinator] { return renew(at, *own); });
+    impl->renewal.emplace(own->file(), [own, raw = impl.get()] { return renew(raw->coordinator_address(), *own); });
   impl->life = std::jthread([raw = impl.get()](const std::stop_token& stop) { raw->live(stop); });
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }

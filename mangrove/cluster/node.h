@@ -19,7 +19,8 @@ struct NodeOptions {
   std::string listen = "127.0.0.1:0";                     // where peers reach this node; port 0 takes a free one
   std::shared_ptr<const net::Credentials> credentials{};  // null: plain text
   bool insecure = false;                                  // plain text is allowed on any address
-  int threads = 0;                                        // for kernels; 0 takes all cores
+  bool searches = false;  // looks for the coordinator on the local network where it does not answer; with credentials
+  int threads = 0;        // for kernels; 0 takes all cores
   data::DataFolder data_folder;
   Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
   // how long a lost coordinator is tried; nothing: until the certificate expires, or for 600 s in plain text

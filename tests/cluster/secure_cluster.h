@@ -61,8 +61,9 @@ struct SecureCluster : ::testing::Test {
         wished.role == identity::Role::node
             ? std::vector{identity::Role::node}
             : std::vector{identity::Role::admin, identity::Role::client, identity::Role::viewer};
-    return join_or_find_credentials({.coordinator = string.address, .roles = roles}, string, wished, members, soon(),
-                                    {});
+    MG_TRY(Joined joined, join_or_find_credentials({.coordinator = string.address, .roles = roles}, string, wished,
+                                                   members, soon(), {}));
+    return joined.credentials;
   }
   Result<std::unique_ptr<Node>> start_node(std::shared_ptr<const net::Credentials> credentials,
                                            RoleMain play = scripted_role) const {

@@ -34,15 +34,18 @@ Status run(const State& state, const CommandContext& context) {
   if (!state.coordinator.empty()) string.address = state.coordinator;
   if (!state.name.empty()) MG_RETURN_IF_ERROR(identity::check_name(state.name).context("--name"));
   const auto store = identity::IdentityStore::of_user();
-  const cluster::Access access{.coordinator = string.address, .roles = {Role::admin, Role::client, Role::viewer}};
+  const cluster::Access access{.coordinator = string.address,
+                               .roles = {Role::admin, Role::client, Role::viewer},
+                               .searches = state.coordinator.empty()};
   const identity::Subject wished{Role::client, state.name.empty() ? own_name() : state.name};
-  MG_TRY(const auto credentials, cluster::join_or_find_credentials(access, string, wished, store,
-                                                                   SteadyClock().after(kAnswersWithin), context.stop));
-  const identity::Subject& subject = credentials->subject();
+  MG_TRY(const cluster::Joined joined,
+         cluster::join_or_find_credentials(access, string, wished, store, SteadyClock().after(kAnswersWithin),
+                                           context.stop));
+  const identity::Subject& subject = joined.credentials->subject();
   return print_result(
-      nlohmann::json{{"name", subject.name}, {"role", role_name(subject.role)}, {"coordinator", string.address}},
-      fmt::format("joined the cluster of {} as the {} {}; its commands need --coordinator {}\n", string.address,
-                  role_name(subject.role), subject.name, string.address),
+      nlohmann::json{{"name", subject.name}, {"role", role_name(subject.role)}, {"coordinator", joined.coordinator}},
+      fmt::format("joined the cluster of {} as the {} {}; its commands need --coordinator {}\n", joined.coordinator,
+                  role_name(subject.role), subject.name, joined.coordinator),
       context.output);
 }
 
@@ -61,6 +64,8 @@ void add_join_command(CLI::App& app, CommandContext& context) {
       ->group("Cluster");
   add_output_flags(*command, context.output);
   command->footer(
+      "If nothing answers at the address in the string, the coordinator is looked for on\n"
+      "the local network (mDNS, through Avahi). --coordinator turns that off.\n"
       "The key is made here and stays here; the certificate is kept in\n"
       "~/.config/mangrove/identities and renewed when it is used. Nodes join with\n"
       "`mangrove node --join`.\n"

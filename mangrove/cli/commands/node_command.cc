@@ -71,11 +71,30 @@ Seconds patience(const State& state, const identity::IdentityStore& store) {
   return longest;
 }
 
-/// The credentials of the node: an identity made elsewhere, or the one with which it joins now or has joined earlier.
-Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, const std::stop_token& stop) {
+/// Sets the credentials and, if the node has a join string, the coordinator.
+Status find_once(const cluster::Access& access, const std::optional<identity::JoinString>& string,
+                 const identity::Subject& wished, const identity::IdentityStore& store, Deadline deadline,
+                 const std::stop_token& stop, cluster::NodeOptions& options) {
+  if (!string) {
+    MG_TRY(options.credentials, cluster::find_credentials(access, store, deadline, stop));
+    return {};
+  }
+  MG_TRY(cluster::Joined joined, cluster::join_or_find_credentials(access, *string, wished, store, deadline, stop));
+  options.credentials = std::move(joined.credentials);
+  options.coordinator = std::move(joined.coordinator);
+  return {};
+}
+
+/// Sets the credentials of the node: those of an identity made elsewhere, or the one with which it joins now or has
+/// joined earlier.
+Status find_credentials(State& state, const std::stop_token& stop) {
   using identity::Role;
-  if (!state.coordinator.empty()) state.options.coordinator = state.coordinator;
-  if (state.identity == "-") return cluster::load_credentials(state.identity, Role::node);
+  cluster::NodeOptions& options = state.options;
+  if (!state.coordinator.empty()) options.coordinator = state.coordinator;
+  if (state.identity == "-") {
+    MG_TRY(options.credentials, cluster::load_credentials(state.identity, Role::node));
+    return {};
+  }
   const auto store = identity::IdentityStore::of_user();
   cluster::Access access{.coordinator = state.options.coordinator,
                          .roles = {Role::node},
@@ -86,7 +105,8 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, c
   if (!state.join.empty()) {
     MG_TRY(string, read_join_string(state.join));
     if (!state.coordinator.empty()) string->address = state.coordinator;
-    state.options.coordinator = access.coordinator = string->address;
+    access.coordinator = string->address;
+    access.searches = state.options.searches = state.coordinator.empty();
   }
   const std::string name = state.options.name.empty() ? host_name() : state.options.name;
   MG_RETURN_IF_ERROR(identity::check_name(name).context("--name"));
@@ -94,8 +114,7 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(State& state, c
   const Deadline end = clock.after(patience(state, store));
   for (Seconds slice = kSayFirstAfter;; slice = kSayEvery) {
     const Deadline deadline = std::min(end, clock.after(slice));
-    auto found = string ? cluster::join_or_find_credentials(access, *string, {Role::node, name}, store, deadline, stop)
-                        : cluster::find_credentials(access, store, deadline, stop);
+    Status found = find_once(access, string, {Role::node, name}, store, deadline, stop, options);
     if (found.ok() || found.code() != Code::unavailable || end <= deadline || stop.stop_requested()) return found;
     log_warn("trying on", {{"message", found.error().message}, {"left_s", end - clock.now()}});
   }
@@ -109,7 +128,7 @@ Status run(State& state, const std::stop_token& stop) {
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name(state.options.name.empty() ? "node" : state.options.name);
   set_log_level(LogLevel::info);
-  MG_TRY(state.options.credentials, find_credentials(state, stop));
+  MG_RETURN_IF_ERROR(find_credentials(state, stop));
   if (!state.listen.empty()) state.options.listen = state.listen;
   if (state.listen.empty() && state.options.credentials) state.options.listen = "0.0.0.0:0";
   MG_TRY(const auto node, cluster::Node::start(state.options));
@@ -134,6 +153,8 @@ void add_node_command(CLI::App& app, CommandContext& context) {
       "  mangrove node --coordinator 192.168.1.10:7070   # it has joined before\n"
       "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 \\\n"
       "                --data-dir /mnt/usb/data --allow-path /srv/photos\n"
+      "If nothing answers at the address in the string, the coordinator is looked for on\n"
+      "the local network (mDNS, through Avahi). --coordinator turns that off.\n"
       "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"
       "After a freeze, a broken link or a restart of the coordinator it joins again and\n"
       "takes part in the job that is running.");
