@@ -22,6 +22,7 @@
 #include "mangrove/base/process_memory.h"
 #include "mangrove/cli/cluster_access.h"
 #include "mangrove/cli/user_config.h"
+#include "mangrove/cluster/discovery.h"
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/reference_conv.h"
 #include "mangrove/data/dataset.h"
@@ -196,6 +197,13 @@ void examine_network(Findings& findings) {
   const bool is_free = can_listen(kUsualPort);
   findings.push_back({"network", "port 7070", State::good,
                       is_free ? "free" : "in use, perhaps by a coordinator: `mangrove nodes` asks it", ""});
+  const Status asked = cluster::listen_for_coordinators(
+      {}, SteadyClock().now(), [](const std::string&) {}, [] { return true; });
+  findings.push_back({"network", "search", asked.ok() ? State::good : State::missing,
+                      asked.ok() ? "the Avahi daemon answers" : asked.error().message,
+                      asked.ok() ? ""
+                                 : "`mangrove node --join` then finds no coordinator that is not at the address in its "
+                                   "string: sudo apt install avahi-daemon"});
 }
 
 /// Whether `ip` can make a network namespace here. It is removed again.

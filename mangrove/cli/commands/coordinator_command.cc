@@ -18,6 +18,7 @@ struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
   std::string listen, identity, state_folder, data_dir;
+  bool no_announce = false;
   std::vector<std::string> allowed;
   Overrides overrides;
 
@@ -40,6 +41,9 @@ struct State {
                    cluster::kLongestPossible);
     keys.add("identity", identity,
              "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
+    keys.add("no_announce", no_announce,
+             "do not announce this coordinator on the local network (mDNS); one with certificates that others reach is "
+             "announced by default, so that `mangrove node --join` finds it");
     keys.add("insecure", options.insecure, "no certificates: plain text, and anybody may do everything");
     return keys;
   }
@@ -65,6 +69,7 @@ Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& regis
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
+  state.options.announces = !state.no_announce;
   state.options.state_folder = state.state_folder;
   state.options.data_folder =
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});

@@ -12,6 +12,8 @@
 namespace mangrove::cli {
 namespace {
 
+constexpr const char* kNoAddress = "none";
+
 struct State {
   ClusterAccess access;
   std::string role, name, address;
@@ -24,8 +26,10 @@ struct State {
     keys.begin_group("Invitation");
     keys.add("role", role, "what the one who joins may do: node, client, viewer or admin (required)");
     keys.add("name", name, "its name in the cluster; default: what it calls itself");
-    keys.add("address", address,
-             "HOST:PORT of the coordinator, as the one who joins reaches it; default: an address of its machine");
+    keys.add(
+        "address", address,
+        "HOST:PORT of the coordinator, as the one who joins reaches it; none: it is looked for on the local network; "
+        "default: an address of its machine");
     keys.add_seconds("ttl", ttl, "time after which the string lets nobody in any more", 1, 30 * 24 * 3600);
     keys.add("uses", uses, "how many may join with it", 1, 10'000);
     return keys;
@@ -34,6 +38,7 @@ struct State {
 
 /// errors: invalid_argument.
 Status check_address(const std::string& text) {
+  if (text.empty() || text == kNoAddress) return {};
   const auto address = cluster::parse_host_port(text);
   return address.ok() ? Status() : Status(address.error());
 }
@@ -42,7 +47,7 @@ Status run(State& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   if (state.role.empty()) return make_error(Code::invalid_argument, "--role: give node, client, viewer or admin");
   MG_TRY(const identity::Role role, identity::parse_role(state.role).context("--role"));
-  if (!state.address.empty()) MG_RETURN_IF_ERROR(check_address(state.address).context("--address"));
+  MG_RETURN_IF_ERROR(check_address(state.address).context("--address"));
   MG_TRY(const auto client, connect_client(state.access, context.stop));
   cluster::InviteRequest request;
   request.set_role(role_name(role));
@@ -51,7 +56,7 @@ Status run(State& state, const CommandContext& context) {
   request.set_uses(static_cast<std::int32_t>(state.uses));
   MG_TRY(const cluster::InviteResponse made, client->invite(request));
   MG_TRY(identity::JoinString string, identity::JoinString::parse(made.join_string()));
-  if (!state.address.empty()) string.address = state.address;
+  if (!state.address.empty()) string.address = state.address == kNoAddress ? "" : state.address;
   if (const auto where = cluster::parse_host_port(string.address); where.ok() && where->is_loopback())
     std::fprintf(stderr, "the string says %s, which this machine alone reaches; --address says another\n",
                  string.address.c_str());
