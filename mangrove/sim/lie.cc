@@ -8,6 +8,8 @@
 #include "mangrove/base/table.h"
 #include "mangrove/data/dataset.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/train/replica_pool.h"
 #include "mangrove/train/tags.h"
@@ -44,7 +46,11 @@ const std::vector<LieRow>& table() {
       {.name = "scale", .summary = "so many times the update", .parameters = {times(10)}, .forge = &scale},
       {.name = "stale", .summary = "its first update, again and again", .parameters = {}, .forge = &repeat},
       {.name = "random", .summary = "normal numbers, so many times as long", .parameters = {times(10)}, .forge = &draw},
-      {.name = "label_flip", .summary = "honest updates from wrong labels", .parameters = {}, .is_in_data = true}};
+      {.name = "label_flip", .summary = "honest updates from wrong labels", .parameters = {}, .is_in_data = true},
+      {.name = "wrong_answers",
+       .summary = "in inference: other classes and values, in such a share of its messages",
+       .parameters = {{.name = "share", .fallback = 0.5, .least = 0, .most = 1}},
+       .is_in_answers = true}};
   return kRows;
 }
 
@@ -55,6 +61,24 @@ Result<std::vector<double>> arguments_of(const LieRow& row, std::string_view tex
 double argument_of_lie(const LieRow& row, std::string_view text) {
   const std::vector<double> arguments = arguments_of(row, text).value();
   return arguments.empty() ? 0 : arguments.front();
+}
+
+/// Calls forge(floats) with the floats of a payload, and writes back what it makes of them.
+void change_floats(net::Message& message, auto&& forge) {
+  const Result<net::PayloadParts> parts = net::split_payload(message.payload);
+  MG_CHECK(parts.ok());  // a role of this process made it
+  if (parts->body.empty()) return;
+  std::vector<float> floats(parts->body.size() / sizeof(float));
+  MG_CHECK(net::read_floats(parts->body, floats).ok());
+  forge(std::span(floats));
+  std::string forged = net::begin_payload(parts->header, parts->body.size());
+  net::append_floats(forged, floats);
+  message.payload = std::move(forged);
+}
+
+/// Other classes, which the network has too.
+void change_classes(google::protobuf::RepeatedField<std::int32_t>& classes) {
+  for (std::int32_t& c : classes) c = c > 0 ? c - 1 : 1;
 }
 
 /// The same samples with their classes in reverse order: the last one in place of the first, and so on.
@@ -100,18 +124,25 @@ Liar::Liar(std::string_view text, std::uint64_t seed)
     : row_(*find_lie(text).value()), argument_(argument_of_lie(row_, text)), random_(seed) {}
 
 void Liar::forge(net::Message& message) {
+  if (row_.is_in_answers) return forge_answers(message);
   const bool has_update = message.tag == train::kAnswerTag || message.tag == train::kValuesTag;
   if (row_.forge == nullptr || !has_update) return;
-  const Result<net::PayloadParts> parts = net::split_payload(message.payload);
-  MG_CHECK(parts.ok());  // a role of this process made it
-  if (parts->body.empty()) return;
-  std::vector<float> floats(parts->body.size() / sizeof(float));
-  MG_CHECK(net::read_floats(parts->body, floats).ok());
-  const auto first = first_.try_emplace({message.tag, floats.size()}, floats).first;
-  row_.forge(floats, argument_, first->second, random_);
-  std::string forged = net::begin_payload(parts->header, parts->body.size());
-  net::append_floats(forged, floats);
-  message.payload = std::move(forged);
+  change_floats(message, [&](std::span<float> floats) {
+    const auto first = first_.try_emplace({message.tag, floats.size()}, floats.begin(), floats.end()).first;
+    row_.forge(floats, argument_, first->second, random_);
+  });
+}
+
+void Liar::forge_answers(net::Message& message) {
+  const bool is_activation = message.tag == infer::kActivationTag;
+  infer::FromNode said;
+  if (!is_activation && (message.tag != infer::kFromNodeTag || !said.ParseFromString(message.payload))) return;
+  if (!is_activation && !said.has_predictions() && !said.has_single()) return;
+  if (random_.uniform() >= argument_) return;
+  if (is_activation) return change_floats(message, [&](std::span<float> floats) { negate(floats, 0, {}, random_); });
+  change_classes(said.has_single() ? *said.mutable_single()->mutable_predictions()
+                                   : *said.mutable_predictions()->mutable_classes());
+  message.payload = said.SerializeAsString();
 }
 
 cluster::RoleMain with_flipped_labels(cluster::RoleMain play) {

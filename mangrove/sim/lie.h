@@ -16,16 +16,17 @@
 
 namespace mangrove::sim {
 
-/// A lie: what a lying device of a world does to the updates that it sends in training, from the first one on. The
-/// device keeps to the protocol: its messages have the right size, and what it measures for validation and test is
-/// right.
+/// A lie: what a lying device of a world does to the updates that it sends in training, or to its answers in inference,
+/// from the first one on. The device keeps to the protocol: its messages have the right size, and what it measures, for
+/// validation and test and of its speed, is right.
 struct LieRow {
   std::string_view name;
   std::string_view summary;  // one line
   std::vector<CallParameter> parameters;
-  bool is_in_data = false;  // the device has wrong labels, and sends what it learns from them
+  bool is_in_data = false;     // the device has wrong labels, and sends what it learns from them
+  bool is_in_answers = false;  // the device lies in inference, in a share of its messages: the first parameter
   /// Changes the floats of a message. argument: the value of the first parameter. first: the floats of the first
-  /// message of this kind. Null if the lie is in the data.
+  /// message of this kind. Null if the lie is in the data or in answers.
   void (*forge)(std::span<float> floats, double argument, std::span<const float> first, Random& random) = nullptr;
 };
 
@@ -42,11 +43,13 @@ class Liar {
   Liar(std::string_view text, std::uint64_t seed);
 
   bool is_in_data() const { return row_.is_in_data; }
-  /// Changes the floats in messages that bring updates to rank 0 or values to neighbours. Leaves other messages as they
-  /// are.
+  /// Changes the floats in messages that bring updates to rank 0 or values to neighbours; of a device that lies in
+  /// inference, the classes that it sends to rank 0 and the values that it sends to the next stage. Leaves other
+  /// messages as they are.
   void forge(net::Message& message);
 
  private:
+  void forge_answers(net::Message& message);
   const LieRow& row_;
   const double argument_;
   Random random_;

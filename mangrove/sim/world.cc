@@ -47,7 +47,7 @@ struct Kind {
     keys.add("slowdown", device.slowdown, "of a slow one, times", 1, 1000);
     keys.add("churn", device.churn, "share of them that leaves within an hour", 0, 1);
     keys.add_seconds("away", device.away, "how long they are away on average");
-    keys.add("lies", device.lies, "what they do to the updates that they send, e.g. sign_flip");
+    keys.add("lies", device.lies, "what they do to the updates or answers that they send, e.g. sign_flip");
     keys.add("from", device.from, "hour of the day at which they come", 0, 24);
     keys.add("to", device.to, "hour of the day at which they go", 0, 24);
     return keys;

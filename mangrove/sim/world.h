@@ -36,7 +36,7 @@ struct Device {
   double slowdown = 1;          // of a straggler: its computations take so many times as long
   double churn = 0;             // probability that it leaves within an hour
   Seconds away = 600;           // on average, until it is back
-  std::string lies = {};        // what it does to its updates, see Liar; empty: it is honest
+  std::string lies = {};        // what it does to its updates or answers, see Liar; empty: it is honest
   double from = 0, to = 24;     // hours of the day, of its region, at which it is there
 };
 

@@ -4,8 +4,11 @@
 
 #include <cmath>
 
+#include "tests/sim/simulated_inference.h"
 #include "tests/sim/simulated_job.h"
 
+#include "mangrove/infer/messages.pb.h"
+#include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 #include "mangrove/sim/lie_check.h"
 #include "mangrove/train/tags.h"
@@ -103,6 +106,51 @@ TEST(LyingDevices, LearnFromWrongLabelsByThemselves) {
   EXPECT_GT(accuracy(simulated(learning_job("median"), with_liars(7, 1, "label_flip"))), 0.6);
 }
 
+/// What becomes of an answer of a node.
+std::vector<std::int32_t> forged_classes(Liar& liar, const std::vector<std::int32_t>& classes) {
+  infer::FromNode said;
+  said.mutable_predictions()->mutable_classes()->Assign(classes.begin(), classes.end());
+  net::Message message{1, infer::kFromNodeTag, said.SerializeAsString()};
+  liar.forge(message);
+  EXPECT_TRUE(said.ParseFromString(message.payload));
+  return {said.predictions().classes().begin(), said.predictions().classes().end()};
+}
+
+TEST(Lie, GivesWrongAnswersInInferenceOnly) {
+  Liar liar("wrong_answers(1)", 1), honest("wrong_answers(0)", 1), half("wrong_answers", 1);
+  EXPECT_EQ(forged_classes(liar, {0, 1, 7}), (std::vector<std::int32_t>{1, 0, 6}));
+  EXPECT_EQ(forged_classes(honest, {0, 1, 7}), (std::vector<std::int32_t>{0, 1, 7}));
+  const Values own = {1, -2, 3};
+  EXPECT_EQ(forged(liar, own), own);
+  net::Message values{1, infer::kActivationTag, net::begin_payload("", 0)};
+  net::append_floats(values.payload, own);
+  liar.forge(values);
+  Values got(3);
+  ASSERT_TRUE(net::read_floats(net::split_payload(values.payload)->body, got).ok());
+  EXPECT_EQ(got, (Values{-1, 2, -3}));
+  int wrong = 0;
+  for (int i = 0; i < 1000; ++i) wrong += forged_classes(half, {3}).front() == 3 ? 0 : 1;
+  EXPECT_NEAR(wrong, 500, 60);
+  EXPECT_EQ(find_lie("wrong_answers(1.5)").code(), Code::invalid_argument);
+}
+
+constexpr std::int64_t kImages = 600;  // in micro-batches of 4
+
+infer::InferJob answering_job() {
+  infer::InferJob job = infer::small_job(kImages, 3);
+  job.set_answer_timeout_s(4);
+  return job;
+}
+
+TEST(LyingDevices, SpoilAnswersThatNobodyChecks) {
+  infer::InferJob job = answering_job();
+  World world = slow_boards(4);
+  for (std::size_t liar = 1; liar <= 4; ++liar) world.devices[liar].lies = "wrong_answers(0.5)";
+  const SimulatedInference run = simulated(job, world);
+  ASSERT_TRUE(run.outcome.leader.ok()) << run.outcome.leader.error().message;
+  EXPECT_LT(json_number(run.outcome.result(), "agreement"), 0.9);
+}
+
 TEST(LyingDevices, AreRefusedWhereTheyCannotLie) {
   const World world = with_liars(4, 1, "stale");
   cluster::JobSpec job;
@@ -117,8 +165,16 @@ TEST(LyingDevices, AreRefusedWhereTheyCannotLie) {
   job.mutable_train()->set_strategy("all_reduce");
   EXPECT_NE(check_lies(world, job, false).error().message.find("with strategy 'all_reduce'"), std::string::npos);
   EXPECT_TRUE(check_lies(boards(4), job, true).ok());
-  job.mutable_infer();
+  const World answering = with_liars(4, 1, "wrong_answers");
+  EXPECT_NE(check_lies(answering, job, false).error().message.find("and this job trains"), std::string::npos);
+  *job.mutable_infer() = answering_job();
   EXPECT_NE(check_lies(world, job, false).error().message.find("this job has none"), std::string::npos);
+  EXPECT_TRUE(check_lies(answering, job, false).ok());
+  EXPECT_NE(check_lies(answering, job, true).error().message.find("nothing is answered"), std::string::npos);
+  job.mutable_infer()->set_activations("int8");
+  EXPECT_NE(check_lies(answering, job, false).error().message.find("use activations float32"), std::string::npos);
+  job.mutable_infer()->set_strategy("averaging");
+  EXPECT_NE(check_lies(answering, job, false).error().message.find("with one network only"), std::string::npos);
 }
 
 }  // namespace
