@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mangrove/infer/pipeline/activation_codec.h"
+#include "mangrove/infer/pipeline/trust_key.h"
 #include "mangrove/infer/strategy_row.h"
 #include "mangrove/job/keys.h"
 
@@ -21,6 +22,7 @@ Status check_job(const InferJob& job) {
   if (job.deadline_s() > 0 && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "deadline: is of strategy 'pipeline', and '" + job.strategy() + "' has no requests");
+  MG_RETURN_IF_ERROR(parse_trust(job.trust()));
   return check_activations(job.activations());
 }
 

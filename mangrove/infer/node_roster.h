@@ -47,6 +47,8 @@ class NodeRoster final : private job::Roster::Owner {
 
   /// The node does nothing of what it was asked to do: it is left out. why: without its name.
   void leave_out_idle(net::Rank rank, const Error& why) { roster_.leave_out_idle(rank, why); }
+  /// The node gets no more work. why: without its name.
+  void leave_out(net::Rank rank, const Error& why) { roster_.leave_out(rank, why); }
 
   /// In a job with tiers: lets the node have the network of its tier.
   void grant_network(net::Rank rank, std::size_t tier) { networks_.grant(rank, tier); }

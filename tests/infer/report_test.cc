@@ -16,6 +16,16 @@ TEST(InferenceEvents, SayWhatHappenedInOneSentence) {
   EXPECT_EQ((Replanned{{{0, "a", 3}, {1, "b", 4}}}.sentence()),
             "the stages of a lost node go on elsewhere: stage 1 on a, stage 2 on b");
   EXPECT_EQ((Revised{{{0, "a", 3}}}.sentence()), "speeds have changed; the new plan: stage 1 on a");
+  EXPECT_EQ((Quarantined{"a", 14, 9, 23, 0}.sentence()),
+            "a answers wrongly (9 of 14 checks) and is quarantined; 23 of its micro-batches are done again");
+  EXPECT_EQ(
+      (Quarantined{"a", 14, 9, 0, 20}.sentence()),
+      "a answers wrongly (9 of 14 checks) and is quarantined; 0 of its micro-batches are done again, 20 were told "
+      "already");
+  EXPECT_EQ(
+      (Isolated{{{0, "a", 3}, {0, "b", 3}}}.sentence()),
+      "some answers are wrong; to find out whose, each board computes the whole network: stage 1 on a, stage 1 on "
+      "b");
   EXPECT_EQ((SchedulerSwitched{"mapping", "greedy", 2.5}.sentence()),
             "scheduler greedy in place of mapping after 2.5 s");
   EXPECT_EQ((ViewLost{2, "cam", "silent"}.sentence()), "view 2 of cam is lost: silent");

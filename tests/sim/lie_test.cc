@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "tests/sim/simulated_inference.h"
 #include "tests/sim/simulated_job.h"
@@ -136,14 +137,53 @@ TEST(Lie, GivesWrongAnswersInInferenceOnly) {
 
 constexpr std::int64_t kImages = 600;  // in micro-batches of 4
 
-infer::InferJob answering_job() {
+infer::InferJob checked_job() {
   infer::InferJob job = infer::small_job(kImages, 3);
   job.set_answer_timeout_s(4);
+  job.set_trust("spot_checks=0.02");
   return job;
 }
 
+World with_a_liar(std::size_t liar) {
+  World world = slow_boards(4);
+  world.devices[liar].lies = "wrong_answers(0.5)";
+  return world;
+}
+
+std::set<std::string> quarantined(const json& result) {
+  std::set<std::string> nodes;
+  for (const json& device : result["trust"]["devices"])
+    if (device["quarantined"].get<bool>()) nodes.insert(device["node"].get<std::string>());
+  return nodes;
+}
+
+/// Whichever it is: one that has a stage, a spare one, or the one that has classified everything alone before.
+TEST(LyingDevices, AreFoundByTheirAnswersWhichAreDoneAgain) {
+  const SimulatedInference honest = simulated(checked_job(), slow_boards(4));
+  infer::expect_exact(honest.outcome, kImages, "honest");
+  const json expected = json::parse(honest.outcome.result());
+  EXPECT_EQ(quarantined(expected), std::set<std::string>());
+  EXPECT_EQ(expected["trust"]["copies"], 0) << "the answers are known";
+  int found = 0;
+  for (std::size_t liar = 1; liar <= 4; ++liar) {
+    const std::string node = "board-" + std::to_string(liar);
+    const SimulatedInference run = simulated(checked_job(), with_a_liar(liar));
+    infer::expect_exact(run.outcome, kImages, node);
+    if (!run.outcome.leader.ok()) continue;
+    const json result = json::parse(run.outcome.result());
+    EXPECT_EQ(result["accuracy"], expected["accuracy"]) << node;
+    EXPECT_EQ(result["macro_f1"], expected["macro_f1"]) << node;
+    if (quarantined(result).empty()) continue;  // a spare one that had no work
+    ++found;
+    EXPECT_EQ(quarantined(result), std::set<std::string>{node});
+    EXPECT_TRUE(run.outcome.has_event(R"("event":"quarantined","node":")" + node + '"')) << node;
+  }
+  EXPECT_GE(found, 3);
+}
+
 TEST(LyingDevices, SpoilAnswersThatNobodyChecks) {
-  infer::InferJob job = answering_job();
+  infer::InferJob job = checked_job();
+  job.clear_trust();
   World world = slow_boards(4);
   for (std::size_t liar = 1; liar <= 4; ++liar) world.devices[liar].lies = "wrong_answers(0.5)";
   const SimulatedInference run = simulated(job, world);
@@ -167,7 +207,7 @@ TEST(LyingDevices, AreRefusedWhereTheyCannotLie) {
   EXPECT_TRUE(check_lies(boards(4), job, true).ok());
   const World answering = with_liars(4, 1, "wrong_answers");
   EXPECT_NE(check_lies(answering, job, false).error().message.find("and this job trains"), std::string::npos);
-  *job.mutable_infer() = answering_job();
+  *job.mutable_infer() = checked_job();
   EXPECT_NE(check_lies(world, job, false).error().message.find("this job has none"), std::string::npos);
   EXPECT_TRUE(check_lies(answering, job, false).ok());
   EXPECT_NE(check_lies(answering, job, true).error().message.find("nothing is answered"), std::string::npos);

@@ -182,6 +182,20 @@ std::string lost_row(std::int64_t lost, std::int64_t duplicated) {
   return row("lost / answered twice", fmt::format("{} / {}", format_count(lost), format_count(duplicated)));
 }
 
+/// What spot checks have found.
+std::string trust_row(const infer::TrustReport& r) {
+  std::string text = fmt::format("{} with {}, {}", format_things(r.checks, "check"), r.compared_with,
+                                 format_things(r.disputes, "dispute"));
+  for (const infer::TrustReport::Device& device : r.devices)
+    if (device.quarantined)
+      text += fmt::format("; {} is quarantined ({} of {} wrong)", device.node, format_count(device.wrong),
+                          format_count(device.checks));
+  if (r.redone + r.in_doubt > 0)
+    text += fmt::format("; {} done again", format_things(r.redone, "micro-batch", "micro-batches"));
+  if (r.in_doubt > 0) text += fmt::format(", {} in doubt", format_count(r.in_doubt));
+  return row("spot checks", text);
+}
+
 std::string pipeline_rows(const infer::PipelineResult& r) {
   std::string text =
       row("predicted speed", fmt::format("{}, limited by {}", format_rate(r.predicted_images_per_s), r.limited_by));
@@ -195,6 +209,7 @@ std::string pipeline_rows(const infer::PipelineResult& r) {
                 fmt::format("{} saved, {} of the answers changed", format_bytes(r.activations.saved_bytes),
                             format_percent(r.activations.changed_predictions.value_or(0))));
   if (r.lost) text += lost_row(*r.lost, r.duplicated.value_or(0));
+  if (r.trust) text += trust_row(*r.trust);
   if (r.unreadable.value_or(0) > 0) text += row("not readable as images", format_count(*r.unreadable));
   if (r.missed > 0) text += row("missed their deadline", format_things(r.missed, "image"));
   return text + stage_rows(r.stages) + unused_row(r.devices);

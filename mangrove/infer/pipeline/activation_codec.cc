@@ -13,13 +13,15 @@ struct Encoding {
   std::string_view name;  // of the codec, unless it is plain
   bool is_plain = false;  // floats as they are
   std::int64_t (*bytes)(std::int64_t elements);
+  double changed_answers = 0.01;
 };
 
 constexpr std::array kEncodings = {
     Encoding{.name = "float32", .is_plain = true, .bytes = [](std::int64_t n) { return 4 * n; }},
     Encoding{.name = "fp16", .bytes = [](std::int64_t n) { return 2 * n; }},
     Encoding{.name = "int8",
-             .bytes = [](std::int64_t n) { return n + 4 * ((n + 255) / 256); }},  // a scale for each 256
+             .bytes = [](std::int64_t n) { return n + 4 * ((n + 255) / 256); },  // a scale for each 256
+             .changed_answers = 0.05},
 };
 
 Result<const Encoding*> find_encoding(const std::string& name) {
@@ -43,6 +45,10 @@ Status check_activations(const std::string& name) {
 
 std::int64_t encoded_bytes(const std::string& name, std::int64_t elements) {
   return encoding_of(name).bytes(elements);
+}
+
+double changed_answers(const std::string& name) {
+  return encoding_of(name).changed_answers;
 }
 
 ActivationCodec::ActivationCodec(const std::string& name)

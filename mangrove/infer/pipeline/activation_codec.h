@@ -17,6 +17,10 @@ Status check_activations(const std::string& name);
 /// The bytes of this number of values.
 std::int64_t encoded_bytes(const std::string& name, std::int64_t elements);
 
+/// The most of the answers, as a share, that honest devices give otherwise with this encoding: other kernels round
+/// otherwise, and so does the encoding.
+double changed_answers(const std::string& name);
+
 /// Encodes and decodes the values that one stage sends to the next. threads: one at a time.
 class ActivationCodec {
  public:

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace mangrove::infer {
+namespace {
+
+constexpr Seconds kLeastRemaining = 1e-6;  // 0 would mean that there is no deadline
+
+}  // namespace
+
 DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports)
     : samples_(data.samples()),
       classes_(data.classes_size()),
@@ -18,20 +24,20 @@ std::optional<Command> DatasetWork::next(Instant now) {
   while (const auto part = micro_batches_.send_next(now)) {
     std::optional<Instant>& first = first_sent_[part->id];
     if (!first) first = now;
-    const Seconds remaining = *first + deadline_ - now;
-    if (deadline_ > 0 && remaining <= 0) {  // it was lost, and an answer would come too late
-      write(*part, nullptr, now);
-      continue;
-    }
-    Command command;
-    command.set_kind(Command::FEED);
-    command.set_micro_batch(part->id);
-    command.set_begin(part->begin);
-    command.set_count(part->count);
-    if (deadline_ > 0) command.set_remaining_s(remaining);
-    return command;
+    if (deadline_ <= 0 || *first + deadline_ > now) return feed(*part, now);
+    write(*part, nullptr, now);  // it was lost, and an answer would come too late
   }
   return std::nullopt;
+}
+
+Command DatasetWork::feed(const MicroBatches::Part& part, Instant now) const {
+  Command command;
+  command.set_kind(Command::FEED);
+  command.set_micro_batch(part.id);
+  command.set_begin(part.begin);
+  command.set_count(part.count);
+  if (deadline_ > 0) command.set_remaining_s(std::max(kLeastRemaining, *first_sent_[part.id] + deadline_ - now));
+  return command;
 }
 
 bool DatasetWork::valid(const Predictions& predictions) const {
@@ -48,6 +54,17 @@ StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now)
   if (micro_batches_.is_answered(part.id)) return Taken::repeated;
   write(part, &predictions, now);
   return Taken::accepted;
+}
+
+bool DatasetWork::redo(std::uint64_t micro_batch) {
+  if (!micro_batches_.is_answered(micro_batch)) return true;  // it is on its way
+  const MicroBatches::Part part = micro_batches_.part(micro_batch);
+  micro_batches_.redo(micro_batch);
+  if (answers_.predictions[static_cast<std::size_t>(part.begin)] < 0) answers_.missed -= part.count;
+  first_sent_[micro_batch].reset();
+  for (std::int64_t i = 0; i < part.count; ++i) --answers_.deliveries[static_cast<std::size_t>(part.begin + i)];
+  answered_ -= part.count;
+  return true;
 }
 
 /// predictions: null: there are none.

@@ -29,6 +29,9 @@ class DatasetWork final : public StreamWork {
   }
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batches_.part(micro_batch), now); }
+  /// Its time limit begins anew.
+  bool redo(std::uint64_t micro_batch) override;
   void set_window(std::size_t window) override { micro_batches_.set_window(window); }
   void resend_all() override { micro_batches_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
@@ -41,6 +44,7 @@ class DatasetWork final : public StreamWork {
   const Answers& answers() const { return answers_; }
 
  private:
+  Command feed(const MicroBatches::Part& part, Instant now) const;
   bool valid(const Predictions& predictions) const;
   void write(const MicroBatches::Part& part, const Predictions* predictions, Instant now);
 

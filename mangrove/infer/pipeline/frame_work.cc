@@ -7,6 +7,7 @@
 namespace mangrove::infer {
 
 constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
+constexpr Seconds kLeastRemaining = 1e-6;      // 0 would mean that there is no deadline
 
 FrameWork::FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
                      Reports& reports)
@@ -30,7 +31,10 @@ std::optional<Command> FrameWork::next(Instant now) {
       batches_[*id] = std::move(batch);
     }
     Batch& batch = batches_.at(*id);
-    if (!expire(batch, now)) return feed(*id, batch, now);
+    if (!expire(batch, now)) {
+      in_flight_.sent(*id, now);
+      return feed(*id, now);
+    }
     report();
   }
   return std::nullopt;
@@ -67,7 +71,8 @@ bool FrameWork::expire(Batch& batch, Instant now) {
   return batch.is_answered;
 }
 
-Command FrameWork::feed(std::uint64_t id, Batch& batch, Instant now) {
+Command FrameWork::feed(std::uint64_t id, Instant now) const {
+  const Batch& batch = batches_.at(id);
   Command command;
   command.set_kind(Command::FEED);
   command.set_micro_batch(id);
@@ -78,8 +83,7 @@ Command FrameWork::feed(std::uint64_t id, Batch& batch, Instant now) {
     command.add_frames(frame.image);
     remaining = std::max(remaining, deadline_ - (now - frame.came));
   }
-  if (deadline_ > 0) command.set_remaining_s(remaining);
-  in_flight_.sent(id, now);
+  if (deadline_ > 0) command.set_remaining_s(std::max(remaining, kLeastRemaining));
   return command;
 }
 

@@ -27,6 +27,9 @@ class FrameWork final : public StreamWork {
   void begin(Instant) override {}
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batch, now); }
+  /// False: the client has the answer already, and the frame is gone.
+  bool redo(std::uint64_t) override { return false; }
   void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override { in_flight_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
@@ -51,7 +54,7 @@ class FrameWork final : public StreamWork {
 
   Batch collect();
   bool expire(Batch& batch, Instant now);
-  Command feed(std::uint64_t id, Batch& batch, Instant now);
+  Command feed(std::uint64_t id, Instant now) const;
   void answer(Slot& slot, FrameAnswer answer, Instant now);
   void report();
 

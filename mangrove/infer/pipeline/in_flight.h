@@ -26,6 +26,8 @@ class InFlight {
   /// Takes out the next micro-batch that must be sent again. Nothing: there is none.
   std::optional<std::uint64_t> next_again();
 
+  /// Marks a micro-batch to be sent again that is not on its way.
+  void send_again(std::uint64_t id) { again_.push_back(id); }
   /// Marks all of them to be sent again, the oldest first.
   void resend_all();
   /// Marks those that were sent longer than `timeout` ago to be sent again. Returns them.

@@ -36,4 +36,11 @@ bool MicroBatches::answer(std::uint64_t id) {
   return true;
 }
 
+void MicroBatches::redo(std::uint64_t id) {
+  MG_CHECK(exists(id) && answered_[id]);
+  answered_[id] = false;
+  --answers_;
+  in_flight_.send_again(id);
+}
+
 }  // namespace mangrove::infer

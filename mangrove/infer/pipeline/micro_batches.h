@@ -26,6 +26,8 @@ class MicroBatches {
   std::optional<Part> send_next(Instant now);
   /// Marks it as answered. Returns false if it was answered before or does not exist.
   bool answer(std::uint64_t id);
+  /// Forgets its answer, and marks it to be sent again. REQUIRES is_answered(id).
+  void redo(std::uint64_t id);
   void set_window(std::size_t window) { window_ = window; }
   // See InFlight.
   void resend_all() { in_flight_.resend_all(); }

@@ -10,6 +10,7 @@
 #include "mangrove/infer/pipeline/frame_work.h"
 #include "mangrove/infer/pipeline/measurements.h"
 #include "mangrove/infer/pipeline/result.h"
+#include "mangrove/infer/pipeline/trust.h"
 #include "mangrove/infer/pipeline/worker.h"
 #include "mangrove/infer/tags.h"
 
@@ -33,9 +34,21 @@ Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRos
 }
 
 Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                            const Measured& measured, const StagePlan& plan, StreamWork& work) {
+                            const Measured& measured, const StagePlan& plan, StreamWork& work,
+                            std::optional<SpotChecks>& checks, bool has_known) {
+  if (checks) MG_RETURN_IF_ERROR(check_trust(plan, nodes.usable().size(), has_known, reports));
   Replanner replanner(measured.graph, measured.devices, job);
-  return stream_through(job, context, nodes, reports, work, plan, replanner);
+  return stream_through(job, context, nodes, reports, work, plan, replanner, checks ? &*checks : nullptr);
+}
+
+/// Known answers of a liar are good for nothing.
+Status redo_if_wrong(const InferJob& job, const job::RoleContext& context, NodeRoster& nodes, Reports& reports,
+                     const Measured& measured, const std::optional<SpotChecks>& checks, Baseline& baseline) {
+  if (!checks || !checks->record(baseline.rank).is_quarantined) return {};
+  reports.redone("single", baseline.rank);
+  MG_TRY(baseline,
+         run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
+  return {};
 }
 
 void report_result(const InferJob& job, const NodeRoster& nodes, Reports& reports, const Measured& measured,
@@ -47,15 +60,19 @@ void report_result(const InferJob& job, const NodeRoster& nodes, Reports& report
 
 Status lead_dataset(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports) {
   MG_TRY(Measured measured, measure(job, context, nodes, reports));
-  MG_TRY(const Baseline baseline,
+  MG_TRY(Baseline baseline,
          run_baseline(context, nodes, reports, job.answer_timeout_s(), measured.data, fastest_first(measured.devices)));
   const auto micro_batches = static_cast<double>(baseline.predictions.size()) / static_cast<double>(job.micro_batch());
   calibrate(measured.devices, baseline.rank, baseline.seconds / micro_batches);
   MG_TRY(const StagePlan plan, plan_stages(measured.graph, measured.devices, job));
   DatasetWork work(job, measured.data, window(job, plan), reports);
-  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
-  report_result(job, nodes, reports, measured, streamed,
-                pipeline_result(job, measured.data, baseline, plan, streamed, work.answers(), reports));
+  std::optional<SpotChecks> checks = make_spot_checks(job, context);
+  if (checks) checks->know(baseline.rank, baseline.predictions, job.micro_batch());
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work, checks, true));
+  MG_RETURN_IF_ERROR(redo_if_wrong(job, context, nodes, reports, measured, checks, baseline));
+  PipelineResult result = pipeline_result(job, measured.data, baseline, plan, streamed, work.answers(), reports);
+  if (checks) result.trust = trust_report(job, *checks, true, streamed, reports);
+  report_result(job, nodes, reports, measured, streamed, std::move(result));
   return {};
 }
 
@@ -81,8 +98,11 @@ Status lead_frames(const InferJob& job, job::RoleContext& context, NodeRoster& n
   const Listening listening(frames, [&] { context.endpoint.send(0, kFrameTag, ""); });
   FrameWork work(job, frames, {measured.data.classes().begin(), measured.data.classes().end()}, window(job, plan),
                  reports);
-  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work));
-  report_result(job, nodes, reports, measured, streamed, frames_result(job, plan, streamed, work.counts(), reports));
+  std::optional<SpotChecks> checks = make_spot_checks(job, context);
+  MG_TRY(const StreamResult streamed, stream(job, context, nodes, reports, measured, plan, work, checks, false));
+  PipelineResult result = frames_result(job, plan, streamed, work.counts(), reports);
+  if (checks) result.trust = trust_report(job, *checks, false, streamed, reports);
+  report_result(job, nodes, reports, measured, streamed, std::move(result));
   return {};
 }
 

@@ -25,6 +25,8 @@ namespace mangrove::infer {
 /// faults   When a node is lost, its stages move to another node, and a new generation begins: every micro-batch
 ///          without an answer is sent again, and messages of older generations are ignored. A micro-batch counts once,
 ///          however often it is answered. So every sample is answered exactly once.
+/// trust    With the key `trust`, answers are compared, and devices whose answers are wrong are left out
+///          (spot_checks.h).
 /// cost     For each sample and cut of w values: 4 w bytes with float32, 2 w with fp16, and about w with int8 (a scale
 ///          of 4 bytes for every 256 values). A message from or to the leader has some tens of bytes for each stage,
 ///          and 1 or 2 bytes for each sample. A node that does not have the network gets it once.

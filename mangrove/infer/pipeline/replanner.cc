@@ -33,6 +33,17 @@ DeviceProfile& profile_of(std::vector<DeviceProfile>& devices, net::Rank rank) {
   return devices.back();
 }
 
+/// A rank that was not measured has the profile of the first device.
+std::vector<DeviceProfile> profiles_of(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) {
+  std::vector<DeviceProfile> devices;
+  for (const net::Rank rank : ranks) {
+    const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
+    devices.push_back(found == measured.end() ? measured.front() : *found);
+    devices.back().rank = rank;
+  }
+  return devices;
+}
+
 }  // namespace
 
 Replanner::Replanner(const Graph& graph, std::vector<DeviceProfile> measured, InferJob job)
@@ -40,14 +51,26 @@ Replanner::Replanner(const Graph& graph, std::vector<DeviceProfile> measured, In
   job_.clear_model();
 }
 
+StagePlan Replanner::whole_on_each(const net::RankSet& ranks) const {
+  StagePlan plan;
+  StagePlan::Stage& stage = plan.stages.emplace_back();
+  for (const Node& node : graph_.nodes()) {
+    stage.nodes.push_back(static_cast<std::uint32_t>(stage.nodes.size()));
+    stage.operators.push_back(node.name);
+  }
+  for (const DeviceProfile& device : profiles_of(devices_, ranks)) {
+    stage.replicas.push_back({device.rank, device.single_seconds()});
+    plan.latency = std::max(plan.latency, device.single_seconds());
+  }
+  plan.period = stage.period();
+  plan.window = 2 * ranks.size() + 2;
+  plan.limited_by = "the whole network on each board";
+  return plan;
+}
+
 Result<StagePlan> Replanner::plan_for(const std::vector<DeviceProfile>& measured, const net::RankSet& ranks) const {
   InferJob job = job_;
-  std::vector<DeviceProfile> devices;
-  for (const net::Rank rank : ranks) {
-    const auto found = std::ranges::find(measured, rank, &DeviceProfile::rank);
-    devices.push_back(found == measured.end() ? measured.front() : *found);
-    devices.back().rank = rank;
-  }
+  const std::vector<DeviceProfile> devices = profiles_of(measured, ranks);
   if (std::max(job.stages(), job.cuts_size() + 1) > std::ssize(ranks)) {
     job.set_stages(0);
     job.clear_cuts();

@@ -39,6 +39,9 @@ class Replanner {
   /// those of plan_stages.
   Result<StagePlan> plan(const net::RankSet& ranks) const { return plan_for(devices_, ranks); }
 
+  /// The whole network on each of these ranks, whatever the job says of stages.
+  StagePlan whole_on_each(const net::RankSet& ranks) const;
+
   /// The time of these operators of the graph on rank `to`, divided by their time on rank `from`.
   double ratio(std::span<const std::uint32_t> nodes, net::Rank from, net::Rank to) const;
 

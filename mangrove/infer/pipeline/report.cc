@@ -21,4 +21,16 @@ std::string Revised::sentence() const {
   return sentence_of("speeds have changed; the new plan", stages);
 }
 
+std::string Quarantined::sentence() const {
+  std::string text =
+      fmt::format("{} answers wrongly ({} of {} checks) and is quarantined; {} of its micro-batches are done again",
+                  node, wrong, checks, redone);
+  if (in_doubt > 0) text += fmt::format(", {} were told already", in_doubt);
+  return text;
+}
+
+std::string Isolated::sentence() const {
+  return sentence_of("some answers are wrong; to find out whose, each board computes the whole network", stages);
+}
+
 }  // namespace mangrove::infer

@@ -44,6 +44,36 @@ struct Revised {
   static void fields(auto& self, auto& field) { field("stages", self.stages); }
 };
 
+/// A device whose answers are wrong gets no more work.
+struct Quarantined {
+  static constexpr const char* kEvent = "quarantined";
+  static constexpr bool kIsWarning = true;
+  std::string node;
+  std::int64_t checks = 0, wrong = 0;  // comparisons of its answers; of these, how many it has lost
+  // Micro-batches that it had a part in and nobody had confirmed:
+  std::int64_t redone = 0;    // they are sent again
+  std::int64_t in_doubt = 0;  // their answers have been told already
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) {
+    field("node", self.node);
+    field("checks", self.checks);
+    field("wrong", self.wrong);
+    field("redone", self.redone);
+    field("in_doubt", self.in_doubt);
+  }
+};
+
+/// Answers of several stages are wrong, and to find the device, each of them now computes the whole network.
+struct Isolated {
+  static constexpr const char* kEvent = "isolated";
+  static constexpr bool kIsWarning = true;
+  std::vector<StageOnNode> stages;
+
+  std::string sentence() const;
+  static void fields(auto& self, auto& field) { field("stages", self.stages); }
+};
+
 /// The load of the stages since the last such line.
 struct StageLoad {
   static constexpr const char* kLine = "stage_load";
@@ -169,6 +199,41 @@ struct StageReport {
   }
 };
 
+/// What spot checks have found.
+struct TrustReport {
+  struct Device {
+    std::string node;
+    std::int64_t checks = 0, wrong = 0;
+    bool quarantined = false;
+    static void fields(auto& self, auto& field) {
+      field("node", self.node);
+      field("checks", self.checks);
+      field("wrong", self.wrong);
+      field("quarantined", self.quarantined);
+    }
+  };
+  double spot_checks = 0;                 // the job's share
+  std::string compared_with;              // "known answers" or "copies"
+  std::int64_t checks = 0;                // micro-batches whose answers were compared
+  std::int64_t copies = 0;                // micro-batches that were sent once more for that
+  std::int64_t disputes = 0;              // of the checks, those in which the first two answers differed
+  std::int64_t open = 0;                  // of these, those in which nobody could tell who was right
+  std::int64_t redone = 0, in_doubt = 0;  // as of Quarantined, of all devices
+  std::vector<Device> devices;
+
+  static void fields(auto& self, auto& field) {
+    field("spot_checks", self.spot_checks);
+    field("compared_with", self.compared_with);
+    field("checks", self.checks);
+    field("copies", self.copies);
+    field("disputes", self.disputes);
+    field("open", self.open);
+    field("redone", self.redone);
+    field("in_doubt", self.in_doubt);
+    field("devices", self.devices);
+  }
+};
+
 /// The result of a pipeline. The keys that compare it with one node are left out for frames that a client pushed.
 struct PipelineResult {
   struct Activations {
@@ -194,6 +259,7 @@ struct PipelineResult {
   Seconds predicted_seconds = 0, predicted_latency = 0;
   std::string limited_by;
   Activations activations;
+  std::optional<TrustReport> trust;  // of a job with spot checks
   std::vector<StageReport> stages;
   std::vector<DeviceReport> devices;
 
@@ -219,6 +285,7 @@ struct PipelineResult {
     field("predicted_latency_s", self.predicted_latency);
     field("limited_by", self.limited_by);
     field("activations", self.activations);
+    field("trust", self.trust);
     field("stages", self.stages);
     field("devices", self.devices);
   }

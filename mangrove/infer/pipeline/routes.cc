@@ -15,38 +15,44 @@ void Routes::begin(const StagePlan& plan) {
   }
 }
 
-const Routes::Route& Routes::choose(std::uint64_t micro_batch) {
+Routes::Route Routes::choose(std::uint64_t micro_batch) {
   finish(micro_batch);
   Route route;
   bool has_suspect = false;
-  for (std::vector<Holder>& holders : stages_) {
-    Holder& soonest = *std::ranges::min_element(holders, {}, [&](const Holder& holder) {
+  for (const std::vector<Holder>& holders : stages_) {
+    const Holder& soonest = *std::ranges::min_element(holders, {}, [&](const Holder& holder) {
       return std::pair(has_suspect && holder.is_suspect(), (holder.on_the_way + 1) * holder.busy);
     });
     has_suspect = has_suspect || soonest.is_suspect();
-    ++soonest.on_the_way;
     route.push_back(soonest.rank);
   }
-  return on_the_way_[micro_batch] = std::move(route);
+  add(micro_batch, route);
+  return route;
+}
+
+void Routes::add(std::uint64_t micro_batch, const Route& route) {
+  for (std::size_t s = 0; s < stages_.size(); ++s) ++find(s, route[s])->on_the_way;
+  on_the_way_.emplace(micro_batch, route);
 }
 
 void Routes::finish(std::uint64_t micro_batch) {
-  const auto found = on_the_way_.find(micro_batch);
-  if (found == on_the_way_.end()) return;
-  for (std::size_t s = 0; s < stages_.size(); ++s)
-    --std::ranges::find(stages_[s], found->second[s], &Holder::rank)->on_the_way;
-  on_the_way_.erase(found);
+  const auto [begin, end] = on_the_way_.equal_range(micro_batch);
+  for (auto way = begin; way != end; ++way)
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      --find(s, way->second[s])->on_the_way;
+  on_the_way_.erase(begin, end);
 }
 
 void Routes::overdue(std::uint64_t micro_batch, Instant now, Seconds timeout) {
-  const auto found = on_the_way_.find(micro_batch);
-  if (found == on_the_way_.end()) return;
-  for (std::size_t s = 0; s < stages_.size(); ++s) {
-    Holder& holder = *find(s, found->second[s]);
-    if (holder.is_suspect() && now - holder.last_strike < timeout) continue;
-    if (!holder.is_suspect()) holder.first_strike = now;
-    holder.last_strike = now;
-    ++holder.strikes;
+  const auto [begin, end] = on_the_way_.equal_range(micro_batch);
+  for (auto way = begin; way != end; ++way) {
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      Holder& holder = *find(s, way->second[s]);
+      if (holder.is_suspect() && now - holder.last_strike < timeout) continue;
+      if (!holder.is_suspect()) holder.first_strike = now;
+      holder.last_strike = now;
+      ++holder.strikes;
+    }
   }
   finish(micro_batch);
 }

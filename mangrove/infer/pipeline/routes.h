@@ -26,8 +26,10 @@ class Routes {
   /// A plan begins. All micro-batches that are on their way are forgotten.
   void begin(const StagePlan& plan);
   /// The route of a micro-batch that is sent now, perhaps again.
-  const Route& choose(std::uint64_t micro_batch);
-  /// The micro-batch is not on its way any more.
+  Route choose(std::uint64_t micro_batch);
+  /// The micro-batch is sent this way too. REQUIRES: each rank has its stage.
+  void add(std::uint64_t micro_batch, const Route& route);
+  /// The micro-batch is not on its way any more, whichever way it went.
   void finish(std::uint64_t micro_batch);
   /// The micro-batch did not come back within `timeout`, and is not on its way any more.
   void overdue(std::uint64_t micro_batch, Instant now, Seconds timeout);
@@ -52,7 +54,7 @@ class Routes {
   Holder* find(std::size_t stage, net::Rank rank);
 
   std::vector<std::vector<Holder>> stages_;
-  std::map<std::uint64_t, Route> on_the_way_;
+  std::multimap<std::uint64_t, Route> on_the_way_;
 };
 
 }  // namespace mangrove::infer

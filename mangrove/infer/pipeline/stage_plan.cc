@@ -211,10 +211,18 @@ Seconds StagePlan::Stage::period() const {
   return plan::shared_period(of_replicas);
 }
 
+std::vector<std::vector<net::Rank>> StagePlan::holders() const {
+  std::vector<std::vector<net::Rank>> all;
+  for (const Stage& stage : stages) {
+    std::vector<net::Rank>& holders = all.emplace_back();
+    for (const Replica& replica : stage.replicas) holders.push_back(replica.rank);
+  }
+  return all;
+}
+
 std::vector<net::Rank> StagePlan::ranks() const {
   std::vector<net::Rank> all;
-  for (const Stage& stage : stages)
-    for (const Replica& replica : stage.replicas) all.push_back(replica.rank);
+  for (const std::vector<net::Rank>& stage : holders()) all.insert(all.end(), stage.begin(), stage.end());
   std::ranges::sort(all);
   all.erase(std::ranges::unique(all).begin(), all.end());
   return all;

@@ -38,6 +38,8 @@ struct StagePlan {
   std::size_t window = 1;  // micro-batches in flight, if the job does not say how many
   std::string limited_by;  // the stage or link that determines the period
 
+  /// By stage, the ranks that hold it.
+  std::vector<std::vector<net::Rank>> holders() const;
   /// The ranks of all stages. A rank may have several stages.
   std::vector<net::Rank> ranks() const;
 

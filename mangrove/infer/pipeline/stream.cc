@@ -20,13 +20,14 @@ constexpr double kPatience = 10;  // timeouts without any sign of life before th
 class Stream {
  public:
   Stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports, StreamWork& work,
-         StagePlan plan, Replanner& replanner)
+         StagePlan plan, Replanner& replanner, SpotChecks* checks)
       : job_(job),
         context_(context),
         nodes_(nodes),
         reports_(reports),
         work_(work),
         replanner_(replanner),
+        checks_(checks),
         timeout_(job.answer_timeout_s()),
         micro_batch_(job.micro_batch()),
         window_(window(job, plan)),
@@ -46,7 +47,12 @@ class Stream {
   void send_placement(const net::RankSet& ranks);
   bool all_stages_held() const;
   void feed();
-  void take(const Predictions& predictions);
+  void send(Command& command, const Routes::Route& route);
+  void take(net::Rank from, Predictions predictions);
+  void accept(const Predictions& predictions);
+  void quarantine_liar();
+  bool is_unclear() const { return checks_ != nullptr && checks_->is_unclear(); }
+  bool isolate_devices();
   bool valid(const Predictions& predictions) const;
   void record(const Trace& trace);
   bool leave_out_mute();
@@ -60,6 +66,7 @@ class Stream {
   Reports& reports_;
   StreamWork& work_;
   Replanner& replanner_;
+  SpotChecks* const checks_;
   const Seconds timeout_;
   const std::int64_t micro_batch_;
   std::size_t window_;
@@ -84,20 +91,22 @@ Result<StreamResult> Stream::run() {
   work_.begin(start_);
   load_log_.begin(start_);
   while (!work_.is_done()) {
-    if (!all_stages_held() || revise()) {
+    if (!all_stages_held() || isolate_devices() || revise()) {
       MG_RETURN_IF_ERROR(place());
       work_.resend_all();
       last_answer_ = context_.clock.now();
     }
     // not all of them go out again: the deadline of some has passed
-    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_))
+    for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) {
       routes_.overdue(id, context_.clock.now(), timeout_);
+      if (checks_ != nullptr) checks_->forget(id);
+    }
     if (leave_out_mute()) continue;
     feed();
     if (work_.is_done()) break;  // the rest had missed its deadline
     if (!work_.is_waiting()) last_answer_ = context_.clock.now();
-    MG_TRY(const std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
-    if (said && said->message.has_predictions()) take(said->message.predictions());
+    MG_TRY(std::optional<NodeRoster::Said> said, nodes_.next(context_.clock.after(timeout_)));
+    if (said && said->message.has_predictions()) take(said->rank, std::move(*said->message.mutable_predictions()));
     MG_RETURN_IF_ERROR(check_patience("no micro-batch was answered", holders(), last_answer_));
   }
   result_.seconds = context_.clock.now() - start_;
@@ -139,6 +148,7 @@ bool Stream::all_stages_held() const {
 
 /// Whether there is another plan now.
 bool Stream::revise() {
+  if (is_unclear()) return false;
   Replanner::Outlook outlook;
   if (const auto samples = work_.left())
     outlook.left = std::ceil(static_cast<double>(*samples) / static_cast<double>(micro_batch_));
@@ -165,6 +175,7 @@ Status Stream::place() {
   placing_ = context_.clock.now() - start;
   replanner_.begin(result_.plan);
   routes_.begin(result_.plan);
+  if (checks_ != nullptr) checks_->begin(result_.plan.holders());
   window_ = window(job_, result_.plan);
   work_.set_window(window_);
   return {};
@@ -244,12 +255,22 @@ bool Stream::leave_out_unready(const std::set<net::Rank>& missing, std::size_t a
 
 void Stream::feed() {
   while (std::optional<Command> command = work_.next(context_.clock.now())) {
-    command->set_generation(generation_);
-    const Routes::Route& route = routes_.choose(command->micro_batch());
-    command->mutable_route()->Assign(route.begin(), route.end());
-    nodes_.send(route.front(), *command);
-    load_log_.sent(command->micro_batch(), context_.clock.now());
+    const std::uint64_t id = command->micro_batch();
+    const Routes::Route route = routes_.choose(id);
+    send(*command, route);
+    load_log_.sent(id, context_.clock.now());
+    if (checks_ == nullptr) continue;
+    if (const std::optional<Routes::Route> second = checks_->send(id, route)) {
+      routes_.add(id, *second);
+      send(*command, *second);
+    }
   }
+}
+
+void Stream::send(Command& command, const Routes::Route& route) {
+  command.set_generation(generation_);
+  command.mutable_route()->Assign(route.begin(), route.end());
+  nodes_.send(route.front(), command);
 }
 
 bool Stream::valid(const Predictions& predictions) const {
@@ -271,8 +292,46 @@ bool Stream::valid(const Predictions& predictions) const {
                             [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
 }
 
-void Stream::take(const Predictions& predictions) {
+void Stream::take(net::Rank from, Predictions predictions) {
   if (!valid(predictions)) return;
+  if (checks_ == nullptr) return accept(predictions);
+  const std::uint64_t id = predictions.micro_batch();
+  const SpotChecks::Step step = checks_->take(from, std::move(predictions));
+  if (step.ask) {
+    Command command = work_.copy(id, context_.clock.now());
+    routes_.add(id, *step.ask);
+    send(command, *step.ask);
+  }
+  if (step.answer) accept(*step.answer);
+  quarantine_liar();
+}
+
+void Stream::quarantine_liar() {
+  const std::optional<net::Rank> liar = checks_->liar();
+  if (!liar) return;
+  Quarantined event{.node = reports_.node(*liar)};
+  for (const std::uint64_t id : checks_->quarantine(*liar)) ++(work_.redo(id) ? event.redone : event.in_doubt);
+  const SpotChecks::Record record = checks_->record(*liar);
+  event.checks = record.checks;
+  event.wrong = record.wrong;
+  result_.redone += event.redone;
+  result_.in_doubt += event.in_doubt;
+  reports_.event(event);
+  nodes_.leave_out(*liar, make_error(Code::data_loss, "its answers are wrong"));
+}
+
+/// Whether there is another plan now: the whole network on each device, since it is unclear which of several lies.
+bool Stream::isolate_devices() {
+  const bool are_isolated = result_.plan.stages.size() == 1 && result_.plan.ranks().size() == nodes_.usable().size();
+  if (!is_unclear() || are_isolated) return false;
+  use(replanner_.whole_on_each(nodes_.usable()));
+  planned_ = context_.clock.now();
+  reports_.event(Isolated{stage_places(result_.plan, reports_)});
+  return true;
+}
+
+/// An answer that counts, unless the micro-batch had one already.
+void Stream::accept(const Predictions& predictions) {
   const Instant now = context_.clock.now();
   const StreamWork::Taken taken = work_.take(predictions, now);
   if (taken == StreamWork::Taken::ignored) return;
@@ -304,8 +363,8 @@ void Stream::record(const Trace& trace) {
 }  // namespace
 
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                                    StreamWork& work, StagePlan plan, Replanner& replanner) {
-  return Stream(job, context, nodes, reports, work, std::move(plan), replanner).run();
+                                    StreamWork& work, StagePlan plan, Replanner& replanner, SpotChecks* checks) {
+  return Stream(job, context, nodes, reports, work, std::move(plan), replanner, checks).run();
 }
 
 }  // namespace mangrove::infer

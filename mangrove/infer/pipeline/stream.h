@@ -7,6 +7,7 @@
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/infer/node_roster.h"
 #include "mangrove/infer/pipeline/replanner.h"
+#include "mangrove/infer/pipeline/spot_checks.h"
 #include "mangrove/infer/pipeline/stage_plan.h"
 #include "mangrove/infer/pipeline/stream_work.h"
 
@@ -25,6 +26,8 @@ struct StageRecord {
 /// The result of a pipeline's run.
 struct StreamResult {
   std::int64_t repeated = 0;  // further answers to answered micro-batches, which were ignored
+  std::int64_t redone = 0;    // micro-batches that devices in quarantine had answered, and that were sent again
+  std::int64_t in_doubt = 0;  // such whose answers had been told already
   Seconds seconds = 0;        // from the first micro-batch sent to the last one answered
   // Figures since the last plan. There is only one plan if no board was lost without a spare one for its stages.
   StagePlan plan;                                                    // with the ranks that had the stages at the end
@@ -37,9 +40,12 @@ struct StreamResult {
 /// become slower or faster and the change pays. In each case, every micro-batch without an answer is sent again.
 /// A replica that is mute (see Routes) is left out, and so are nodes that are not ready with their stages for ten
 /// timeouts while others are.
-/// errors: those of NodeRoster::next and Replanner::plan; unavailable (no answer has come for ten timeouts; names the
-/// nodes of the stages).
+/// checks: null, or finds nodes that answer wrongly. Such a node is left out, as if it were lost, and its answers that
+/// nobody has confirmed are forgotten; those micro-batches are sent again. If it is unclear which node of several
+/// stages it is, the whole network goes on each of them. errors: those of NodeRoster::next and Replanner::plan;
+/// unavailable (no answer has come for ten timeouts; names the nodes of the stages).
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
-                                    StreamWork& work, StagePlan plan, Replanner& replanner);
+                                    StreamWork& work, StagePlan plan, Replanner& replanner,
+                                    SpotChecks* checks = nullptr);
 
 }  // namespace mangrove::infer

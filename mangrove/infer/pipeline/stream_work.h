@@ -24,6 +24,10 @@ class StreamWork {
   /// ignored: the answer makes no sense. repeated: the micro-batch was answered before.
   enum class Taken { ignored, repeated, accepted };
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
+  /// The FEED command of a micro-batch in flight once more, for another node. REQUIRES: it is in flight.
+  virtual Command copy(std::uint64_t micro_batch, Instant now) = 0;
+  /// Forgets the answer to a micro-batch that was sent, which is sent again. False: the answer has been told already.
+  virtual bool redo(std::uint64_t micro_batch) = 0;
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;

@@ -198,7 +198,8 @@ TEST(JsonPage, NamesEveryKeyOfEvents) {
                train::CodecChosen, train::ShardRefused, train::DataIsThere, train::SecureSumFailed,
                train::SamplesUnlearnt, train::PrivacyPlanned, train::BudgetSpent, train::StoppedEarly,
                train::ResumedWithOtherWorkers, train::Recut, infer::NodeLeftOut, infer::Redone, infer::Replanned,
-               infer::SchedulerSwitched, infer::ViewLost, job::StageMoved, cluster::WaitingForNodes, NotWritten>(page);
+               infer::Quarantined, infer::Isolated, infer::SchedulerSwitched, infer::ViewLost, job::StageMoved,
+               cluster::WaitingForNodes, NotWritten>(page);
 }
 
 }  // namespace

@@ -170,6 +170,16 @@ TEST(Frames, WithoutAnyThereIsAResultToo) {
   EXPECT_EQ(json_number(outcome.result(), "images"), 0);
 }
 
+TEST(Frames, CannotBeCheckedOnAStageThatOneNodeHas) {
+  InferJob job = frames_job(3);
+  job.set_trust("spot_checks=0.02");
+  RoleWorld world(4);
+  const RoleWorld::Outcome outcome = push(job, world, frames());
+  EXPECT_EQ(outcome.leader.code(), Code::failed_precondition);
+  const std::string message = outcome.leader.ok() ? "" : outcome.leader.error().message;
+  EXPECT_NE(message.find("has stage 1, and no answers are known"), std::string::npos) << message;
+}
+
 TEST(Frames, GoThroughAPipelineOnly) {
   InferJob job = frames_job(0);
   job.set_strategy("single");

@@ -1,0 +1,196 @@
+// Devices that answer wrongly are found, and their answers are done again.
+#include "mangrove/infer/pipeline/trust.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "tests/infer/inference_job.h"
+#include "tests/infer/watched_endpoint.h"
+
+#include "mangrove/base/random.h"
+#include "mangrove/data/image.h"
+#include "mangrove/infer/leader.h"
+#include "mangrove/infer/pipeline/dataset_work.h"
+#include "mangrove/infer/pipeline/frame_work.h"
+#include "mangrove/infer/strategy.h"
+#include "mangrove/infer/tags.h"
+#include "mangrove/net/payload.h"
+
+namespace mangrove::infer {
+namespace {
+
+constexpr std::int64_t kSamples = 1200;  // in micro-batches of 4
+constexpr int kNodes = 4;
+
+InferJob checked_job(int stages) {
+  InferJob job = small_job(kSamples, stages);
+  job.set_trust("spot_checks=0.02");
+  return job;
+}
+
+/// Plays a node half of whose answers, or of whose values for the next stage, are wrong.
+Status lie(const InferJob& job, job::RoleContext& context) {
+  WatchedEndpoint endpoint(context.endpoint);
+  Random random(3);
+  endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
+    FromNode message;
+    const bool has_answer = tag == kFromNodeTag && message.ParseFromString(payload) && message.has_predictions();
+    if ((!has_answer && tag != kActivationTag) || random.uniform() < 0.5) return;
+    if (has_answer) {
+      for (std::int32_t& c : *message.mutable_predictions()->mutable_classes()) c = (c + 1) % 10;
+      payload = message.SerializeAsString();
+      return;
+    }
+    const net::PayloadParts parts = net::split_payload(payload).value();
+    std::string forged = net::begin_payload(parts.header, parts.body.size());
+    net::append_floats(forged, std::vector<float>(parts.body.size() / sizeof(float), 1.0f));
+    payload = std::move(forged);
+  };
+  job::RoleContext own = with_endpoint(context, endpoint);
+  return run_inference(job, own);
+}
+
+/// One stage on all nodes, or two stages on two nodes each.
+StagePlan plan_of(const Graph& graph, const InferJob& job) {
+  const DeviceProfile device{
+      .rank = 1, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}};
+  if (job.stages() == 1) return Replanner(graph, {device}, job).whole_on_each({1, 2, 3, 4});
+  std::vector<DeviceProfile> devices = {device, device};
+  devices.back().rank = 3;
+  StagePlan plan = plan_stages(graph, devices, job).value();
+  for (StagePlan::Stage& stage : plan.stages)
+    stage.replicas.push_back({stage.replicas.front().rank + 1, stage.replicas.front().busy});
+  return plan;
+}
+
+struct Checked {
+  RoleWorld::Outcome outcome;
+  Answers answers;
+  TrustReport trust;
+};
+
+using MakeWork = std::function<std::unique_ptr<StreamWork>(const Hello& data, Reports& reports)>;
+
+/// No answers are known, so that copies are compared. liar: 0: all are honest.
+Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
+  RoleWorld world(kNodes + 1);
+  Checked checked;
+  for (net::Rank rank = 1; rank <= kNodes; ++rank)
+    world.replace(rank, [&job, is_liar = rank == liar](job::RoleContext& context) {
+      return is_liar ? lie(job, context) : run_inference(job, context);
+    });
+  checked.outcome = world.run([&](job::RoleContext& context) {
+    return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) -> Status {
+      const Graph graph = small_graph();
+      MG_TRY(const Hello data, nodes.gather());
+      Replanner replanner(graph, {{.rank = 1, .name = "", .host = "host", .operator_seconds = {4, 1, 1, 1, 3, 1, 3}}},
+                          job);
+      const std::unique_ptr<StreamWork> work = make_work(data, reports);
+      SpotChecks checks({.share = 0.02, .seed = 1});
+      MG_TRY(const StreamResult result,
+             stream_through(job, context, nodes, reports, *work, plan_of(graph, job), replanner, &checks));
+      if (const auto* dataset = dynamic_cast<const DatasetWork*>(work.get())) checked.answers = dataset->answers();
+      checked.trust = trust_report(job, checks, false, result, reports);
+      return {};
+    });
+  });
+  return checked;
+}
+
+Checked stream(const InferJob& job, net::Rank liar) {
+  return stream(job, liar, [&job](const Hello& data, Reports& reports) {
+    return std::make_unique<DatasetWork>(job, data, 6, reports);
+  });
+}
+
+const std::vector<std::int32_t>& honest_answers() {
+  static const std::vector<std::int32_t> honest = stream(checked_job(1), 0).answers.predictions;
+  return honest;
+}
+
+void expect_honest_answers(const Checked& checked, const std::string& where) {
+  ASSERT_TRUE(checked.outcome.leader.ok()) << where << ": " << checked.outcome.leader.error().message;
+  EXPECT_EQ(checked.answers.predictions, honest_answers()) << where;
+  EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(kSamples, 1)) << where;
+}
+
+void expect_quarantined(const Checked& checked, const std::string& node) {
+  EXPECT_TRUE(checked.outcome.has_event(R"("event":"quarantined","node":")" + node + '"')) << node;
+  EXPECT_TRUE(checked.outcome.has_event(R"("event":"node_left_out","node":")" + node + '"')) << node;
+  for (const TrustReport::Device& device : checked.trust.devices)
+    EXPECT_EQ(device.quarantined, device.node == node) << device.node;
+}
+
+TEST(Trust, HonestDevicesAreAllBelieved) {
+  for (const int stages : {1, 2}) {
+    const Checked checked = stream(checked_job(stages), 0);
+    expect_honest_answers(checked, "honest");
+    EXPECT_GT(checked.trust.checks, 10);
+    EXPECT_EQ(checked.trust.checks, checked.trust.copies) << "no third opinion";
+    EXPECT_EQ(checked.trust.disputes, 0);
+    EXPECT_EQ(checked.trust.redone, 0);
+    for (const TrustReport::Device& device : checked.trust.devices) EXPECT_FALSE(device.quarantined) << device.node;
+  }
+}
+
+TEST(Trust, ALiarIsFoundAndItsAnswersAreDoneAgain) {
+  for (net::Rank liar = 1; liar <= kNodes; ++liar) {
+    const Checked checked = stream(checked_job(1), liar);
+    const std::string node = "rank-" + std::to_string(liar);
+    expect_honest_answers(checked, node);
+    expect_quarantined(checked, node);
+    EXPECT_GT(checked.trust.redone, 0);
+    EXPECT_EQ(checked.trust.in_doubt, 0);
+  }
+}
+
+TEST(Trust, ALiarAmongStagesIsFoundWithTheWholeNetworkOnEach) {
+  for (net::Rank liar = 1; liar <= kNodes; ++liar) {
+    const Checked checked = stream(checked_job(2), liar);
+    const std::string node = "rank-" + std::to_string(liar);
+    expect_honest_answers(checked, node);
+    EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated")")) << node;
+    expect_quarantined(checked, node);
+  }
+}
+
+TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
+  InferJob job = checked_job(1);
+  job.clear_data();
+  job.set_frames(true);
+  const SteadyClock clock;
+  job::FrameQueue queue(clock);
+  std::jthread pusher([&] {
+    const data::Image image{28, 28, 1, std::vector<std::uint8_t>(784, 90)};
+    const std::string file = data::encode_png(image);
+    for (int i = 0; i < kSamples && queue.push({.name = "frame", .image = file, .problem = {}}); ++i) {
+    }
+    queue.end();
+  });
+  const Checked checked = stream(job, 2, [&](const Hello& data, Reports& reports) {
+    const std::vector<std::string> classes(data.classes().begin(), data.classes().end());
+    return std::make_unique<FrameWork>(job, queue, classes, 6, reports);
+  });
+  queue.close();
+  ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
+  expect_quarantined(checked, "rank-2");
+  EXPECT_GT(checked.trust.in_doubt, 0);
+  EXPECT_EQ(checked.trust.redone, 0);
+}
+
+TEST(Trust, IsRefusedWhereNothingCanBeCompared) {
+  InferJob job = checked_job(2);
+  job.set_limit(20);
+  const RoleWorld::Outcome two = infer(job, 2);
+  EXPECT_EQ(two.leader.code(), Code::failed_precondition);
+  EXPECT_EQ(two.leader.error().message,
+            "trust: spot checks need 3 nodes, since of two that differ nobody knows who is wrong; there are 2");
+  job.set_strategy("single");
+  EXPECT_EQ(infer(job, 3).leader.code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mangrove::infer
