@@ -74,9 +74,9 @@ SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, s
   const auto all = static_cast<double>(asked);
   std::vector<float> values(parameters_, 0.0f);
   values.reserve(parameters_ + states_);
-  std::size_t next = 0;
+  auto change = words.begin();
   for (const std::size_t place : mask(step))
-    values[place] = static_cast<float>(secure::decode(words[next++], kMostChange) * all);
+    values[place] = static_cast<float>(secure::decode(*change++, kMostChange) * all);
   std::span<const std::uint32_t> rest = words.subspan(sent_);
   const auto next = [&] {
     const double sum = secure::decode_wide(rest.first<2>(), kMostWide) * all;

@@ -50,8 +50,10 @@ class Stream {
   Outcome tasks(std::uint64_t count) {
     if (farm_.has_known) {
       std::vector<std::int32_t> known;
-      for (std::uint64_t id = 0; id < count; ++id)
-        for (const std::int32_t c : answers(farm_.known_by, id).classes()) known.push_back(c);
+      for (std::uint64_t id = 0; id < count; ++id) {
+        const Predictions one = answers(farm_.known_by, id);
+        known.insert(known.end(), one.classes().begin(), one.classes().end());
+      }
       checks_.know(farm_.known_by, std::move(known), farm_.images);
     }
     for (std::uint64_t id = 0; id < count; ++id) {

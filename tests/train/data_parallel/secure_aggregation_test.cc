@@ -240,16 +240,14 @@ TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
     return bytes;
   };
   TrainJob job = secure(federated_job());
-  job.set_epochs(10);
+  job.set_epochs(20);
   RoleWorld::Outcome plain, masked;
   const std::size_t all = bytes_of_vectors(job, plain);
   job.set_codec("structured_mask(0.25)");
   const std::size_t some = bytes_of_vectors(job, masked);
   expect_complete(masked, job, "masked");
   EXPECT_NEAR(static_cast<double>(some) / static_cast<double>(all), 0.25, 0.02);
-  const double accuracy = json_number(masked.result(), "train_accuracy");
-  EXPECT_GT(accuracy, 0.6);
-  EXPECT_GT(accuracy, json_number(plain.result(), "train_accuracy") - 0.15);
+  EXPECT_GT(json_number(masked.result(), "train_accuracy"), 0.9);  // a fifth without what the masks leave out
 }
 
 TEST(SecureTraining, WithAMaskOfAllIsPlainTraining) {
