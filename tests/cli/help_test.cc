@@ -1,5 +1,6 @@
 #include "mangrove/cli/help.h"
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include <sstream>
