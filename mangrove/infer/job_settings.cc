@@ -1,5 +1,6 @@
 #include "mangrove/infer/job_settings.h"
 
+#include <optional>
 #include <string>
 
 #include "mangrove/infer/pipeline/activation_codec.h"
@@ -22,7 +23,10 @@ Status check_job(const InferJob& job) {
   if (job.deadline_s() > 0 && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "deadline: is of strategy 'pipeline', and '" + job.strategy() + "' has no requests");
-  MG_RETURN_IF_ERROR(parse_trust(job.trust()));
+  MG_TRY(const std::optional<double> spot_checks, parse_trust(job.trust()));
+  if (spot_checks && !strategy->takes_requests)
+    return make_error(Code::invalid_argument,
+                      "trust: spot checks are of strategy 'pipeline', and '" + job.strategy() + "' has none");
   return check_activations(job.activations());
 }
 
