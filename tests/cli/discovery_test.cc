@@ -59,6 +59,7 @@ class Machine {
                                   "</policy></busconfig>")
             .ok());
     ASSERT_TRUE(write_file_atomically(folder_ / "avahi.conf", "[server]\nhost-name=" + name_ + "\n").ok());
+    fs::remove(folder_ / "bus");  // of an earlier test
     bus_ = std::make_unique<Process>(
         std::vector<std::string>{kBus, "--config-file=" + (folder_ / "bus.conf").string(), "--nofork", "--nopidfile"});
     ASSERT_TRUE(bus_->wait_until([&] { return fs::exists(folder_ / "bus"); }, kLong)) << bus_->err();

@@ -64,8 +64,8 @@ void add_join_command(CLI::App& app, CommandContext& context) {
       ->group("Cluster");
   add_output_flags(*command, context.output);
   command->footer(
-      "If nothing answers at the address in the string, the coordinator is looked for on\n"
-      "the local network (mDNS, through Avahi). --coordinator turns that off.\n"
+      "If nothing answers at the address in the string, the coordinator is looked for\n"
+      "on the local network (mDNS, through Avahi). --coordinator turns that off.\n"
       "The key is made here and stays here; the certificate is kept in\n"
       "~/.config/mangrove/identities and renewed when it is used. Nodes join with\n"
       "`mangrove node --join`.\n"

@@ -153,8 +153,8 @@ void add_node_command(CLI::App& app, CommandContext& context) {
       "  mangrove node --coordinator 192.168.1.10:7070   # it has joined before\n"
       "  mangrove node --coordinator 192.168.1.10:7070 --name pi-3 --threads 4 \\\n"
       "                --data-dir /mnt/usb/data --allow-path /srv/photos\n"
-      "If nothing answers at the address in the string, the coordinator is looked for on\n"
-      "the local network (mDNS, through Avahi). --coordinator turns that off.\n"
+      "If nothing answers at the address in the string, the coordinator is looked for\n"
+      "on the local network (mDNS, through Avahi). --coordinator turns that off.\n"
       "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"
       "After a freeze, a broken link or a restart of the coordinator it joins again and\n"
       "takes part in the job that is running.");
