@@ -1,8 +1,8 @@
 #include "mangrove/cli/help.h"
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "tests/base/temporary_folder.h"

@@ -38,8 +38,7 @@ void Routes::add(std::uint64_t micro_batch, const Route& route) {
 void Routes::finish(std::uint64_t micro_batch) {
   const auto [begin, end] = on_the_way_.equal_range(micro_batch);
   for (auto way = begin; way != end; ++way)
-    for (std::size_t s = 0; s < stages_.size(); ++s)
-      --find(s, way->second[s])->on_the_way;
+    for (std::size_t s = 0; s < stages_.size(); ++s) --find(s, way->second[s])->on_the_way;
   on_the_way_.erase(begin, end);
 }
 

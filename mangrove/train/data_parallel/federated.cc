@@ -34,10 +34,9 @@ class FederatedLeader final : public Leader {
         owners_at_start_(static_cast<std::size_t>(context.endpoint.size()) - 1) {
     if (!job.secure_aggregation()) return;
     const std::size_t states = learn::flat_states(global_model().graph()).size();
-    secure_sum_.emplace(
-        SecureUpdate(global_model().values().size() - states, states, global_model().graph().outputs().size() - 1,
-                     shared_mask(job)),
-        workers(), reports());
+    secure_sum_.emplace(SecureUpdate(global_model().values().size() - states, states,
+                                     global_model().graph().outputs().size() - 1, shared_mask(job)),
+                        workers(), reports());
   }
 
  private:

@@ -56,7 +56,7 @@ class SecureSum {
   WorkerRoster& workers_;
   Reports& reports_;
   std::optional<secure::Server> server_;  // while a sum is made
-  std::int64_t step_ = 0;                // of that sum
+  std::int64_t step_ = 0;                 // of that sum
   std::uint64_t rounds_ = 0;
   int failures_ = 0;  // in a row, of which no lie is the reason
 };

@@ -68,8 +68,8 @@ std::vector<std::uint32_t> SecureUpdate::encode(std::span<const float> values, c
   return words;
 }
 
-SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, std::int64_t asked,
-                                         std::int64_t samples, std::int64_t step) const {
+SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, std::int64_t asked, std::int64_t samples,
+                                         std::int64_t step) const {
   MG_CHECK(words.size() == this->words());
   const auto all = static_cast<double>(asked);
   std::vector<float> values(parameters_, 0.0f);

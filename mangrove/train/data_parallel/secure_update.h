@@ -17,9 +17,9 @@ struct SharedMask {
   std::uint64_t seed = 0;
 };
 
-/// A worker's update as the words of a secure sum, and back from the sum. First comes the change of each parameter in the
-/// mask, a word each; then, two words each, the states, the mean loss of a sample, and the share of samples that were correct,
-/// at the output and at each early exit. Each counts by the worker's share of the samples.
+/// A worker's update as the words of a secure sum, and back from the sum. First comes the change of each parameter in
+/// the mask, a word each; then, two words each, the states, the mean loss of a sample, and the share of samples that
+/// were correct, at the output and at each early exit. Each counts by the worker's share of the samples.
 ///
 /// right   The sum of the words of P workers is their plain sum, but for 6e-9 P in the mean change of a parameter and
 ///         12e-9 P in a state, where a third of them has dropped out (see secure::encode). A change beyond 16 counts as

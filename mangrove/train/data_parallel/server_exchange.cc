@@ -72,8 +72,7 @@ Status GradientsToServer::train(const Work& work, std::string_view body) {
 ChangesToServer::ChangesToServer(Trainee& trainee, std::unique_ptr<WorkerCodecs> codecs, const Graph& graph)
     : ServerExchange(trainee, std::move(codecs)),
       local_(trainee.recipe().optimizer, trainee.job(), trainee.context(), trainee.interruption()),
-      layout_(trainee.pool().flat_parameters().size(), trainee.pool().flat_states().size(),
-              graph.outputs().size() - 1,
+      layout_(trainee.pool().flat_parameters().size(), trainee.pool().flat_states().size(), graph.outputs().size() - 1,
               trainee.job().secure_aggregation() ? shared_mask(trainee.job()) : SharedMask{}) {}
 
 Result<std::unique_ptr<Exchange>> ChangesToServer::create(Trainee& trainee, const Graph& graph) {

@@ -14,8 +14,8 @@ namespace mangrove::train {
 class UnsentChange {
  public:
   /// Adds it to a change that was made from the values of this version. If the values have moved on since the last sum,
-  /// that sum is in them. Otherwise it came to nothing: its samples are trained on again, and what it left out is in the
-  /// new change.
+  /// that sum is in them. Otherwise it came to nothing: its samples are trained on again, and what it left out is in
+  /// the new change.
   void add_to(std::span<float> change, std::int64_t version) {
     if (last_ && version > last_->step) unsent_ = std::move(last_->rest);
     last_.reset();

@@ -234,7 +234,8 @@ TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
     std::size_t bytes = 0;
     change_answers(world, job, 2, [&](Answer& answer, std::string& body) {
       secure::Reply reply;
-      if (answer.count() == 0 && reply.ParseFromString(body) && reply.has_masked()) bytes += reply.masked().words().size();
+      if (answer.count() == 0 && reply.ParseFromString(body) && reply.has_masked())
+        bytes += reply.masked().words().size();
     });
     outcome = train(job, world);
     return bytes;
