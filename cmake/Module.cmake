@@ -9,7 +9,8 @@
 #     OUTSIDE nlohmann_json::nlohmann_json   # outside libraries, linked PRIVATE
 #     OUTSIDE_PUBLIC ...               # only where a public header cannot do without
 #     PRECOMPILE <nlohmann/json.hpp>   # further headers that most of its sources include; see mangrove_precompile
-#     LIGHT)                           # it computes little: compiled with -O1, which takes a third less time
+#     LIGHT                            # it computes little: compiled with -O1, which takes a third less time
+#     APART operators)                 # files and folders whose sources are compiled one by one; see mangrove_join
 #
 # Every other *.cc in the module's folder and the folders in it is part of it. tests/layering.sh compares the DEPENDS of every
 # module with its #include lines.
@@ -52,6 +53,25 @@ function(mangrove_precompile target)  # target, further headers; without any, it
   endif()
 endfunction()
 
+# Several sources of a folder are compiled as one, which takes a third of the time (a unity build). So the functions and
+# constants in their anonymous namespaces must have different names; folders of things that are alike are left apart.
+# -DMANGROVE_UNITY=0 compiles each source alone, which is faster for somebody who changes one file again and again.
+set(MANGROVE_UNITY 8 CACHE STRING "sources that are compiled as one; 0: none")
+function(mangrove_join target)  # target, files and folders that are left apart
+  if(MANGROVE_UNITY GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MANGROVE_UNITY})
+    get_target_property(sources ${target} SOURCES)
+    foreach(apart ${ARGN})
+      set(alone ${sources})
+      list(FILTER alone INCLUDE REGEX "^${apart}(/|$)")
+      set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # it takes the joined sources for headers
+    endif()
+  endif()
+endfunction()
+
 file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cc "")
 add_library(mangrove_precompiled OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cc)
 target_compile_options(mangrove_precompiled PRIVATE ${MANGROVE_WARNINGS} -pthread)
@@ -83,7 +103,7 @@ function(mangrove_protos module grpc)
 endfunction()
 
 function(mangrove_module module)
-  cmake_parse_arguments(M "LIGHT" "" "EXCEPT;PROTOS;GRPC_PROTOS;DEPENDS;TEST_DEPENDS;OUTSIDE;OUTSIDE_PUBLIC;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(M "LIGHT" "" "APART;EXCEPT;PROTOS;GRPC_PROTOS;DEPENDS;TEST_DEPENDS;OUTSIDE;OUTSIDE_PUBLIC;PRECOMPILE" ${ARGN})
   set(target mangrove_${module})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   foreach(except ${M_EXCEPT})
@@ -100,6 +120,7 @@ function(mangrove_module module)
     list(APPEND M_PRECOMPILE <cstddef>)  # GCC refuses to share headers between sources with and without OpenMP
   endif()
   mangrove_precompile(${target} ${M_PRECOMPILE})
+  mangrove_join(${target} ${M_APART})
   foreach(dependency ${M_DEPENDS})
     target_link_libraries(${target} PUBLIC mangrove_${dependency})
   endforeach()

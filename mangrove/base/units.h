@@ -12,6 +12,8 @@ using Bytes = std::int64_t;
 using Seconds = double;
 using BytesPerSecond = double;
 
+inline constexpr Bytes kFloatBytes = sizeof(float);
+
 constexpr Bytes KiB(std::int64_t n) {
   return n << 10;
 }

@@ -11,7 +11,7 @@ using Commands = std::span<const CommandDescription>;
 
 constexpr std::size_t kLongestHelp = 70;  // that a list in a shell has room for
 
-std::string joined(const std::vector<std::string>& words) {
+std::string word_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -60,7 +60,8 @@ std::string value_cases(Commands commands, const char* when_list, const char* wh
       if (option.choices.empty())
         others += (others.empty() ? "" : "|") + pattern;
       else
-        text += fmt::format("    {}) {} ;;\n", pattern, fmt::format(fmt::runtime(when_list), joined(option.choices)));
+        text +=
+            fmt::format("    {}) {} ;;\n", pattern, fmt::format(fmt::runtime(when_list), word_list(option.choices)));
     }
   }
   return text + (others.empty() ? "" : fmt::format("    {}) {} ;;\n", others, when_other));
@@ -85,8 +86,8 @@ std::string bash_completion(Commands commands) {
                       "COMPREPLY=($(compgen -f -- \"$current\")); return");
   text += "  esac\n  case \"$path\" in\n";
   for (const CommandDescription& command : commands)
-    text += fmt::format("    \"{}\") options='{}'; words='{}' ;;\n", command.path, joined(option_names(command)),
-                        joined(words_of(command, commands)));
+    text += fmt::format("    \"{}\") options='{}'; words='{}' ;;\n", command.path, word_list(option_names(command)),
+                        word_list(words_of(command, commands)));
   text +=
       "  esac\n"
       "  if [[ $current == -* ]]; then\n"
@@ -120,7 +121,7 @@ std::string zsh_completion(Commands commands) {
     text += fmt::format("    \"{}\")\n      options=(", command.path);
     for (const OptionDescription& option : command.options)
       if (!option.is_argument) text += fmt::format(" '{}:{}'", option.name, short_help(option.help));
-    text += fmt::format(" )\n      commands=({}) ;;\n", joined(words_of(command, commands)));
+    text += fmt::format(" )\n      commands=({}) ;;\n", word_list(words_of(command, commands)));
   }
   text +=
       "  esac\n"
@@ -155,12 +156,12 @@ std::string fish_completion(Commands commands) {
   for (const CommandDescription& command : commands) {
     const std::string at = fmt::format("complete -c mangrove -n '__mangrove_at {}'", command.path);
     if (const auto words = words_of(command, commands); !words.empty())
-      text += fmt::format("{} -f -a '{}'\n", at, joined(words));
+      text += fmt::format("{} -f -a '{}'\n", at, word_list(words));
     for (const OptionDescription& option : command.options) {
       if (!option.name.starts_with("--")) continue;
       text += fmt::format("{} -l {} -d '{}'", at, option.name.substr(2), short_help(option.help));
       if (!option.value.empty()) text += " -r";
-      if (!option.choices.empty()) text += fmt::format(" -f -a '{}'", joined(option.choices));
+      if (!option.choices.empty()) text += fmt::format(" -f -a '{}'", word_list(option.choices));
       text += "\n";
     }
   }

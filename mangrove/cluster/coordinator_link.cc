@@ -20,7 +20,7 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kWelcomeWithin = 5;
-constexpr Seconds kLastWordsWithin = 1;  // on a stream that has ended
+constexpr Seconds kStreamEndsWithin = 1;  // on a stream that has ended
 constexpr Seconds kRetryAfter = 0.2;
 constexpr double kTimesAsPatient = 10;  // with its coordinator as that is with a node
 constexpr Seconds kFetchWithin = 600;   // a large model over a slow link
@@ -95,7 +95,7 @@ Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline
   }
   if (!first.has_welcome()) {
     if (read) context.TryCancel();  // else it has ended, and cancelling would hide why
-    outbox.close(kLastWordsWithin);
+    outbox.close(kStreamEndsWithin);
     const Status status = net::from_grpc(stream->Finish());
     return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
   }

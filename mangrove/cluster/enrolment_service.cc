@@ -17,7 +17,7 @@ namespace {
 using identity::Role;
 using identity::wall_now;
 
-constexpr int kMostJoinsAMinute = 1200;  // from an address, behind which there may be a hall of boards
+constexpr int kMostEnrolmentsAMinute = 1200;  // from an address, behind which there may be a hall of boards
 
 std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
@@ -103,7 +103,7 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Gate& gate_;
   const Listeners listeners_;
   const SteadyClock clock_;
-  RateLimit joins_{"joins from one address", kMostJoinsAMinute};
+  RateLimit joins_{"joins from one address", kMostEnrolmentsAMinute};
   mutable Mutex mutex_;
   std::string address_ MG_GUARDED_BY(mutex_);  // set while calls come in already
 };

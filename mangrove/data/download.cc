@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxUnpackedArchive = std::size_t{1} << 30;
 
-std::span<const std::uint8_t> bytes_of(std::string_view content) {
-  return {reinterpret_cast<const std::uint8_t*>(content.data()), content.size()};
-}
-
 /// The first mirror that answered well is asked first for the next file too, so a dead one costs its timeout once.
 class MirrorList {
  public:

@@ -12,7 +12,7 @@ constexpr int kGzipWindowBits = 15 + 16;     // the largest window; +16: a gzip 
 constexpr std::size_t kStep = 4u << 20;      // the output grows by this much
 constexpr std::size_t kMaxInput = 1u << 30;  // z_stream counts in 32 bits
 
-Error corrupt(const std::string& what) {
+Error corrupt_gzip(const std::string& what) {
   return make_error(Code::data_loss, "not a valid gzip stream: " + what);
 }
 
@@ -30,8 +30,8 @@ Result<bool> inflate_step(z_stream& stream, std::span<const std::uint8_t>& input
   input = input.subspan(offered - stream.avail_in);
   output.resize(output.size() - stream.avail_out);
   if (code == Z_STREAM_END) return true;
-  if (code == Z_BUF_ERROR || (code == Z_OK && input.empty() && stream.avail_out > 0)) return corrupt("truncated");
-  if (code != Z_OK) return corrupt(stream.msg != nullptr ? stream.msg : ::zError(code));
+  if (code == Z_BUF_ERROR || (code == Z_OK && input.empty() && stream.avail_out > 0)) return corrupt_gzip("truncated");
+  if (code != Z_OK) return corrupt_gzip(stream.msg != nullptr ? stream.msg : ::zError(code));
   return false;
 }
 
@@ -46,7 +46,7 @@ Result<std::string> gunzip(std::span<const std::uint8_t> compressed, std::size_t
   while (output.size() < limit) {
     MG_TRY(const bool ended, inflate_step(stream, compressed, output, limit));
     if (!ended) continue;
-    if (!compressed.empty()) return corrupt(std::to_string(compressed.size()) + " bytes follow its end");
+    if (!compressed.empty()) return corrupt_gzip(std::to_string(compressed.size()) + " bytes follow its end");
     break;
   }
   return output;

@@ -19,7 +19,7 @@ std::uint32_t big_endian(std::span<const std::uint8_t> bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
-Error corrupt(const std::string& what) {
+Error corrupt_idx(const std::string& what) {
   return make_error(Code::data_loss, what);
 }
 
@@ -32,17 +32,18 @@ std::string to_text(const std::vector<std::uint32_t>& sizes) {
 Result<Header> parse_header(std::span<const std::uint8_t> bytes, std::uint32_t rank) {
   const std::size_t header_bytes = 4 + 4 * std::size_t{rank};
   if (bytes.size() < header_bytes)
-    return corrupt("truncated: " + std::to_string(bytes.size()) + " bytes found, an IDX header of " +
-                   std::to_string(header_bytes) + " expected");
+    return corrupt_idx("truncated: " + std::to_string(bytes.size()) + " bytes found, an IDX header of " +
+                       std::to_string(header_bytes) + " expected");
   if (const std::uint32_t magic = big_endian(bytes); magic != kUnsignedBytes + rank)
-    return corrupt("not the IDX file expected: magic number " + std::to_string(magic) + " found, " +
-                   std::to_string(kUnsignedBytes + rank) + " expected");
+    return corrupt_idx("not the IDX file expected: magic number " + std::to_string(magic) + " found, " +
+                       std::to_string(kUnsignedBytes + rank) + " expected");
   Header header;
   std::size_t elements = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     header.sizes.push_back(big_endian(bytes.subspan(4 + 4 * i)));
-    if (header.sizes.back() == 0) return corrupt("dimension " + std::to_string(i) + " is zero: no samples in it");
-    if (elements > kMaxBytes / header.sizes.back()) return corrupt("sizes " + to_text(header.sizes) + " are too large");
+    if (header.sizes.back() == 0) return corrupt_idx("dimension " + std::to_string(i) + " is zero: no samples in it");
+    if (elements > kMaxBytes / header.sizes.back())
+      return corrupt_idx("sizes " + to_text(header.sizes) + " are too large");
     elements *= header.sizes.back();
   }
   header.file_bytes = header_bytes + elements;
@@ -52,9 +53,9 @@ Result<Header> parse_header(std::span<const std::uint8_t> bytes, std::uint32_t r
 Status check_length(const Header& header, std::size_t found, bool more_may_follow) {
   if (found == header.file_bytes) return {};
   const bool truncated = found < header.file_bytes;
-  return corrupt(std::string(truncated ? "truncated: " : "too long: ") + (more_may_follow ? "at least " : "") +
-                 std::to_string(found) + " bytes found, " + std::to_string(header.file_bytes) + " expected for " +
-                 to_text(header.sizes) + " elements");
+  return corrupt_idx(std::string(truncated ? "truncated: " : "too long: ") + (more_may_follow ? "at least " : "") +
+                     std::to_string(found) + " bytes found, " + std::to_string(header.file_bytes) + " expected for " +
+                     to_text(header.sizes) + " elements");
 }
 
 struct Content {

@@ -31,7 +31,7 @@ std::uint32_t number_at(std::span<const std::uint8_t> bytes, std::size_t at) {
          std::uint32_t{bytes[at + 3]} << 24;
 }
 
-Error corrupt(const std::string& what) {
+Error corrupt_shard(const std::string& what) {
   return make_error(Code::data_loss, what);
 }
 
@@ -55,12 +55,12 @@ Result<std::vector<std::uint8_t>> decompressed(std::span<const std::uint8_t> fra
   const unsigned long long told = ZSTD_getFrameContentSize(frame.data(), frame.size());
   const auto size = static_cast<std::size_t>(told);
   if (told == ZSTD_CONTENTSIZE_ERROR || told == ZSTD_CONTENTSIZE_UNKNOWN || size != told || !is_plain(size, values))
-    return corrupt("it is not a zstd frame of a sample of " + std::to_string(values) + " values");
+    return corrupt_shard("it is not a zstd frame of a sample of " + std::to_string(values) + " values");
   std::vector<std::uint8_t> packed(size);
   const std::size_t found =
       ZSTD_decompressDCtx(context.get(), packed.data(), packed.size(), frame.data(), frame.size());
-  if (ZSTD_isError(found)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(found));
-  if (found != size) return corrupt("its zstd frame is shorter than it says");
+  if (ZSTD_isError(found)) return corrupt_shard(std::string("zstd: ") + ZSTD_getErrorName(found));
+  if (found != size) return corrupt_shard("its zstd frame is shorter than it says");
   return packed;
 }
 
@@ -106,23 +106,23 @@ Result<ShardFile> ShardFile::open(const fs::path& path, const FileOpener& opener
 Status ShardFile::parse() {
   MG_TRY(const std::string preamble, file_.part(0, std::min(file_.size(), kPreamble)));
   if (preamble.size() < kPreamble || !preamble.starts_with(kMagic))
-    return corrupt("not a shard: its first bytes are others");
+    return corrupt_shard("not a shard: its first bytes are others");
   if (const std::uint32_t version = number_at(bytes_of(preamble), 8); version != kVersion)
     return make_error(Code::unimplemented,
                       "a shard of version " + std::to_string(version) + ": expected " + std::to_string(kVersion));
   const std::size_t header_bytes = number_at(bytes_of(preamble), 12), rest = file_.size() - kPreamble;
   if (header_bytes > rest)
-    return corrupt("truncated: a header of " + std::to_string(header_bytes) + " bytes expected, " +
-                   std::to_string(rest) + " found");
+    return corrupt_shard("truncated: a header of " + std::to_string(header_bytes) + " bytes expected, " +
+                         std::to_string(rest) + " found");
   MG_TRY(const std::string header, file_.part(kPreamble, header_bytes));
   MG_TRY(header_, parse_shard_header(header));
   const std::size_t index_bytes = std::size_t{header_.samples} * ShardBuilder::kIndexBytes;
   if (index_bytes > rest - header_bytes)
-    return corrupt("truncated: an index of " + std::to_string(header_.samples) + " samples expected, " +
-                   std::to_string(rest - header_bytes) + " bytes found");
+    return corrupt_shard("truncated: an index of " + std::to_string(header_.samples) + " samples expected, " +
+                         std::to_string(rest - header_bytes) + " bytes found");
   MG_TRY(const std::string index, file_.part(kPreamble + header_bytes, index_bytes));
   if (crc32_of(bytes_of(header + index)) != number_at(bytes_of(preamble), 16))
-    return corrupt("header and index do not have their checksum");
+    return corrupt_shard("header and index do not have their checksum");
   return parse_index(bytes_of(index), kPreamble + header_bytes + index_bytes);
 }
 
@@ -134,18 +134,18 @@ Status ShardFile::parse_index(std::span<const std::uint8_t> index, std::uint64_t
     const std::uint32_t bytes = number_at(index, at), label = number_at(index, at + 8);
     const std::string sample = "sample " + std::to_string(entries_.size());
     if (bytes == 0 || bytes > values * sizeof(float))
-      return corrupt(sample + " has " + std::to_string(bytes) + " bytes: expected 1 to " +
-                     std::to_string(values * sizeof(float)));
+      return corrupt_shard(sample + " has " + std::to_string(bytes) + " bytes: expected 1 to " +
+                           std::to_string(values * sizeof(float)));
     if (label >= header_.classes.size())
-      return corrupt(sample + " has label " + std::to_string(label) + ": expected one of " +
-                     std::to_string(header_.classes.size()) + " classes");
+      return corrupt_shard(sample + " has label " + std::to_string(label) + ": expected one of " +
+                           std::to_string(header_.classes.size()) + " classes");
     entries_.push_back({offset, bytes, number_at(index, at + 4), static_cast<std::int32_t>(label)});
     compressed_ = compressed_ || !is_plain(bytes, values);
     offset += bytes;
   }
   if (offset == file_.size()) return {};
-  return corrupt((offset > file_.size() ? "truncated: " : "too long: ") + std::to_string(file_.size()) +
-                 " bytes found, " + std::to_string(offset) + " expected");
+  return corrupt_shard((offset > file_.size() ? "truncated: " : "too long: ") + std::to_string(file_.size()) +
+                       " bytes found, " + std::to_string(offset) + " expected");
 }
 
 Result<std::string> ShardFile::head() const {
@@ -156,7 +156,7 @@ Status ShardFile::read(std::uint32_t index, std::span<float> out) const {
   const Entry& entry = entries_[index];
   std::vector<std::uint8_t> kept(entry.bytes);
   MG_RETURN_IF_ERROR(file_.copy(static_cast<std::size_t>(entry.offset), kept));
-  if (crc32_of(kept) != entry.checksum) return corrupt(name(index) + ": it does not have its checksum");
+  if (crc32_of(kept) != entry.checksum) return corrupt_shard(name(index) + ": it does not have its checksum");
   if (!is_plain(kept.size(), out.size())) {
     MG_TRY(kept, decompressed(kept, out.size()).context(name(index)));
   }

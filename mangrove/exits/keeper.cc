@@ -12,7 +12,7 @@ namespace mangrove::exits {
 namespace {
 
 constexpr double kLeastLogOdds = -80, kMostLogOdds = 14;  // thresholds from 2e-35 to 1 - 8e-7, as f32 can tell apart
-constexpr double kRounding = 1e-3;                        // of shares
+constexpr double kShareRounding = 1e-3;                   // of shares
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Result<std::optional<std::vector<float>>> kept_exit_shares(const Graph& network)
   const auto stored = network.metadata().find(kExitSharesKey);
   if (stored == network.metadata().end()) return std::nullopt;
   MG_TRY(std::vector<float> shares, parse_exit_numbers("exit_shares", stored->second, network).context("its metadata"));
-  if (std::accumulate(shares.begin(), shares.end(), 0.0) > 1 + kRounding)
+  if (std::accumulate(shares.begin(), shares.end(), 0.0) > 1 + kShareRounding)
     return make_error(Code::invalid_argument,
                       "its metadata: exit_shares: more than 1 together: '" + stored->second + "'");
   return shares;
@@ -32,7 +32,7 @@ ExitKeeper::ExitKeeper(std::vector<float> thresholds, std::span<const float> sha
   double come = 1;
   for (std::size_t exit = 0; exit < shares.size(); ++exit) {
     const double share = shares[exit], threshold = thresholds_[exit];
-    wanted_.push_back(come > kRounding ? share / come : 0);
+    wanted_.push_back(come > kShareRounding ? share / come : 0);
     log_odds_.push_back(std::clamp(std::log(threshold / (1 - threshold)), kLeastLogOdds, kMostLogOdds));
     come -= share;
   }
@@ -40,7 +40,7 @@ ExitKeeper::ExitKeeper(std::vector<float> thresholds, std::span<const float> sha
 
 void ExitKeeper::saw(std::span<const float> entropies) {
   for (std::size_t exit = 0; exit < thresholds_.size() && !std::isnan(entropies[exit]); ++exit) {
-    if (wanted_[exit] < kRounding || wanted_[exit] > 1 - kRounding) continue;
+    if (wanted_[exit] < kShareRounding || wanted_[exit] > 1 - kShareRounding) continue;
     const double left = entropies[exit] <= thresholds_[exit] ? 1 : 0;
     double& log_odds = log_odds_[exit];
     log_odds = std::clamp(log_odds + kRate * (wanted_[exit] - left), kLeastLogOdds, kMostLogOdds);

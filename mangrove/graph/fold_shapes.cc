@@ -19,7 +19,7 @@ namespace {
 // All computed values together have no more elements: a file cannot make loading take much memory.
 constexpr std::int64_t kMostElementsInAll = std::int64_t{1} << 22;
 
-bool is_floating(DType dtype) {
+bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64;
 }
 
@@ -28,7 +28,7 @@ class ShapeFolder {
   ShapeFolder(GraphParts parts, const FoldOptions& options) : options_(options), parts_(std::move(parts)) {
     outputs_.insert(parts_.outputs.begin(), parts_.outputs.end());
     for (const auto& [name, tensor] : parts_.initializers) {
-      const bool number = !is_floating(tensor.dtype()) || tensor.elements() == 1 || options_.constants.contains(name);
+      const bool number = !is_float(tensor.dtype()) || tensor.elements() == 1 || options_.constants.contains(name);
       if (number && tensor.elements() <= kMostShapeElements) numbers_.insert(name);
     }
     for (const auto& [name, info] : parts_.inputs) depends_on_[name] = "the data of '" + name + "'";

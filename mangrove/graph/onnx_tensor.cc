@@ -44,10 +44,10 @@ Result<std::size_t> elements_present(const Proto& proto, DType dtype) {
 // The dimensions must hold exactly the elements that are there; nothing is allocated before that is known.
 Result<Shape> checked_shape(const Proto& proto, std::size_t present) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  constexpr int kMostDimensions = 64;
-  if (proto.dims_size() > kMostDimensions)
-    return make_error(Code::data_loss, std::to_string(proto.dims_size()) + " dimensions, the most is " +
-                                           std::to_string(kMostDimensions));
+  constexpr int kMostDims = 64;
+  if (proto.dims_size() > kMostDims)
+    return make_error(Code::data_loss,
+                      std::to_string(proto.dims_size()) + " dimensions, the most is " + std::to_string(kMostDims));
   const Shape shape(std::vector<std::int64_t>(proto.dims().begin(), proto.dims().end()));
   std::int64_t bound = 1;  // the product with 1 for 0, so that no partial product overflows either
   bool empty = false;

@@ -11,8 +11,8 @@ namespace mangrove::plan {
 namespace {
 
 constexpr Seconds kForever = std::numeric_limits<double>::infinity();
-constexpr double kPrecision = 1e-9;  // of the period
-constexpr double kRounding = 1e-12;  // of sums
+constexpr double kPrecision = 1e-9;     // of the period
+constexpr double kSumRounding = 1e-12;  // of sums
 
 using Kinds = std::vector<std::vector<std::size_t>>;
 
@@ -92,11 +92,11 @@ class Planner {
         MG_TRY(plan, priced(*found));
         best = std::move(found);
       } else {
-        low = std::min(search_.least_possible() * (1 - kRounding), plan.period);
+        low = std::min(search_.least_possible() * (1 - kSumRounding), plan.period);
       }
       period = (low + plan.period) / 2;
     }
-    MG_TRY(plan, priced(search_.soonest(*best, plan.period * (1 + kRounding))));
+    MG_TRY(plan, priced(search_.soonest(*best, plan.period * (1 + kSumRounding))));
     if (is_restricted_)
       if (std::optional<Plan> other = everywhere(range); other && other->period < plan.period * (1 - kPrecision))
         plan = std::move(*other);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kChannels = 32;
 constexpr std::int64_t kDenseChannels = 8;  // that a dense layer makes, at a quarter of the image's sides
-constexpr float kRate = 2e-3f;
+constexpr float kLearningRate = 2e-3f;
 
 /// With which `from` pixels become exactly `to`.
 float scale_of(std::int64_t from, std::int64_t to) {
@@ -108,7 +108,7 @@ double Decoder::train(std::int64_t count, std::span<const float> values, std::sp
   targets.resize(static_cast<std::size_t>(options_.batch) * static_cast<std::size_t>(replica_->classes()));
   const learn::BatchStats stats = replica_->compute_gradients(batch_, 1 / static_cast<float>(count), targets);
   const float left = 1 - static_cast<float>(steps_) / static_cast<float>(std::max<std::int64_t>(1, options_.steps));
-  optimizer_.step(kRate * std::max(0.0f, left), ++steps_, options_.threads);
+  optimizer_.step(kLearningRate * std::max(0.0f, left), ++steps_, options_.threads);
   return stats.loss / static_cast<double>(count);
 }
 

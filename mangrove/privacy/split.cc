@@ -53,14 +53,14 @@ constexpr std::size_t kGroup = 8;
 
 /// The least and the largest finite value; zeros where there is none.
 std::array<float, 2> range_of(std::span<const float> values) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kEndless = std::numeric_limits<float>::infinity();
   std::array<float, kGroup> least, largest;  // of every eighth value, so that GCC vectorises the loop
-  least.fill(kInfinity);
-  largest.fill(-kInfinity);
+  least.fill(kEndless);
+  largest.fill(-kEndless);
   for (std::size_t i = 0; i < values.size(); i += kGroup) {
     for (std::size_t j = 0; j < std::min(kGroup, values.size() - i); ++j) {
       const float value = values[i + j];
-      const bool is_finite = std::abs(value) < kInfinity;
+      const bool is_finite = std::abs(value) < kEndless;
       least[j] = is_finite && value < least[j] ? value : least[j];
       largest[j] = is_finite && value > largest[j] ? value : largest[j];
     }

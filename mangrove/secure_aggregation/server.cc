@@ -12,7 +12,7 @@
 namespace mangrove::secure {
 namespace {
 
-Error no_fit(const std::string& what) {
+Error misfit(const std::string& what) {
   return make_error(Code::data_loss, what);
 }
 
@@ -217,7 +217,7 @@ Status Server::take_reply(ClientId from, const Reply& reply) {
   if (step_ == Step::mask && reply.has_masked()) return take_masked(from, reply.masked());
   if (step_ == Step::show && reply.has_opened()) return take_opened(from, reply.opened());
   if (step_ == Step::reveal && reply.has_revealed()) return take_revealed(from, reply.revealed());
-  return no_fit("not to what was asked");
+  return misfit("not to what was asked");
 }
 
 Status Server::take_keys(ClientId from, const Keys& keys) {
@@ -248,17 +248,17 @@ std::size_t Server::place(ClientId dealer, ClientId holder) const {
 Status Server::take_dealt(ClientId from, const Dealt& dealt) {
   const std::vector<ClientId> all = holders(from);
   if (static_cast<std::size_t>(dealt.envelopes_size()) != all.size())
-    return no_fit("envelopes for other clients than its neighbours and itself");
+    return misfit("envelopes for other clients than its neighbours and itself");
   std::map<ClientId, Envelope> envelopes;
   std::map<ClientId, ShareDigests> digests;
   for (int i = 0; i < dealt.envelopes_size(); ++i) {
     const Envelope& envelope = dealt.envelopes(i);
     const ClientId holder = all[static_cast<std::size_t>(i)];
-    if (envelope.client() != holder) return no_fit("envelopes for other clients than its neighbours and itself");
+    if (envelope.client() != holder) return misfit("envelopes for other clients than its neighbours and itself");
     MG_TRY(digests[holder], read_digests(envelope));
     const bool is_own = holder == from;
     if (envelope.key().size() != (is_own ? 0 : kKeyBytes) || envelope.sealed().size() != (is_own ? 0 : kSealedBytes))
-      return no_fit("an envelope of another length");
+      return misfit("an envelope of another length");
     if (!is_own) envelopes[holder] = envelope;
   }
   members_.at(from).envelopes = std::move(envelopes);
@@ -273,7 +273,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
   const std::vector<ClientId>& neighbours = members_.at(from).neighbours;
   for (const ClientId client : accused) {
     if (!std::ranges::binary_search(neighbours, client) || !dealt_.contains(client))
-      return no_fit("an accusation of a client that has sent it no envelope");
+      return misfit("an accusation of a client that has sent it no envelope");
   }
   if (accused.empty()) {
     MG_TRY(const std::vector<std::uint32_t> words, read_words(masked.words(), words_));
@@ -282,7 +282,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
     masked_.insert(from);
     return {};
   }
-  if (!masked.words().empty()) return no_fit("an accusation and words");
+  if (!masked.words().empty()) return misfit("an accusation and words");
   for (const ClientId client : accused) disputes_[client].push_back(from);
   return {};
 }
@@ -291,7 +291,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
 Status Server::take_opened(ClientId from, const Opened& opened) {
   std::vector<ClientId>& accusers = disputes_.at(from);
   if (static_cast<std::size_t>(opened.keys_size()) != accusers.size())
-    return no_fit("keys of other envelopes than were asked for");
+    return misfit("keys of other envelopes than were asked for");
   for (std::size_t i = 0; i < accusers.size(); ++i) {
     const ClientId accuser = accusers[i];
     MG_TRY(const Secret key, read_secret(opened.keys(static_cast<int>(i)), "key"));
@@ -311,17 +311,17 @@ Status Server::take_revealed(ClientId from, const Revealed& revealed) {
   std::vector<ClientId> dealers = holders(from);
   std::erase_if(dealers, [&](ClientId client) { return !dealt_.contains(client); });
   if (static_cast<std::size_t>(revealed.shares_size()) != dealers.size())
-    return no_fit("shares of other clients than were asked for");
+    return misfit("shares of other clients than were asked for");
   std::vector<Secret> shares;
   for (int i = 0; i < revealed.shares_size(); ++i) {
     const ClientId dealer = dealers[static_cast<std::size_t>(i)];
-    if (revealed.shares(i).client() != dealer) return no_fit("shares of other clients than were asked for");
+    if (revealed.shares(i).client() != dealer) return misfit("shares of other clients than were asked for");
     MG_TRY(const Secret share, read_secret(revealed.shares(i).share(), "share"));
     const Route route{round_, dealer, from};
     const ShareDigests& digests = members_.at(dealer).digests.at(from);
     const bool fits =
         has_vector_of(dealer) ? fits_seed_digest(route, digests, share) : fits_key_digest(route, digests, share);
-    if (!fits) return no_fit("a share that is not the one it was dealt");
+    if (!fits) return misfit("a share that is not the one it was dealt");
     shares.push_back(share);
   }
   for (std::size_t i = 0; i < dealers.size(); ++i)

@@ -16,7 +16,7 @@ constexpr std::pair<DType, std::string_view> kTypeCodes[] = {
     {DType::f32, "<f4"}, {DType::f64, "<f8"}, {DType::i32, "<i4"},    {DType::i64, "<i8"},
     {DType::u8, "|u1"},  {DType::i8, "|i1"},  {DType::boolean, "|b1"}};
 
-Error corrupt(const std::string& what) {
+Error corrupt_npy(const std::string& what) {
   return make_error(Code::data_loss, "npy: " + what);
 }
 
@@ -112,16 +112,16 @@ class HeaderReader {
 /// Where the header lies in the file, by the version's length field.
 Result<std::string_view> header_text(std::string_view bytes) {
   constexpr std::size_t kVersion = kMagic.size(), kLength = kVersion + 2;
-  if (!bytes.starts_with(kMagic)) return corrupt("not an npy file");
-  if (bytes.size() < kLength) return corrupt("the file ends in its header");
+  if (!bytes.starts_with(kMagic)) return corrupt_npy("not an npy file");
+  if (bytes.size() < kLength) return corrupt_npy("the file ends in its header");
   const int version = static_cast<unsigned char>(bytes[kVersion]);
-  if (version < 1 || version > 3) return corrupt("version " + std::to_string(version) + ", expected 1 to 3");
+  if (version < 1 || version > 3) return corrupt_npy("version " + std::to_string(version) + ", expected 1 to 3");
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (bytes.size() < kLength + length_bytes) return corrupt("the file ends in its header");
+  if (bytes.size() < kLength + length_bytes) return corrupt_npy("the file ends in its header");
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes[kLength + i]);
   const std::string_view rest = bytes.substr(kLength + length_bytes);
-  if (length > rest.size()) return corrupt("the header is longer than the file, which may be truncated");
+  if (length > rest.size()) return corrupt_npy("the header is longer than the file, which may be truncated");
   return rest.substr(0, length);
 }
 
@@ -169,15 +169,15 @@ std::string encode_npy(const Tensor& tensor) {
 Result<Tensor> parse_npy(std::string_view bytes) {
   MG_TRY(const std::string_view text, header_text(bytes));
   const auto header = HeaderReader(text).read();
-  if (!header) return corrupt("malformed header");
+  if (!header) return corrupt_npy("malformed header");
   MG_TRY(const DType dtype, parse_type(header->descr));
   if (header->fortran_order && header->shape.size() > 1) {
     return make_error(Code::unimplemented, "npy: the array is in Fortran order; save np.ascontiguousarray(x)");
   }
   const std::string_view data = bytes.substr(static_cast<std::size_t>(text.data() - bytes.data()) + text.size());
   if (data.size() % size_of(dtype) != 0 || !holds(header->shape, data.size() / size_of(dtype))) {
-    return corrupt("an array of type '" + header->descr + "' and shape " + to_string(Shape(header->shape)) +
-                   " does not fit the " + std::to_string(data.size()) + " bytes of data, which may be truncated");
+    return corrupt_npy("an array of type '" + header->descr + "' and shape " + to_string(Shape(header->shape)) +
+                       " does not fit the " + std::to_string(data.size()) + " bytes of data, which may be truncated");
   }
   Tensor tensor(dtype, Shape(header->shape));
   std::copy(data.begin(), data.end(), reinterpret_cast<char*>(tensor.data()));

@@ -29,7 +29,7 @@ const char* dtype_code(DType dtype) {
 }
 
 /// Whether a tensor of this shape has exactly so many elements; no product overflows.
-bool holds(const std::vector<std::int64_t>& shape, std::size_t elements) {
+bool has_elements(const std::vector<std::int64_t>& shape, std::size_t elements) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return elements == 0;
   std::size_t left = elements;
   for (const std::int64_t dim : shape) {
@@ -62,7 +62,7 @@ Result<Tensor> parse_entry(const std::string& name, const json& entry, std::stri
       return corrupt("tensor '" + name + "' has a malformed shape");
     shape.push_back(dim.get<std::int64_t>());
   }
-  if (!holds(shape, (range.second - range.first) / size_of(code->first)) ||
+  if (!has_elements(shape, (range.second - range.first) / size_of(code->first)) ||
       (range.second - range.first) % size_of(code->first) != 0)
     return corrupt("tensor '" + name + "' has a shape that does not fit its data");
   Tensor tensor(code->first, Shape(std::move(shape)));

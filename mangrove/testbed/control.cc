@@ -18,7 +18,7 @@ namespace {
 
 constexpr Seconds kDownWithin = 30;
 constexpr Seconds kDiesWithin = 10;
-constexpr Seconds kPollEvery = 0.05;
+constexpr Seconds kLookEvery = 0.05;
 
 /// Waits until the owner has let go of the slot, and takes it. Nothing at the deadline.
 std::optional<Slot> await_slot(const Record& record, Deadline deadline) {
@@ -26,7 +26,7 @@ std::optional<Slot> await_slot(const Record& record, Deadline deadline) {
   while (true) {
     if (std::optional<Slot> slot = Slot::take(record.slot)) return slot;
     if (clock.now() > deadline) return {};
-    clock.sleep_until(clock.after(kPollEvery));
+    clock.sleep_until(clock.after(kLookEvery));
   }
 }
 

@@ -7,13 +7,13 @@
 namespace mangrove::zoo {
 namespace {
 
-struct Configuration {
+struct ResNetConfiguration {
   std::int64_t depth;
   std::array<int, 4> blocks;  // per stage
   bool bottleneck;
 };
 
-constexpr Configuration kConfigurations[] = {
+constexpr ResNetConfiguration kResNetConfigurations[] = {
     {18, {2, 2, 2, 2}, false},  {34, {3, 4, 6, 3}, false},  {50, {3, 4, 6, 3}, true},
     {101, {3, 4, 23, 3}, true}, {152, {3, 8, 36, 3}, true},
 };
@@ -27,9 +27,9 @@ constexpr Configuration kConfigurations[] = {
 /// paper). source: He, Zhang, Ren & Sun, Deep residual learning for image recognition, CVPR 2016, table 1.
 Result<Graph> build_resnet(const Variant& variant, const ModelOptions& options) {
   const auto depth = variant.whole(0, 18, 1202);
-  const auto* found = std::find_if(std::begin(kConfigurations), std::end(kConfigurations),
-                                   [&](const Configuration& row) { return depth && row.depth == *depth; });
-  if (found == std::end(kConfigurations)) return build_resnet_cifar(variant, options);
+  const auto* found = std::find_if(std::begin(kResNetConfigurations), std::end(kResNetConfigurations),
+                                   [&](const ResNetConfiguration& row) { return depth && row.depth == *depth; });
+  if (found == std::end(kResNetConfigurations)) return build_resnet_cifar(variant, options);
   const bool small_stem = variant.has(1, "cifar");
   if (variant.size() > (small_stem ? 2 : 1)) return variant.mismatch();
   NetworkBuilder network(variant.name(), options, he_normal_fan_in());

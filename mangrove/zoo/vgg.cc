@@ -7,12 +7,12 @@
 namespace mangrove::zoo {
 namespace {
 
-struct Configuration {
+struct VggConfiguration {
   std::int64_t depth;        // layers with weights
   std::array<int, 5> convs;  // per stage
 };
 
-constexpr Configuration kConfigurations[] = {
+constexpr VggConfiguration kVggConfigurations[] = {
     {11, {1, 1, 2, 2, 2}},  // A
     {13, {2, 2, 2, 2, 2}},  // B
     {16, {2, 2, 3, 3, 3}},  // D
@@ -27,9 +27,9 @@ constexpr Configuration kConfigurations[] = {
 /// networks for large-scale image recognition, ICLR 2015, table 1.
 Result<Graph> build_vgg(const Variant& variant, const ModelOptions& options) {
   const auto depth = variant.whole(0, 11, 19);
-  const auto* found = std::find_if(std::begin(kConfigurations), std::end(kConfigurations),
-                                   [&](const Configuration& row) { return depth && row.depth == *depth; });
-  if (found == std::end(kConfigurations) || variant.size() != 1) return variant.mismatch();
+  const auto* found = std::find_if(std::begin(kVggConfigurations), std::end(kVggConfigurations),
+                                   [&](const VggConfiguration& row) { return depth && row.depth == *depth; });
+  if (found == std::end(kVggConfigurations) || variant.size() != 1) return variant.mismatch();
   NetworkBuilder network(variant.name(), options, glorot_uniform());
   Value x = network.input();
   std::int64_t channels = 64;

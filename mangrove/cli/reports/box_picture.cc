@@ -10,7 +10,7 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr double kWidth = 980;
+constexpr double kPictureWidth = 980;
 constexpr double kLine = 16, kBarLine = 22, kBarHeight = 5, kPadding = 9;
 constexpr double kCharacter = 6.1, kBold = 7;  // widths of a letter, with some room
 constexpr double kMostBox = 300;
@@ -81,7 +81,7 @@ std::string tip_down(double x, double y) {
 }
 
 std::string svg_of(const std::string& label, double height, const std::string& content) {
-  return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">{}</svg>)", kWidth, height + 4,
+  return fmt::format(R"(<svg viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">{}</svg>)", kPictureWidth, height + 4,
                      escaped(label), content) +
          "\n";
 }
@@ -94,7 +94,7 @@ struct Grid {
   Grid(std::size_t boxes, std::size_t most, double between) : columns(std::clamp<std::size_t>(boxes, 1, most)) {
     gap = between;
     const auto count = static_cast<double>(columns);
-    box = std::min(kMostBox, (kWidth - gap * (count - 1) - 4) / count);
+    box = std::min(kMostBox, (kPictureWidth - gap * (count - 1) - 4) / count);
   }
   double left(std::size_t column) const { return 2 + static_cast<double>(column) * (box + gap); }
   double middle(std::size_t column) const { return left(column) + box / 2; }
@@ -131,7 +131,7 @@ std::string chain_picture(const std::string& label, const std::vector<Box>& boxe
                tip_down(to, top + height + kBetweenRows - 3);
         std::string all;
         for (const std::string& text : boxes[i].way) all += (all.empty() ? "" : ", ") + text;
-        svg += text_at((from + to) / 2, between - 5, cut(all, kWidth / 2), R"( text-anchor="middle")");
+        svg += text_at((from + to) / 2, between - 5, cut(all, kPictureWidth / 2), R"( text-anchor="middle")");
       }
     }
     top += height + (last < boxes.size() ? kBetweenRows : 0);
@@ -150,7 +150,7 @@ std::string bus_picture(const std::string& label, const std::string& bus, const 
     for (std::size_t i = first; i < last; ++i) ways = std::max(ways, boxes[i].way.size());
     const double height = height_of(boxes, first, last), drop = 14 + kLine * static_cast<double>(ways);
     const double y = top + kBusRoom - 6;
-    if (first == 0) svg += text_at(2, y - 8, cut(bus, kWidth), R"( class="name")");
+    if (first == 0) svg += text_at(2, y - 8, cut(bus, kPictureWidth), R"( class="name")");
     svg += line_between(2, y, grid.left(last - first - 1) + grid.box, y);
     for (std::size_t i = first; i < last; ++i) {
       const double x = grid.middle(i - first);
@@ -169,7 +169,7 @@ std::string bus_picture(const std::string& label, const std::string& bus, const 
 
 std::string share_rows(const std::string& label, const std::vector<ShareRow>& rows) {
   constexpr double kLabel = 180, kText = 260;
-  const double whole = kWidth - kLabel - kText;
+  const double whole = kPictureWidth - kLabel - kText;
   std::string svg;
   double top = 0;
   for (const ShareRow& row : rows) {

@@ -130,14 +130,10 @@ constexpr Figure kFigures[] = {
     {"sent by all nodes", &sent_of, &size_text, Better::lower},
 };
 
-std::string style_of(std::size_t run) {
-  return fmt::format("n{}", run % kMostCompared);
-}
-
 std::string head_row(const char* first, const Names& names) {
   std::string html = fmt::format("<tr><th>{}</th>", first);
   for (std::size_t i = 0; i < names.size(); ++i)
-    html += fmt::format(R"(<th class="{}">{}</th>)", style_of(i), escaped(names[i]));
+    html += fmt::format(R"(<th class="{}">{}</th>)", series_style(i), escaped(names[i]));
   return html + "</tr>\n";
 }
 
@@ -212,7 +208,7 @@ class Charts {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       Curve curve = of(runs_[i]);
       for (auto& [at, value] : curve) value *= scale;
-      if (!curve.empty()) series.push_back({std::move(curve), style_of(i), names_[i]});
+      if (!curve.empty()) series.push_back({std::move(curve), series_style(i), names_[i]});
     }
     if (!series.empty()) html_ += html_section(heading, svg_chart(x, unit, series));
   }
@@ -221,7 +217,7 @@ class Charts {
     if (html_.empty()) return {};
     std::string legend;
     for (std::size_t i = 0; i < names_.size(); ++i)
-      legend += fmt::format(R"(<b class="{}">{}</b> )", style_of(i), escaped(names_[i]));
+      legend += fmt::format(R"(<b class="{}">{}</b> )", series_style(i), escaped(names_[i]));
     return "<h2>Curves</h2>\n<p class=\"legend\">" + legend + "</p>\n<main>\n" + html_ + "</main>\n";
   }
 

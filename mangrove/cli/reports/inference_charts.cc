@@ -10,6 +10,7 @@
 #include "mangrove/cli/reports/box_picture.h"
 #include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/stage_picture.h"
+#include "mangrove/cli/reports/svg_chart.h"
 
 namespace mangrove::cli {
 namespace {
@@ -17,12 +18,8 @@ namespace {
 using Answers = InferenceHistory::Answers;
 
 constexpr std::size_t kMostRows = 64;
-constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kLongestLegend = 200;
 constexpr double kMilli = 1000;
-
-std::string style_of(std::size_t at) {
-  return fmt::format("n{}", at % 10);
-}
 
 Curve scaled(Curve curve, double factor) {
   for (auto& [x, y] : curve) y *= factor;
@@ -37,8 +34,8 @@ std::string chart_of(const std::string& heading, const char* unit, const std::ve
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Curve curve = curve_of(all[i]);
     if (curve.empty()) continue;
-    series.push_back({curve, style_of(i), all[i].name});
-    legend += fmt::format(R"(<b class="{}">{}</b> )", style_of(i), escaped(all[i].name));
+    series.push_back({curve, series_style(i), all[i].name});
+    legend += fmt::format(R"(<b class="{}">{}</b> )", series_style(i), escaped(all[i].name));
   }
   if (series.empty()) return {};
   return html_section(heading, "<p class=\"legend\">" + legend + "</p>" + svg_chart("seconds", unit, series));
@@ -79,7 +76,7 @@ std::string share_text(const std::optional<double>& share) {
 
 /// A name that somebody else gave.
 std::string shown(const std::string& name) {
-  return shortened(name, kLongestName);
+  return shortened(name, kLongestLegend);
 }
 
 /// Tiers from the bottom up, and what stayed and went from one to the next.

@@ -76,7 +76,7 @@ std::string row(std::size_t width, const std::string& name, const std::string& o
                      format_count(numbers["activation_bytes"].get<std::int64_t>()));
 }
 
-std::string escaped(const std::string& text) {
+std::string dot_escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -86,7 +86,7 @@ std::string escaped(const std::string& text) {
 }
 
 std::string dot_string(const std::string& text) {
-  return '"' + escaped(text) + '"';
+  return '"' + dot_escaped(text) + '"';
 }
 
 }  // namespace
@@ -134,7 +134,8 @@ std::string to_dot(const Graph& graph) {
     text += "  " + dot_string("input " + name) + " [shape=ellipse];\n";
   }
   for (const Node& node : graph.nodes()) {
-    text += "  " + dot_string(node.name) + " [label=\"" + escaped(node.op) + "\\n" + escaped(node.name) + "\"];\n";
+    text +=
+        "  " + dot_string(node.name) + " [label=\"" + dot_escaped(node.op) + "\\n" + dot_escaped(node.name) + "\"];\n";
     for (const std::string& output : node.outputs) producers[output] = node.name;
   }
   const auto arrow = [&](const std::string& value, const std::string& to) {

@@ -10,12 +10,14 @@
 #include "mangrove/base/units.h"
 #include "mangrove/cli/reports/html.h"
 #include "mangrove/cli/reports/straggler.h"
+#include "mangrove/cli/reports/svg_chart.h"
 
 namespace mangrove::cli {
 namespace {
 
-constexpr double kWidth = 980, kLabel = 110, kRow = 22, kBar = 16;  // of charts with a row for each node
-constexpr std::size_t kColumns = 120;                               // of the timeline
+constexpr double kRowsWidth = 980, kRowLabel = 110, kRowHeight = 22,
+                 kBarHeight = 16;      // of charts with a row for each node
+constexpr std::size_t kColumns = 120;  // of the timeline
 
 struct Part {
   const char* name;
@@ -28,15 +30,11 @@ constexpr std::array<Part, 5> kParts = {{{"wait", &PhaseSeconds::wait},
                                          {"compute", &PhaseSeconds::compute},
                                          {"encode", &PhaseSeconds::encode}}};
 
-std::string style_of(std::size_t node) {
-  return fmt::format("n{}", node % 10);
-}
-
 std::string chart(const char* title, const char* unit, const std::vector<NodeHistory>& nodes,
                   Curve NodeHistory::*curve) {
   std::vector<Series> series;
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (!(nodes[i].*curve).empty()) series.push_back({nodes[i].*curve, style_of(i), nodes[i].name});
+    if (!(nodes[i].*curve).empty()) series.push_back({nodes[i].*curve, series_style(i), nodes[i].name});
   if (series.empty()) return {};
   return fmt::format("<section><h3>{}</h3>{}</section>\n", title, svg_chart("seconds", unit, series));
 }
@@ -44,7 +42,7 @@ std::string chart(const char* title, const char* unit, const std::vector<NodeHis
 std::string node_legend(const std::vector<NodeHistory>& nodes) {
   std::string html = "<p class=\"legend\">";
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    html += fmt::format(R"(<b class="{}">{}</b> )", style_of(i), escaped(nodes[i].name));
+    html += fmt::format(R"(<b class="{}">{}</b> )", series_style(i), escaped(nodes[i].name));
   return html + "</p>\n";
 }
 
@@ -82,13 +80,13 @@ std::string phase_legend() {
 }
 
 std::string row_label(const std::string& name, double top) {
-  return fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", kLabel - 8, top + kBar - 4,
+  return fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", kRowLabel - 8, top + kBarHeight - 4,
                      escaped(name));
 }
 
 std::string svg_rows(std::size_t rows, const std::string& content) {
-  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img">{}</svg>)", kWidth, static_cast<double>(rows) * kRow + 20,
-                     content) +
+  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img">{}</svg>)", kRowsWidth,
+                     static_cast<double>(rows) * kRowHeight + 20, content) +
          "\n";
 }
 
@@ -96,9 +94,9 @@ std::string time_axis(double begin, double end, std::size_t rows) {
   std::string svg;
   for (const double at : round_ticks(begin, end, 8)) {
     if (at < begin || at > end) continue;
-    const double x = kLabel + (at - begin) / std::max(end - begin, 1e-9) * (kWidth - kLabel);
+    const double x = kRowLabel + (at - begin) / std::max(end - begin, 1e-9) * (kRowsWidth - kRowLabel);
     svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{:.6g} s</text>)", x,
-                       static_cast<double>(rows) * kRow + 14, at);
+                       static_cast<double>(rows) * kRowHeight + 14, at);
   }
   return svg;
 }
@@ -111,16 +109,16 @@ std::string mean_steps(const std::vector<NodeHistory>& nodes) {
   double top = 0;
   for (const NodeHistory& node : nodes) {
     svg += row_label(node.name, top);
-    double x = kLabel;
+    double x = kRowLabel;
     for (const Part& part : kParts) {
       const Seconds seconds = node.total.*part.seconds / static_cast<double>(node.steps);
-      const double width = std::max(0.0, seconds / std::max(longest, 1e-9) * (kWidth - kLabel));
+      const double width = std::max(0.0, seconds / std::max(longest, 1e-9) * (kRowsWidth - kRowLabel));
       svg += fmt::format(
           R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}"><title>{} {}</title></rect>)", part.name,
-          x, top, width, kBar, part.name, format_seconds(seconds));
+          x, top, width, kBarHeight, part.name, format_seconds(seconds));
       x += width;
     }
-    top += kRow;
+    top += kRowHeight;
   }
   return svg_rows(nodes.size(), svg);
 }
@@ -138,15 +136,15 @@ std::string timeline_row(const NodeHistory& node, double end, double top) {
     }
   }
   std::string svg;
-  const double across = (kWidth - kLabel) / kColumns;
+  const double across = (kRowsWidth - kRowLabel) / kColumns;
   for (std::size_t c = 0; c < kColumns; ++c) {
     double y = top;
     for (const Part& part : kParts) {
       const double height =
-          columns[c].sum() > 0 ? kBar * std::max(0.0, columns[c].*part.seconds) / columns[c].sum() : 0;
+          columns[c].sum() > 0 ? kBarHeight * std::max(0.0, columns[c].*part.seconds) / columns[c].sum() : 0;
       if (height > 0.05)
         svg += fmt::format(R"(<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.2f}" height="{:.1f}"/>)", part.name,
-                           kLabel + static_cast<double>(c) * across, y, across + 0.2, height);
+                           kRowLabel + static_cast<double>(c) * across, y, across + 0.2, height);
       y += height;
     }
   }
@@ -161,7 +159,7 @@ std::string timeline(const std::vector<NodeHistory>& nodes) {
   double top = 0;
   for (const NodeHistory& node : nodes) {
     svg += row_label(node.name, top) + timeline_row(node, end, top);
-    top += kRow;
+    top += kRowHeight;
   }
   return svg_rows(nodes.size(), svg + time_axis(0, end, nodes.size()));
 }
@@ -185,12 +183,12 @@ std::string last_steps(const std::vector<NodeHistory>& nodes) {
       for (const Part& part : kParts) {
         const Seconds seconds = step.phases.*part.seconds;
         svg += fmt::format(R"(<rect class="{}" x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}"/>)", part.name,
-                           kLabel + (at - begin) / (end - begin) * (kWidth - kLabel), top,
-                           std::max(0.0, seconds) / (end - begin) * (kWidth - kLabel), kBar);
+                           kRowLabel + (at - begin) / (end - begin) * (kRowsWidth - kRowLabel), top,
+                           std::max(0.0, seconds) / (end - begin) * (kRowsWidth - kRowLabel), kBarHeight);
         at += seconds;
       }
     }
-    top += kRow;
+    top += kRowHeight;
   }
   return "<h3>The last steps</h3>\n" + svg_rows(nodes.size(), svg + time_axis(begin, end, nodes.size()));
 }

@@ -61,13 +61,13 @@ std::string render_epoch(const train::EpochReport& e) {
 }
 
 /// What a line of progress says behind its bar.
-struct Part {
+struct StatusPart {
   std::string text;
   int importance;
 };
 
-std::vector<Part> parts_of(const job::Progress& p) {
-  std::vector<Part> parts;
+std::vector<StatusPart> parts_of(const job::Progress& p) {
+  std::vector<StatusPart> parts;
   if (p.epoch && p.epochs != 1) parts.push_back({fmt::format("epoch {}/{}", *p.epoch, p.epochs.value_or(0)), 3});
   if (p.step) parts.push_back({fmt::format("step {}/{}", *p.step, p.steps.value_or(0)), 1});
   if (p.loss) parts.push_back({fmt::format("loss {:.4f}", *p.loss), 2});
@@ -89,10 +89,10 @@ std::string progress_line(const job::Progress& p, int columns) {
   constexpr int kLongestBar = 24, kMostImportant = 6;
   constexpr std::array kShorterBars = {10, 6};
   const double share = static_cast<double>(p.done) / std::max(static_cast<double>(p.total), 1.0);
-  const std::vector<Part> parts = parts_of(p);
+  const std::vector<StatusPart> parts = parts_of(p);
   const auto line_with = [&](int bar, int least) {
     std::string line = fmt::format("{:<8} {} {:>5}", p.phase, text_bar(share, bar), format_percent(share, 0));
-    for (const Part& part : parts)
+    for (const StatusPart& part : parts)
       if (part.importance >= least) line += "  " + part.text;
     return line;
   };

@@ -19,7 +19,7 @@ constexpr std::size_t kMostStages = 64;
 constexpr std::size_t kMostListed = 1000;  // devices, or layers, of a stage
 constexpr std::size_t kMostNames = 4;      // of devices in a box
 constexpr std::size_t kLongestTooltip = 2000;
-constexpr std::size_t kLongestName = 100;
+constexpr std::size_t kLongestStageName = 100;
 
 /// Of a stage with several boards: the means of these, and the most memory.
 struct Stage {
@@ -33,7 +33,7 @@ struct Stage {
 std::vector<std::string> shown(const std::vector<std::string>& all) {
   std::vector<std::string> names;
   for (const std::string& name : all)
-    if (names.size() < kMostListed) names.push_back(shortened(name, kLongestName));
+    if (names.size() < kMostListed) names.push_back(shortened(name, kLongestStageName));
   return names;
 }
 

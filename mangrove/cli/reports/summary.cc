@@ -21,7 +21,7 @@ std::string row(const std::string& name, const std::string& value) {
 }
 
 /// A mean of bytes.
-std::string bytes_text(double bytes) {
+std::string mean_bytes(double bytes) {
   return format_bytes(static_cast<Bytes>(std::llround(bytes)));
 }
 
@@ -68,8 +68,8 @@ std::string event_rows(const RunFacts& facts) {
   std::string text;
   std::size_t rows = 0;
   const auto events = facts.events.value_or(std::vector<job::Json>());
-  for (const job::Json& json : events) {
-    const EventText event = event_text(json);
+  for (const job::Json& entry : events) {
+    const EventText event = event_text(entry);
     if (event.is_advice || event.line.empty()) continue;  // advice has a row of its own
     if (++rows > kMostRows)
       return text + row("...", format_things(std::ssize(events), "event") + " in all: see summary.json");
@@ -244,7 +244,7 @@ std::string tier_exit_rows(const infer::TiersResult& r) {
   for (const infer::TiersResult::SentUp& link : *r.sent_up)
     text += row(fmt::format("sent up for {} answers", link.answer),
                 fmt::format("{}, {} an image on average; a sample: {}", format_bytes(link.bytes),
-                            bytes_text(link.bytes_per_image), format_bytes(r.sample_bytes.value_or(0))));
+                            mean_bytes(link.bytes_per_image), format_bytes(r.sample_bytes.value_or(0))));
   return text;
 }
 
@@ -281,8 +281,8 @@ std::string tier_rows(const infer::TiersResult& r) {
 std::string view_rows(const infer::ViewsResult& r) {
   std::string text = exit_rows(r.exits);
   text += row("sent up for an image",
-              fmt::format("{} of scores, {} of features; a sample: {}", bytes_text(r.score_bytes_per_image),
-                          bytes_text(r.feature_bytes_per_image), format_bytes(r.sample_bytes)));
+              fmt::format("{} of scores, {} of features; a sample: {}", mean_bytes(r.score_bytes_per_image),
+                          mean_bytes(r.feature_bytes_per_image), format_bytes(r.sample_bytes)));
   text += lost_row(r.lost, r.duplicated);
   for (const infer::ViewsResult::View& view : r.views)
     text +=

@@ -104,6 +104,10 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 
+std::string series_style(std::size_t number) {
+  return fmt::format("n{}", number % 10);
+}
+
 std::string svg_chart(const std::string& x_name, const std::string& unit, const std::vector<Series>& series) {
   std::vector<Series> drawn;
   Range x, y;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@ struct Series {
   std::string style;   // class of its line
   std::string name{};  // shown where the pointer rests on it; "": nothing is
 };
+
+/// The style of the series with this number; ten styles take turns.
+std::string series_style(std::size_t number);
 
 /// A line chart as an <svg>; `x_name` is what x counts, `unit` that of y. Of a long curve the means of at most 300 runs
 /// of points are drawn; points that are no numbers are left out.

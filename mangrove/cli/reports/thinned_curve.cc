@@ -5,7 +5,7 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr std::size_t kMostPoints = 1024;
+constexpr std::size_t kMostKept = 1024;
 
 }  // namespace
 
@@ -18,13 +18,13 @@ void ThinnedCurve::add(double x, double y) {
   points_.emplace_back(x_ / count, y_ / count);
   x_ = y_ = 0;
   count_ = 0;
-  if (points_.size() < kMostPoints) return;
-  for (std::size_t i = 0; i < kMostPoints / 2; ++i) {
+  if (points_.size() < kMostKept) return;
+  for (std::size_t i = 0; i < kMostKept / 2; ++i) {
     const auto& [x0, y0] = points_[2 * i];
     const auto& [x1, y1] = points_[2 * i + 1];
     points_[i] = {(x0 + x1) / 2, (y0 + y1) / 2};
   }
-  points_.resize(kMostPoints / 2);
+  points_.resize(kMostKept / 2);
   run_ *= 2;
 }
 

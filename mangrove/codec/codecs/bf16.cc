@@ -9,7 +9,7 @@ namespace {
 
 /// The upper half of a float32, rounded to nearest, to even between two. What would round to infinity becomes the
 /// largest number; infinity and NaN stay.
-std::uint16_t narrow(std::int32_t bits) {
+std::uint16_t to_bf16(std::int32_t bits) {
   constexpr std::int32_t kInfinity = 0x7f800000, kLargest = 0x7f7f;
   const std::int32_t magnitude = bits & 0x7fffffff;
   const std::int32_t below_infinity = std::min(magnitude, kInfinity - 1);  // a NaN's bits would overflow
@@ -18,7 +18,7 @@ std::uint16_t narrow(std::int32_t bits) {
   return static_cast<std::uint16_t>((magnitude < kInfinity ? finite : not_finite) | (bits >> 16 & 0x8000));
 }
 
-float widen(std::uint16_t upper) {
+float from_bf16(std::uint16_t upper) {
   return std::bit_cast<float>(std::uint32_t{upper} << 16);
 }
 
@@ -30,7 +30,7 @@ CodecRow rows::bf16() {
           .parameters = {},
           .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
-            return std::make_unique<SixteenBits<narrow, widen>>(stream);
+            return std::make_unique<SixteenBits<to_bf16, from_bf16>>(stream);
           }};
 }
 

@@ -21,7 +21,7 @@ std::int32_t select(bool condition, std::int32_t yes, std::int32_t no) {
 /// Rounds to nearest, to even between two. What is too large becomes the largest, 65504: a gradient that overflows in
 /// one element stays usable. Infinity and NaN stay.
 /// source: Giesen, Half to float done quick (float_to_half_fast3_rtne), 2016.
-std::uint16_t narrow(std::int32_t bits) {
+std::uint16_t to_fp16(std::int32_t bits) {
   const std::int32_t magnitude = bits & 0x7fffffff;
   const std::int32_t normal = std::min((magnitude - kBiases + 0xfff + (magnitude >> 13 & 1)) >> 13, 0x7bff);
   // the last bit of a subnormal is worth 2^-24, as that of a float32 from 0.5 to 1: adding 0.5 rounds to it
@@ -32,7 +32,7 @@ std::uint16_t narrow(std::int32_t bits) {
   return static_cast<std::uint16_t>(select(magnitude < kInfinity, finite, not_finite) | (bits >> 16 & 0x8000));
 }
 
-float widen(std::uint16_t half) {
+float from_fp16(std::uint16_t half) {
   const std::int32_t magnitude = half & 0x7fff;
   const std::int32_t normal = (magnitude << 13) + (magnitude < 0x7c00 ? kBiases : 2 * kBiases);
   const auto subnormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
@@ -48,7 +48,7 @@ CodecRow rows::fp16() {
           .parameters = {},
           .is_contraction = true,
           .make = [](std::span<const double>, const Stream& stream) -> std::unique_ptr<Codec> {
-            return std::make_unique<SixteenBits<narrow, widen>>(stream);
+            return std::make_unique<SixteenBits<to_fp16, from_fp16>>(stream);
           }};
 }
 

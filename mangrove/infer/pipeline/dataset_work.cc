@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace mangrove::infer {
-namespace {
-
-constexpr Seconds kLeastRemaining = 1e-6;  // 0 would mean that there is no deadline
-
-}  // namespace
 
 DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports)
     : samples_(data.samples()),

@@ -7,7 +7,6 @@
 namespace mangrove::infer {
 
 constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch, or one of any size
-constexpr Seconds kLeastRemaining = 1e-6;      // 0 would mean that there is no deadline
 
 FrameWork::FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
                      Reports& reports)

@@ -9,6 +9,9 @@
 
 namespace mangrove::infer {
 
+/// The least Command::remaining_s; 0 would mean that there is no deadline.
+inline constexpr Seconds kLeastRemaining = 1e-6;
+
 /// The work that streams through the stages: it makes micro-batches and takes their answers. A micro-batch counts once,
 /// however often it is sent and answered. threads: one at a time.
 class StreamWork {

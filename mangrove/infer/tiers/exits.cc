@@ -12,7 +12,7 @@ namespace {
 
 constexpr Bytes kMostKept = 256'000'000;
 
-Error bad(const std::string& problem) {
+Error bad_exits(const std::string& problem) {
   return make_error(Code::invalid_argument, "tiers: exits: " + problem);
 }
 
@@ -21,13 +21,14 @@ Status check_alike(const InferJob& job) {
   for (int i = 0; i < job.tiers_size(); ++i) {
     const TierPart& part = job.tiers(i);
     if (part.exits() != 0 && tier_of(part) == Tier::cloud)
-      return bad("are for the tiers end and edge, not for " + part.name() + ", which computes the rest");
+      return bad_exits("are for the tiers end and edge, not for " + part.name() + ", which computes the rest");
     if (job.members(i) != job.members(0))
-      return bad(part.name() + " has another network than " + job.tiers(0).name() + "; one lies over all tiers");
+      return bad_exits(part.name() + " has another network than " + job.tiers(0).name() + "; one lies over all tiers");
     if (part.coarse() != job.tiers(0).coarse())
-      return bad(part.name() + " has other labels than " + job.tiers(0).name());
+      return bad_exits(part.name() + " has other labels than " + job.tiers(0).name());
     if (!part.trusted())
-      return bad(part.name() + " is not trusted: values behind an exit can show the samples, and go up as they are");
+      return bad_exits(part.name() +
+                       " is not trusted: values behind an exit can show the samples, and go up as they are");
   }
   return {};
 }
@@ -41,9 +42,9 @@ Status check_thresholds(const InferJob& job, const Graph& network) {
                                                 std::to_string(job.exit_thresholds_size()));
 }
 
-Status check_goal(const InferJob& job) {
-  if (job.accuracy_floor() > 0) return bad("accuracy_floor: edge and cloud have the same network");
-  if (job.finish_by_s() > 0) return bad("finish_by: samples that stay have no other answer");
+Status check_no_goal(const InferJob& job) {
+  if (job.accuracy_floor() > 0) return bad_exits("accuracy_floor: edge and cloud have the same network");
+  if (job.finish_by_s() > 0) return bad_exits("finish_by: samples that stay have no other answer");
   return {};
 }
 
@@ -59,18 +60,20 @@ Status check_order(const InferJob& job, const Graph& network) {
   const std::size_t end = exits_of(job, Tier::end), edge = exits_of(job, Tier::edge);
   const std::size_t early = network.outputs().size() - 1;
   const auto too_many = [&](const std::string& who, std::size_t exits) {
-    return bad(who + " cannot have " + std::to_string(exits) + " of the " +
-               format_things(static_cast<std::int64_t>(early), "early exit") + " of network '" + network.name() + "'");
+    return bad_exits(who + " cannot have " + std::to_string(exits) + " of the " +
+                     format_things(static_cast<std::int64_t>(early), "early exit") + " of network '" + network.name() +
+                     "'");
   };
-  if (end == 0) return bad("edge servers go on behind an exit of end devices, and section 'end' has no key 'exits'");
+  if (end == 0)
+    return bad_exits("edge servers go on behind an exit of end devices, and section 'end' has no key 'exits'");
   if (end > early) return too_many("end devices", end);
   if (edge == 0) return {};
   if (edge > early) return too_many("edge servers", edge);
   if (edge <= end)
-    return bad("edge servers go on behind exit " + std::to_string(end) + ", that of end devices, and stop at exit " +
-               std::to_string(edge) + ": give them a later one");
+    return bad_exits("edge servers go on behind exit " + std::to_string(end) +
+                     ", that of end devices, and stop at exit " + std::to_string(edge) + ": give them a later one");
   if (std::ranges::none_of(job.tiers(), [](const TierPart& part) { return tier_of(part) == Tier::cloud; }))
-    return bad("edge servers stop at exit " + std::to_string(edge) + ", and there is no tier cloud for the rest");
+    return bad_exits("edge servers stop at exit " + std::to_string(edge) + ", and there is no tier cloud for the rest");
   return {};
 }
 
@@ -98,13 +101,13 @@ Result<TierExits> tier_exits(const InferJob& job) {
   const TierExits none;
   if (!has_tier_exits(job)) return none;
   MG_RETURN_IF_ERROR(check_alike(job));
-  MG_RETURN_IF_ERROR(check_goal(job));
+  MG_RETURN_IF_ERROR(check_no_goal(job));
   MG_TRY(const Graph network, parse_onnx(job.members(0)).context("model"));
-  if (!has_early_exits(network)) return bad("network '" + network.name() + "' has no early exits");
+  if (!has_early_exits(network)) return bad_exits("network '" + network.name() + "' has no early exits");
   MG_RETURN_IF_ERROR(check_order(job, network));
   MG_RETURN_IF_ERROR(check_thresholds(job, network));
   const auto segments = exits::make_exit_segments(network, {.micro_batch = job.micro_batch(), .backend = {}});
-  if (!segments.ok()) return bad(segments.error().message);
+  if (!segments.ok()) return bad_exits(segments.error().message);
   TierExits exits;
   for (std::size_t answer = 0; answer < answers_of(job); ++answer) {
     const std::size_t end = std::min(exit_range(job, static_cast<Answer>(answer)).end, network.outputs().size());

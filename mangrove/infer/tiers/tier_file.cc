@@ -13,13 +13,13 @@ namespace {
 constexpr std::int64_t kMostDevices = 10'000;
 constexpr std::int64_t kMostExits = 1'000;
 
-struct Link {
+struct LinkSection {
   const char* section;
   Tier from, to;
 };
-constexpr Link kLinks[] = {{"end - edge", Tier::end, Tier::edge},
-                           {"edge - cloud", Tier::edge, Tier::cloud},
-                           {"end - cloud", Tier::end, Tier::cloud}};
+constexpr LinkSection kLinks[] = {{"end - edge", Tier::end, Tier::edge},
+                                  {"edge - cloud", Tier::edge, Tier::cloud},
+                                  {"end - cloud", Tier::end, Tier::cloud}};
 
 struct Line {
   Seconds delay = 0;
@@ -64,7 +64,7 @@ class Reader {
       if (const auto* section = find(kTierNames[i])) MG_RETURN_IF_ERROR(add_tier(static_cast<Tier>(i), *section));
     if (tiers_.empty() || tiers_.front().tier != Tier::end)
       return bad(file_.where(1), "no section 'end': end devices give the first answers");
-    for (const Link& link : kLinks)
+    for (const LinkSection& link : kLinks)
       if (const auto* section = find(link.section)) MG_RETURN_IF_ERROR(add_link(link, *section));
     set_ways();
     return std::move(tiers_);
@@ -103,7 +103,7 @@ class Reader {
     return {};
   }
 
-  Status add_link(const Link& link, const ConfigFile::Section& section) {
+  Status add_link(const LinkSection& link, const ConfigFile::Section& section) {
     for (const Tier tier : {link.from, link.to})
       if (std::ranges::count(tiers_, tier, &TierSpec::tier) == 0)
         return bad(file_.where(section.line), "link '" + section.name + "': there is no section '" +
@@ -148,7 +148,7 @@ class Reader {
 
 Result<std::vector<TierSpec>> load_tiers(const fs::path& path) {
   ConfigFile::Kind kind{"tier file", {kTierNames.begin(), kTierNames.end()}, "end"};
-  for (const Link& link : kLinks) kind.sections.emplace_back(link.section);
+  for (const LinkSection& link : kLinks) kind.sections.emplace_back(link.section);
   MG_TRY(const ConfigFile file, ConfigFile::load(path, kind));
   return Reader(file).read();
 }

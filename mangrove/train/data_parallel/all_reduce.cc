@@ -156,7 +156,7 @@ Status AllReduceLeader::finish_step() {
   return {};
 }
 
-Status run_leader(const TrainJob& job, job::RoleContext& context) {
+Status run_all_reduce_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
   MG_TRY(const Hyperparameters recipe, hyperparameters_of(job));
   MG_TRY(std::unique_ptr<GlobalModel> model, GlobalModel::create(std::move(graph), recipe));
@@ -166,7 +166,7 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
 }  // namespace
 
 Status run_all_reduce(const TrainJob& job, job::RoleContext& context) {
-  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+  return context.endpoint.rank() == 0 ? run_all_reduce_leader(job, context) : run_worker(job, context);
 }
 
 }  // namespace mangrove::train

@@ -14,7 +14,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr std::uint64_t kShards = 0x5a4d;  // stream of random numbers
-constexpr double kMost = 1e6;              // of a number in a split
+constexpr double kMostNumber = 1e6;        // of a number in a split
 constexpr double kMostLabels = 10'000;     // classes of one worker: each is a piece of the samples
 
 /// The numbers in "NAME(1,2.5)"; nothing for another text, or a number that is not above 0.
@@ -27,7 +27,7 @@ std::optional<std::vector<double>> numbers_in(const std::string& text, const std
   while (true) {
     double number = 0;
     const auto [end, code] = std::from_chars(at, last, number);
-    if (code != std::errc() || !(number > 0 && number <= kMost)) return std::nullopt;
+    if (code != std::errc() || !(number > 0 && number <= kMostNumber)) return std::nullopt;
     numbers.push_back(number);
     if (end == last) return numbers;
     if (*end != ',') return std::nullopt;

@@ -256,7 +256,7 @@ learn::OptimizerOptions outer_optimizer(const TrainJob& job) {
   return {.name = job.outer_momentum() > 0 ? "nesterov" : "sgd", .momentum = job.outer_momentum()};
 }
 
-Status run_leader(const TrainJob& job, job::RoleContext& context) {
+Status run_federated_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(const Consistency consistency, parse_consistency(job.consistency()));
   MG_RETURN_IF_ERROR(check_enough_nodes(consistency, job.consistency(), context.endpoint.size() - 1));
   MG_TRY(Graph graph, parse_onnx(job.model()).context("model"));
@@ -272,7 +272,7 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
 }  // namespace
 
 Status run_federated(const TrainJob& job, job::RoleContext& context) {
-  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+  return context.endpoint.rank() == 0 ? run_federated_leader(job, context) : run_worker(job, context);
 }
 
 }  // namespace mangrove::train

@@ -154,7 +154,7 @@ Status check_neighbours(const TrainJob& job, const Neighbours& neighbours, std::
   return {};
 }
 
-Status run_leader(const TrainJob& job, job::RoleContext& context) {
+Status run_gossip_leader(const TrainJob& job, job::RoleContext& context) {
   MG_TRY(Neighbours neighbours, parse_neighbours(job.neighbours()));
   const auto nodes = static_cast<std::size_t>(context.endpoint.size()) - 1;
   MG_RETURN_IF_ERROR(check_workers(neighbours, job.neighbours(), nodes));
@@ -172,7 +172,7 @@ Status run_leader(const TrainJob& job, job::RoleContext& context) {
 }  // namespace
 
 Status run_gossip(const TrainJob& job, job::RoleContext& context) {
-  return context.endpoint.rank() == 0 ? run_leader(job, context) : run_worker(job, context);
+  return context.endpoint.rank() == 0 ? run_gossip_leader(job, context) : run_worker(job, context);
 }
 
 }  // namespace mangrove::train

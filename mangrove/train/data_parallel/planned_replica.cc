@@ -48,9 +48,8 @@ int vectors_of_sum(const TrainJob& job) {
 /// and comes from them.
 learn::MemoryBudget memory_budget(const Graph& graph, const TrainJob& job, Sources& data,
                                   const job::RoleContext& context) {
-  constexpr Bytes kFloat = sizeof(float);
-  const Bytes weights = graph.parameter_elements() * kFloat;
-  const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloat;
+  const Bytes weights = graph.parameter_elements() * kFloatBytes;
+  const Bytes batch = most_in_batch(job) * data.train().dataset().sample_shape().elements() * kFloatBytes;
   const int workers = context.endpoint.size() - 1;
   const Bytes held = (strategy_of(job).vectors_held + vectors_of_codecs(job, workers) + vectors_of_rule(job, workers) +
                       vectors_of_privacy(job) + vectors_of_sum(job)) *

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kFlopsPerSecond = 1e10, kBytesPerSecond = 5e9;
 constexpr double kPasses = 3;  // of forward and backward together, in forward passes
-constexpr Bytes kFloat = sizeof(float);
 
 bool is_cut(const std::vector<std::size_t>& positions, std::size_t position) {
   return std::binary_search(positions.begin(), positions.end(), position);
@@ -112,7 +111,7 @@ Result<StageSizes> stage_sizes(const Graph& graph, const StageRange& range) {
 
 Bytes crossing_bytes(const Graph& graph, const StageRange& range, std::int64_t samples) {
   const std::int64_t behind = range.last < graph.nodes().size() ? elements_at_cut(graph, range.last, samples) : 0;
-  return (elements_at_cut(graph, range.first, samples) + behind) * kFloat;
+  return (elements_at_cut(graph, range.first, samples) + behind) * kFloatBytes;
 }
 
 }  // namespace mangrove::train

@@ -15,8 +15,7 @@ namespace mangrove::train {
 namespace {
 
 constexpr double kPackedPerSecond = 1e9;  // bytes that a thread packs or unpacks while it has a processor
-constexpr Bytes kFloat = sizeof(float);
-constexpr Seconds kLeast = 1e-9;  // of a replica for a micro-batch: some operators cost nothing
+constexpr Seconds kLeast = 1e-9;          // of a replica for a micro-batch: some operators cost nothing
 
 template <class List>
 auto sum_of(const List& list) {
@@ -88,7 +87,7 @@ StageProfile computed_profile(const Graph& graph, std::int64_t samples) {
   for (const Node& node : graph.nodes()) {
     Bytes made = 0;
     for (const std::string& output : node.outputs)
-      if (!output.empty()) made += elements_of(graph.value(output), samples) * kFloat;
+      if (!output.empty()) made += elements_of(graph.value(output), samples) * kFloatBytes;
     profile.add_activations(made);
   }
   return profile;
@@ -115,7 +114,7 @@ StageSeconds stage_seconds(const Graph& graph, const StageRange& range, const St
     if (cut > 0 && cut < graph.nodes().size()) crossing += elements_at_cut(graph, cut, micro_batch);
   return {.forward = sum(profile.forward_s()),
           .backward = sum(profile.backward_s()),
-          .packing = plan::crossings(true) * static_cast<double>(crossing * kFloat) / packing_rate(profile)};
+          .packing = plan::crossings(true) * static_cast<double>(crossing * kFloatBytes) / packing_rate(profile)};
 }
 
 bool is_as_good(const StageProfile& profile, const StageProfile& other) {

@@ -9,11 +9,6 @@
 #include "mangrove/graph/multiply_adds.h"
 
 namespace mangrove::train {
-namespace {
-
-constexpr Bytes kFloat = sizeof(float);
-
-}  // namespace
 
 Result<std::unique_ptr<Stage>> Stage::create(const Graph& graph, std::size_t first, std::size_t last,
                                              const StageOptions& options, Recompute recompute,
@@ -53,8 +48,8 @@ Stage::Stage(const Graph& slice, std::size_t first, std::size_t last, const Stag
 Stage::~Stage() = default;
 
 void Stage::plan_memory(const Program& program) {
-  const auto parameters = static_cast<Bytes>(parameter_elements_) * kFloat;
-  const auto received = static_cast<Bytes>(values_.received()) * kFloat;
+  const auto parameters = static_cast<Bytes>(parameter_elements_) * kFloatBytes;
+  const auto received = static_cast<Bytes>(values_.received()) * kFloatBytes;
   const std::size_t slots = learn::find_optimizer(options_.optimizer.name).value()->slots;
   memory_ = {.parameters = program.memory().parameters,
              .activations = program.memory().arena,

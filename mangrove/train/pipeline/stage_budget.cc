@@ -4,7 +4,6 @@ namespace mangrove::train {
 namespace {
 
 constexpr Bytes kConnection = MiB(12);  // of gRPC, once messages flow
-constexpr Bytes kFloat = sizeof(float);
 
 }  // namespace
 
@@ -16,7 +15,7 @@ learn::MemoryBudget StageBudget::process(Bytes released) const {
 }
 
 Bytes StageBudget::reading() const {
-  return 5 * job_.batch() * data_.sample_shape().elements() * kFloat + data_.cached();
+  return 5 * job_.batch() * data_.sample_shape().elements() * kFloatBytes + data_.cached();
 }
 
 learn::MemoryBudget StageBudget::stage(const Graph& graph, const PipelineStage& place, std::int64_t micro_batch,

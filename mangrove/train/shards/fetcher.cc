@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kPartsAtOnce = 2;   // on their way, of a shard
 constexpr std::size_t kShardsAtOnce = 2;  // on their way; twice as many while somebody waits for some
 constexpr int kMostFailures = 8;          // of a shard
-constexpr Seconds kLookEvery = 1;         // at whether the leader is to be told
+constexpr Seconds kTellEvery = 1;         // at whether the leader is to be told
 
 }  // namespace
 
@@ -83,7 +83,7 @@ Result<std::optional<net::Message>> ShardFetcher::wait(const Shards& shards, std
   told_at_ = clock().now();
   Result<std::optional<net::Message>> message = std::optional<net::Message>();
   while (!has(shards) && failure_.ok()) {
-    message = recv_once({0}, {kWorkTag}, clock().after(kLookEvery));
+    message = recv_once({0}, {kWorkTag}, clock().after(kTellEvery));
     if (message.ok() ? message->has_value() : message.code() != Code::deadline_exceeded) break;
     tell_leader(round);
     message = std::optional<net::Message>();
