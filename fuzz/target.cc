@@ -35,6 +35,7 @@ constexpr Target kTargets[] = {
     {"safetensors", &safetensors},
     {"secure_sum", &secure_sum},
     {"shard", &shard},
+    {"signature", &signature},
     {"tar", &tar},
     {"tiers", &tiers},
     {"train_messages", &train_messages},

@@ -1,6 +1,9 @@
 #include "fuzz/targets/messages.h"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -13,6 +16,7 @@
 #include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/cluster/job_checks.h"
 #include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/model_signature.h"
 #include "mangrove/codec/codec.h"
 #include "mangrove/data/shard_cache.h"
 #include "mangrove/graph/graph.h"
@@ -141,6 +145,21 @@ void secure_sum(std::string_view bytes) {
       }
     }
   }
+}
+
+/// The bytes are what a PEM block holds: a change in its base64 would seldom be read any further.
+void signature(std::string_view bytes) {
+  constexpr std::size_t kLine = 48;
+  static_cast<void>(cluster::ModelSignature::parse(std::string(bytes)));
+  std::string pem = "-----BEGIN CMS-----\n";
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kLine, bytes.size()))) {
+    const std::string part(bytes.substr(0, kLine));
+    std::array<unsigned char, 2 * kLine> line{};
+    EVP_EncodeBlock(line.data(), reinterpret_cast<const unsigned char*>(part.data()), static_cast<int>(part.size()));
+    pem += std::string(reinterpret_cast<const char*>(line.data())) + "\n";
+  }
+  const auto found = cluster::ModelSignature::parse(pem + "-----END CMS-----\n");
+  if (found.ok()) static_cast<void>(found->check_signer({}));
 }
 
 void train_messages(std::string_view bytes) {

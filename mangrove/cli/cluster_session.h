@@ -27,6 +27,9 @@ class ClusterSession {
   Result<cluster::Client*> connect(const ClusterSettings& settings, const fs::path& data_folder,
                                    const fs::path& log_folder, const std::stop_token& stop);
 
+  /// The cluster is one that it has started, which ends with it; so does its certificate authority.
+  bool ends_with_command() const { return local_ || testbed_; }
+
   /// What has died of the embedded cluster that it has started, in a sentence each.
   std::vector<std::string> deaths() const { return local_ ? local_->deaths() : std::vector<std::string>(); }
 

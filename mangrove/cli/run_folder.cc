@@ -5,6 +5,8 @@
 
 #include <ctime>
 
+#include "mangrove/cli/sources/model_source.h"
+
 namespace mangrove::cli {
 namespace {
 
@@ -40,8 +42,10 @@ Status RunFolder::write(const std::string& name, std::string_view content) {
   return noted(name, std::move(written));
 }
 
-Status RunFolder::write_model(const std::string& prefix, std::string_view content) {
-  const std::string name = prefix + "model.onnx";
+Status RunFolder::write_model(const std::string& prefix, std::string_view content, const std::string& signature) {
+  const std::string name = prefix + "model.onnx", signature_name = name + kSignatureEnding;
+  std::error_code not_there;
+  fs::remove(path_ / signature_name, not_there);  // first: it is not of what is written now
   std::vector<fs::path> checkpoints = {checkpoint_path(prefix)};
   if (prefix.empty()) checkpoints.push_back(checkpoint_path(kHeadPrefix));
   Status written = write(name, content);
@@ -56,7 +60,7 @@ Status RunFolder::write_model(const std::string& prefix, std::string_view conten
   }
   unwritten_models_.erase(name);
   for (const fs::path& checkpoint : checkpoints) unsaved_.erase(checkpoint.filename().string());
-  return written;
+  return signature.empty() ? noted(signature_name, {}) : write(signature_name, signature);
 }
 
 Result<std::string> RunFolder::model(const std::string& prefix) const {

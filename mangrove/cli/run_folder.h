@@ -10,7 +10,7 @@
 
 namespace mangrove::cli {
 
-/// Where a run leaves its files: model.onnx, best.onnx, report.html, summary.json, metrics.jsonl,
+/// Where a run leaves its files: model.onnx, model.onnx.sig, best.onnx, report.html, summary.json, metrics.jsonl,
 /// checkpoint.safetensors, job.yaml and logs/; of a simulated run also world.yaml and events.jsonl. The phase of a run
 /// that trains only the head of a network leaves its own beside them, with a prefix.
 class RunFolder {
@@ -32,8 +32,9 @@ class RunFolder {
   /// A folder that was deleted meanwhile is made again. What cannot be written is remembered, until it can.
   Status write(const std::string& name, std::string_view content);
   /// The trained network of a phase that has ended, which needs its checkpoint no more, nor that of the phase before:
-  /// on a full disk they make room for it where that is enough.
-  Status write_model(const std::string& prefix, std::string_view content);
+  /// on a full disk they make room for it where that is enough. signature: of the coordinator; "": there is none, and
+  /// that of an earlier network goes.
+  Status write_model(const std::string& prefix, std::string_view content, const std::string& signature = {});
   /// The network that a phase has left, also one that the disk did not take. errors: those of read_file.
   Result<std::string> model(const std::string& prefix) const;
   /// The run starts anew: settings are written, and checkpoint and summary of an earlier run in this folder are

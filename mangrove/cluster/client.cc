@@ -15,6 +15,7 @@
 #include "mangrove/cluster/cluster.grpc.pb.h"
 #include "mangrove/cluster/enrolment.grpc.pb.h"
 #include "mangrove/cluster/message_limits.h"
+#include "mangrove/cluster/network_signature.h"
 #include "mangrove/cluster/node_event.h"
 #include "mangrove/cluster/outbox.h"
 #include "mangrove/cluster/rpc.h"
@@ -300,6 +301,8 @@ Status Client::run(const JobSpec& job, const Reporter& report, std::stop_token s
   FromClient first;
   impl_->frames = std::move(frames);
   *first.mutable_job() = job;
+  if (impl_->credentials != nullptr)
+    MG_RETURN_IF_ERROR(sign_networks(*first.mutable_job(), impl_->credentials->current()));
   return impl_->run(std::move(first), report, {.job = std::move(stop), .stream = {}});
 }
 

@@ -57,10 +57,11 @@ class Client {
   /// failed_precondition.
   Result<ReplaceAuthorityResponse> replace_authority();
 
-  /// Runs a job to its end, handing on its reports. When `stop` is requested the job is asked to end in good order, and
-  /// its reports (a last checkpoint) still come. A coordinator that keeps its jobs and is gone is waited for, for ten
-  /// minutes; then the job's reports go on, with events "coordinator_lost" and "coordinator_back" between them. errors:
-  /// what the job ended with; cancelled (stopped); unavailable (the coordinator is gone).
+  /// Runs a job to its end, handing on its reports. With credentials, its networks are signed first. When `stop` is
+  /// requested the job is asked to end in good order, and its reports (a last checkpoint) still come. A coordinator
+  /// that keeps its jobs and is gone is waited for, for ten minutes; then the job's reports go on, with events
+  /// "coordinator_lost" and "coordinator_back" between them. errors: what the job ended with; cancelled (stopped);
+  /// unavailable (the coordinator is gone).
   Status run(const JobSpec& job, const Reporter& report, std::stop_token stop, FrameSource frames = {});
   /// Hands on the reports of a job that this client or another one sent before, until it ends. If the job has
   /// ended, hands on its result. When `detach` is requested the client follows the job no longer, and it goes on.

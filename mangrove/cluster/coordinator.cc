@@ -90,7 +90,7 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
       jobs({.membership = membership,
             .transport = transport,
             .clock = clock,
-            .own_subject = given.credentials ? given.credentials->subject().uri() : "",
+            .credentials = given.credentials,
             .silence_limit = given.heartbeat_interval * given.heartbeat_misses,
             .data_folder = given.data_folder,
             .check = given.check,

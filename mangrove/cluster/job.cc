@@ -1,7 +1,9 @@
 #include "mangrove/cluster/job.h"
 
 #include "mangrove/base/log.h"
+#include "mangrove/cluster/model_signature.h"
 #include "mangrove/cluster/node_event.h"
+#include "mangrove/job/json_fields.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -116,7 +118,19 @@ std::optional<Job::End> Job::wait_end(Seconds limit) {
   return over_ ? std::optional(end_) : std::nullopt;
 }
 
+/// Adds a signature to a result that has a network. A failure is only logged: the network is what was asked for.
+void Job::sign(Report& result) const {
+  if (surroundings_.credentials == nullptr || result.attachment.empty()) return;
+  const Result<std::string> signature =
+      sign_model(surroundings_.credentials->current(), result.attachment, id_, owner_);
+  if (!signature.ok()) return log_warn("model not signed", {{"job", id_}, {"message", signature.error().message}});
+  job::Json json = job::Json::parse(result.json, nullptr, /*allow_exceptions=*/false);
+  job::add_fields(ModelFacts{.signature = *signature}, json);
+  result.json = dump(json);
+}
+
 void Job::on_report(Report report) {
+  if (report.kind == ReportKind::result) sign(report);
   if (report.kind == ReportKind::checkpoint && store_ != nullptr) keep(store_->checkpoint(id_, report), "checkpoint");
   MutexLock lock(mutex_);
   for (const auto& [follower, reporter] : followers_) reporter(report);

@@ -50,6 +50,7 @@ class Job {
  private:
   std::shared_ptr<JobAttempt> make_run(JobSpec job, const std::optional<JobStore::Interrupted>& from);
   bool begins_again(const Status& ended);
+  void sign(Report& result) const;
   void on_report(Report report);
   void keep(const Status& kept, const char* what) const;
   void keep_end(const Status& status);

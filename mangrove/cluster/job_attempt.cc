@@ -38,7 +38,8 @@ JobAttempt::JobAttempt(std::string id, JobSpec job, const JobEnvironment& surrou
       listener_(std::move(listener)),
       admission_(job_, nodes_before, surroundings.clock.now()),
       frames_(surroundings.clock),
-      members_(id_, surroundings.own_address, surroundings.own_subject),
+      members_(id_, surroundings.own_address,
+               surroundings.credentials ? surroundings.credentials->subject().uri() : ""),
       record_(id_, surroundings.clock.now()) {}
 
 Status JobAttempt::run() {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -19,6 +20,7 @@
 #include "mangrove/data/data_folder.h"
 #include "mangrove/job/frame_queue.h"
 #include "mangrove/job/machine.h"
+#include "mangrove/net/credentials.h"
 #include "mangrove/net/grpc_transport.h"
 
 namespace mangrove::cluster {
@@ -28,11 +30,11 @@ struct JobEnvironment {
   Membership& membership;
   net::GrpcTransport& transport;
   Clock& clock;
-  std::string own_address{};       // of rank 0
-  std::string own_subject{};       // of rank 0: the subject in the coordinator's certificate; "": it has none
-  Seconds silence_limit = 3;       // a node that is silent for longer is lost
-  data::DataFolder data_folder{};  // of rank 0
-  JobCheck check;                  // of a job before it is taken
+  std::string own_address{};                              // of rank 0
+  std::shared_ptr<const net::Credentials> credentials{};  // of rank 0, the coordinator; null: plain text
+  Seconds silence_limit = 3;                              // a node that is silent for longer is lost
+  data::DataFolder data_folder{};                         // of rank 0
+  JobCheck check;                                         // of a job before it is taken
   RoleMain play;
 };
 

@@ -1,6 +1,7 @@
 #include "mangrove/cluster/job_queue.h"
 
 #include "mangrove/base/log.h"
+#include "mangrove/cluster/network_signature.h"
 
 namespace mangrove::cluster {
 
@@ -9,6 +10,7 @@ JobQueue::JobQueue(JobEnvironment surroundings, std::string prefix, JobStore* st
       store_(store),
       check_(surroundings.check),
       clock_(surroundings.clock),
+      credentials_(surroundings.credentials),
       surroundings_(std::move(surroundings)) {}
 
 void JobQueue::open(std::string own_address) {
@@ -37,6 +39,7 @@ Status JobQueue::take_turn(const std::string& owner) {
 Result<std::shared_ptr<Job>> JobQueue::begin(JobSpec job, const std::string& owner, const void* follower,
                                              Reporter reporter) {
   MG_RETURN_IF_ERROR(check_(job));
+  if (credentials_ != nullptr) MG_RETURN_IF_ERROR(check_networks_of(owner, job, credentials_->current().authorities()));
   MutexLock lock(mutex_);
   if (!open_) return make_error(Code::unavailable, "the coordinator is starting or shutting down");
   if (current_ != nullptr)

@@ -23,7 +23,8 @@ class JobQueue {
   /// Counts that this owner (see Job) wants to begin a job. errors: resource_exhausted (too many within a minute).
   Status take_turn(const std::string& owner);
   /// Runs the job of this owner; `follower` follows it from its first report on (see Job::follow).
-  /// errors: those of JobEnvironment::check, when nothing of the job is kept; failed_precondition (busy); unavailable
+  /// errors: those of JobEnvironment::check and, with certificates, of check_networks_of(), when nothing of the job is
+  /// kept; failed_precondition (busy); unavailable
   /// (not open yet, or shutting down); those of the store.
   Result<std::shared_ptr<Job>> begin(JobSpec job, const std::string& owner, const void* follower, Reporter reporter);
   /// The job that runs, if it is this one; else nullptr.
@@ -44,6 +45,7 @@ class JobQueue {
   JobStore* const store_;
   const JobCheck check_;
   const Clock& clock_;
+  const std::shared_ptr<const net::Credentials> credentials_;  // null: plain text
   RateLimit begins_{"jobs of one client", 120};
   mutable Mutex mutex_;
   Condition changed_;

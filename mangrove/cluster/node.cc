@@ -13,6 +13,7 @@
 #include "mangrove/cluster/enrolment.h"
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/message_limits.h"
+#include "mangrove/cluster/network_signature.h"
 #include "mangrove/cluster/reference_conv.h"
 #include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/resource_monitor.h"
@@ -28,16 +29,9 @@ constexpr Seconds kCallsEndWithin = 0.2;  // no role runs any more
 constexpr Seconds kRejoinInPlainText = 600;
 constexpr Seconds kSayEvery = 600;  // between lines in the log that it still tries
 
-/// The identity that is used now: it is renewed while the node runs.
-identity::Identity own_identity(const net::Credentials& own) {
-  if (own.file().empty()) return own.identity();
-  const auto renewed = identity::Identity::load(own.file());
-  return renewed.ok() ? *renewed : own.identity();
-}
-
 /// How long its certificate is still valid.
 Seconds life_left(const net::Credentials& own) {
-  return static_cast<Seconds>((own_identity(own).certificate().valid_to() - identity::wall_now()).count());
+  return static_cast<Seconds>((own.current().certificate().valid_to() - identity::wall_now()).count());
 }
 
 }  // namespace
@@ -115,8 +109,8 @@ Status Node::Impl::open() {
 Status Node::Impl::join(Seconds patience, const std::stop_token& stop) {
   const Deadline deadline = SteadyClock().after(patience);
   if (!options.searches || options.credentials == nullptr) return join_at(coordinator_address(), deadline, stop);
-  return call_or_search(coordinator_address(), hashes_of(own_identity(*options.credentials).authorities()), deadline,
-                        stop, [&](const std::string& at, Deadline until) { return join_at(at, until, stop); });
+  return call_or_search(coordinator_address(), hashes_of(options.credentials->current().authorities()), deadline, stop,
+                        [&](const std::string& at, Deadline until) { return join_at(at, until, stop); });
 }
 
 Status Node::Impl::join_at(const std::string& address, Deadline deadline, const std::stop_token& stop) {
@@ -210,7 +204,10 @@ ResourceUse Node::Impl::measure() {
 Result<JobSpec> Node::Impl::fetch_job(const std::string& job_id, const std::stop_token& stop) {
   const std::shared_ptr<CoordinatorLink> line = current_link();
   if (line == nullptr) return make_error(Code::unavailable, "no coordinator");
-  return line->fetch_job(job_id, stop);
+  MG_TRY(JobSpec job, line->fetch_job(job_id, stop));
+  if (options.credentials != nullptr)
+    MG_RETURN_IF_ERROR(check_networks(job, options.credentials->current().authorities()));
+  return job;
 }
 
 void Node::Impl::role_ended(RoleEnded ended) {

@@ -3,8 +3,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include <ctime>
-
 #include "mangrove/identity/alternative_names.h"
 #include "mangrove/identity/digest.h"
 #include "mangrove/identity/key.h"
@@ -12,12 +10,6 @@
 
 namespace mangrove::identity {
 namespace {
-
-WallTime to_wall(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
-  return WallTime(std::chrono::seconds(timegm(&parts)));
-}
 
 std::string why(int reason, const Certificate& certificate, WallTime now) {
   switch (reason) {
@@ -73,11 +65,11 @@ std::string Certificate::public_hash() const {
 }
 
 WallTime Certificate::valid_from() const {
-  return to_wall(X509_get0_notBefore(certificate_.get()));
+  return wall_time(X509_get0_notBefore(certificate_.get()));
 }
 
 WallTime Certificate::valid_to() const {
-  return to_wall(X509_get0_notAfter(certificate_.get()));
+  return wall_time(X509_get0_notAfter(certificate_.get()));
 }
 
 bool Certificate::is_authority() const {

@@ -2,6 +2,8 @@
 
 #include <openssl/err.h>
 
+#include <ctime>
+
 namespace mangrove::identity {
 
 Error openssl_error(Code code, const std::string& what) {
@@ -23,6 +25,12 @@ std::string written(BIO* bio) {
   char* data = nullptr;
   const long length = BIO_get_mem_data(bio, &data);
   return length <= 0 ? std::string() : std::string(data, static_cast<std::size_t>(length));
+}
+
+WallTime wall_time(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return {};
+  return WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
 Owned<X509_EXTENSION> extension(X509* issuer, X509* subject, int kind, const std::string& value) {

@@ -2,6 +2,11 @@
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
+// cms.h declares its PEM functions where pem.h came before
+// clang-format off
+#include <openssl/pem.h>
+#include <openssl/cms.h>
+// clang-format on
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -10,15 +15,17 @@
 #include <string>
 
 #include "mangrove/base/result.h"
+#include "mangrove/identity/wall_time.h"
 
 namespace mangrove::identity {
 
 // OpenSSL's objects, for the sources of this module: each is freed by its owner.
 
 struct FreeOpenssl {
-  void operator()(ASN1_INTEGER* number) const { ASN1_INTEGER_free(number); }
+  void operator()(ASN1_STRING* value) const { ASN1_STRING_free(value); }  // also ASN1_INTEGER and ASN1_TIME
   void operator()(BIGNUM* number) const { BN_free(number); }
   void operator()(BIO* bio) const { BIO_free_all(bio); }
+  void operator()(CMS_ContentInfo* cms) const { CMS_ContentInfo_free(cms); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -42,6 +49,9 @@ Owned<BIO> reader(const std::string& text);
 Owned<BIO> writer();
 /// What has been written to writer().
 std::string written(BIO* bio);
+
+/// A time that stands in a certificate or a signature. The year 1970: it is none.
+WallTime wall_time(const ASN1_TIME* time);
 
 /// Makes the extension of this kind (NID_...) from a value as in openssl.cnf. nullptr: the value is wrong.
 Owned<X509_EXTENSION> extension(X509* issuer, X509* subject, int kind, const std::string& value);

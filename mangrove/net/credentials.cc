@@ -121,6 +121,12 @@ Result<std::shared_ptr<const Credentials>> Credentials::load(const fs::path& fil
   return std::shared_ptr<const Credentials>(new Credentials(std::move(identity), file, std::move(provider)));
 }
 
+identity::Identity Credentials::current() const {
+  if (file_.empty()) return identity_;
+  const Result<identity::Identity> renewed = identity::Identity::load(file_);
+  return renewed.ok() ? *renewed : identity_;
+}
+
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* own, const std::string& strangers_call,
                                                             OnRefused on_refused) {
   if (own == nullptr) return grpc::InsecureServerCredentials();

@@ -33,6 +33,9 @@ class Credentials {
   const identity::Subject& subject() const { return identity_.subject(); }
   /// The identity as it was when it was loaded.
   const identity::Identity& identity() const { return identity_; }
+  /// The identity that is used now: that of the file, which may have been renewed; where it cannot be read, the old
+  /// one.
+  identity::Identity current() const;
   /// The file that is read again when it is replaced; "": there is none.
   const fs::path& file() const { return file_; }
 

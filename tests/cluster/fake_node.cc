@@ -1,6 +1,7 @@
 #include "tests/cluster/fake_node.h"
 
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 
 #include <thread>
 
@@ -9,6 +10,7 @@
 #include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/network_signature.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_status.h"
 
@@ -98,7 +100,13 @@ Status open_run_job(const std::string& coordinator, const std::optional<FromClie
   grpc::ClientContext context;
   context.set_deadline(from_now(limit));
   const auto stream = stub->RunJob(&context);
-  if (first) stream->Write(*first);
+  if (first && first->has_job()) {
+    FromClient with_signature = *first;
+    EXPECT_TRUE(sign_networks(*with_signature.mutable_job(), credentials->identity()).ok());
+    stream->Write(with_signature);
+  } else if (first) {
+    stream->Write(*first);
+  }
   ToClient message;
   while (stream->Read(&message)) {
   }

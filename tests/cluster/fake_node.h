@@ -32,7 +32,7 @@ class FakeNode {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Opens RunJob and sends only this, or nothing; returns how the coordinator ended the stream.
+/// Opens RunJob and sends only this, with its job signed, or nothing; returns how the coordinator ended the stream.
 Status open_run_job(const std::string& coordinator, const std::optional<FromClient>& first, Seconds limit = 20);
 
 }  // namespace mangrove::cluster

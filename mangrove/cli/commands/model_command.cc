@@ -2,14 +2,17 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "mangrove/base/format.h"
 #include "mangrove/cli/command.h"
+#include "mangrove/cli/commands/model_verify.h"
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/reports/model_report.h"
 #include "mangrove/cli/reports/training_report.h"
 #include "mangrove/cli/sources/model_source.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/job/json_fields.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
@@ -25,6 +28,8 @@ struct State {
   bool train = false;
   Bytes memory = 0;
   std::string output;
+  std::vector<std::string> files;
+  std::string authority;
   Keys shape_keys, batch_keys;  // of export; of show
   Overrides overrides;
 };
@@ -71,6 +76,19 @@ Status export_model(const State& state, const OutputOptions& output) {
   return print_result(result, fmt::format("{}: {}\n", state.output, graph.name()), output);
 }
 
+Status verify(const State& state, CommandContext& context) {
+  MG_TRY(const std::vector<identity::Certificate> authorities, trusted_authorities(state.authority));
+  json files = json::array();
+  std::string table;
+  for (const std::string& file : state.files) {
+    const VerifiedModel verified = verify_model(file, authorities);
+    if (!verified.is_verified) context.failed = true;
+    files.push_back(json(job::json_of(verified)));
+    table += verified.line();
+  }
+  return print_result({{"files", files}}, table, context.output);
+}
+
 /// A sub-command that reads its flags into the state and then runs `action`.
 CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_ptr<State>& state, const char* name,
                      const char* help, Status (*action)(const State&, const OutputOptions&)) {
@@ -87,6 +105,27 @@ CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_p
   return command;
 }
 
+void add_verify(CLI::App& app, CommandContext& context, const std::shared_ptr<State>& state) {
+  auto* command = app.add_subcommand("verify", "check who has signed a trained network, and for which job");
+  command->add_option("file", state->files, "an ONNX file, with its signature in FILE.sig")
+      ->required()
+      ->type_name("FILE ...");
+  command
+      ->add_option("--authority", state->authority,
+                   "a PEM file with the certificates of the authorities to trust; default: those of the clusters that "
+                   "you are a member of")
+      ->type_name("FILE")
+      ->group("Model");
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove model verify runs/mine/model.onnx\n"
+      "  mangrove model verify *.onnx --json\n"
+      "  mangrove model verify model.onnx --authority greenhouse.pem\n"
+      "It fails if one of the files is not what a coordinator has signed.");
+  command->callback([&context, state] { context.action = [&context, state] { return verify(*state, context); }; });
+}
+
 }  // namespace
 
 void add_model_command(CLI::App& app, CommandContext& context) {
@@ -99,7 +138,7 @@ void add_model_command(CLI::App& app, CommandContext& context) {
                         batch_range());
   state->batch_keys.add_bytes("memory", state->memory,
                               "with --train: memory limit of the process, e.g. 256MB; 0: what the system allows");
-  auto* command = app.add_subcommand("model", "list, describe and export networks");
+  auto* command = app.add_subcommand("model", "list, describe, export and verify networks");
   command->require_subcommand(1);
   auto* all = command->add_subcommand("list", "list the networks that Mangrove can build");
   add_output_flags(*all, context.output);
@@ -116,6 +155,7 @@ void add_model_command(CLI::App& app, CommandContext& context) {
   add_flags(*file, state->shape_keys, state->overrides);
   file->add_option("--output", state->output, "the ONNX file to write")->type_name("FILE")->group("Output");
   add_output_flags(*file, context.output);
+  add_verify(*command, context, state);
   all->footer("Examples:\n  mangrove model list\n  mangrove model list --json");
   table->footer(
       "Examples:\n"
@@ -134,7 +174,8 @@ void add_model_command(CLI::App& app, CommandContext& context) {
       "  mangrove model show mobilenetv2-0.5 --sample-shape 3,96,96 --classes 10\n"
       "  mangrove model show resnet-110 --train --batch 128 --memory 256MB\n"
       "  mangrove model show FILE.onnx --dot | dot -Tsvg > model.svg\n"
-      "  mangrove model export wrn-16-4 --output wrn.onnx");
+      "  mangrove model export wrn-16-4 --output wrn.onnx\n"
+      "  mangrove model verify runs/mine/model.onnx");
 }
 
 }  // namespace mangrove::cli

@@ -67,7 +67,8 @@ void add_train_command(CLI::App& app, CommandContext& context) {
       "  mangrove train --init-from mobilenetv2.onnx --freeze backbone \\\n"
       "                 --data folder:leaves,size=96 --epochs 10\n"
       "The run folder gets model.onnx, best.onnx (of the best validation), report.html,\n"
-      "summary.json, metrics.jsonl, job.yaml and checkpoint.safetensors.\n"
+      "summary.json, metrics.jsonl, job.yaml and checkpoint.safetensors; a coordinator\n"
+      "with certificates also signs the network (model.onnx.sig).\n"
       "docs/training.md explains optimizers, schedules and losses,\n"
       "docs/transfer-learning.md --init-from and --freeze.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });

@@ -8,6 +8,7 @@
 #include "mangrove/cli/reports/metrics_line.h"
 #include "mangrove/cli/reports/run_facts.h"
 #include "mangrove/cluster/job_report.h"
+#include "mangrove/cluster/model_signature.h"
 #include "mangrove/train/result.h"
 
 namespace mangrove::cli {
@@ -64,7 +65,8 @@ void ReportKeeper::take(Report report) {
   RunFolder& folder = context_.folder;
   if (report.kind == ReportKind::result) {
     result_ = json::parse(report.json, nullptr, /*allow_exceptions=*/false);
-    if (!report.attachment.empty()) note(folder.write_model(phase_.file_prefix, report.attachment));
+    const std::string signature = take_signature();
+    if (!report.attachment.empty()) note(folder.write_model(phase_.file_prefix, report.attachment, signature));
     return;
   }
   const bool is_checkpoint = report.kind == ReportKind::checkpoint;
@@ -72,6 +74,15 @@ void ReportKeeper::take(Report report) {
     note(
         folder.write(phase_.file_prefix + (is_checkpoint ? "checkpoint.safetensors" : "best.onnx"), report.attachment));
   if (!is_checkpoint) take_other(report);
+}
+
+/// Takes the signature of the network out of the result; it goes beside the network. "": there is none, or nobody can
+/// check it later, since the cluster and its authority end with this command.
+std::string ReportKeeper::take_signature() {
+  auto facts = job::read_json<cluster::ModelFacts>(result_);
+  if (!facts.ok() || !facts->signature) return {};
+  result_.erase(cluster::ModelFacts::kSignature);
+  return context_.session.ends_with_command() ? std::string() : *std::move(facts->signature);
 }
 
 void ReportKeeper::take_other(const Report& report) {

@@ -44,6 +44,7 @@ class ReportKeeper {
   Result<nlohmann::json> finish(const Status& ended);
 
  private:
+  std::string take_signature();
   void take_other(const Report& report);
   void add_metrics(const nlohmann::json& line);
   void note(const Status& written);

@@ -6,11 +6,26 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/cli/flag_ranges.h"
+#include "mangrove/cluster/model_signature.h"
 #include "mangrove/graph/onnx.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
 namespace {
+
+/// A network that was changed or mistaken since it was signed is noticed before it is used.
+Status check_signature_beside(const std::string& path) {
+  const std::string beside = path + kSignatureEnding;
+  std::error_code unreadable;  // then load_onnx() says what is wrong with the path
+  if (!fs::exists(beside, unreadable)) return {};
+  MG_TRY(const std::string text, read_file(beside));
+  MG_TRY(const std::string network, read_file(path));
+  Result<cluster::ModelSignature> signature = cluster::ModelSignature::parse(text);
+  const Status fits = signature.ok() ? signature->check_fits(network) : Status(signature.error());
+  if (fits.ok()) return {};
+  return make_error(fits.code(), path + ": the signature beside it does not fit: " + fits.error().message +
+                                     "; if the change was yours, remove the signature: rm " + beside);
+}
 
 /// The model as its paper has it; of a model that is not listed, its family's first.
 const zoo::ModelEntry* paper_entry(const std::string& model) {
@@ -77,6 +92,7 @@ Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text)
 }
 
 Result<Graph> load_model(const std::string& path, const std::string& input_shape) {
+  MG_RETURN_IF_ERROR(check_signature_beside(path));
   LoadOptions options;
   MG_TRY(options.input_shapes, parse_input_shapes(input_shape));
   return load_onnx(path, options);

@@ -31,7 +31,12 @@ constexpr const char* kInputShapeHelp =
 /// "x=Nx3x224x224,y=5": shapes of inputs by name; N is the symbolic batch. errors: invalid_argument.
 Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text);
 
-/// An ONNX file, its open dimensions as the key input_shape says. errors: those of load_onnx and parse_input_shapes.
+/// What a file's name has behind it where its signature is: model.onnx.sig beside model.onnx.
+constexpr const char* kSignatureEnding = ".sig";
+
+/// An ONNX file, its open dimensions as the key input_shape says. If a signature lies beside it, it must be of this
+/// file; who has signed it is not asked (see `mangrove model verify`).
+/// errors: those of load_onnx and parse_input_shapes; invalid_argument (the signature is of another file).
 Result<Graph> load_model(const std::string& path, const std::string& input_shape);
 
 /// Whether `model` names an ONNX file rather than a model of the zoo.
