@@ -75,7 +75,7 @@ void SpotChecks::begin(Holders holders) {
 }
 
 std::optional<SpotChecks::Way> SpotChecks::send(std::uint64_t id, const Way& way) {
-  Opinions& opinions = open_[id] = {{each_once(way), way.back(), {}}};
+  Opinions& opinions = open_[id] = {{way, each_once(way), {}}};
   const Way& devices = opinions.front().devices;
   for (const net::Rank rank : devices) ++devices_[rank].micro_batches;
   if (known_by_ || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
@@ -116,17 +116,24 @@ std::optional<SpotChecks::Way> SpotChecks::ask_one_more(Opinions& opinions) {
     if (!best) return std::nullopt;
     way.push_back(std::get<net::Rank>(*best));
   }
-  opinions.push_back({each_once(way), way.back(), {}});
+  opinions.push_back({way, each_once(way), {}});
   ++counts_.copies;
   return way;
+}
+
+/// Whether this is what the rank was asked for. A late answer of a way that the micro-batch went before is not.
+bool SpotChecks::Opinion::may_come(net::Rank from, const Predictions& said) const {
+  if (is_known() || predictions) return false;
+  if (said.missed()) return std::ranges::count(devices, from) > 0;
+  return from == way.back() && std::ranges::equal(said.trace().ranks(), way);
 }
 
 SpotChecks::Step SpotChecks::take(net::Rank from, Predictions predictions) {
   const auto found = open_.find(predictions.micro_batch());
   if (found == open_.end()) return {};
   Opinions& opinions = found->second;
-  const auto asked = std::ranges::find_if(
-      opinions, [&](const Opinion& opinion) { return opinion.last == from && !opinion.predictions; });
+  const auto asked =
+      std::ranges::find_if(opinions, [&](const Opinion& opinion) { return opinion.may_come(from, predictions); });
   if (asked == opinions.end()) return {};
   const bool is_missed = predictions.missed();
   asked->predictions = std::move(predictions);

@@ -82,7 +82,9 @@ class SpotChecks {
     std::optional<Predictions> answer;  // to the micro-batch; it counts
     std::optional<Way> ask;             // one more way that it has to be sent
   };
-  /// An answer of the rank that has the last stage. Ignored if the rank was not asked.
+  /// An answer that the rank has sent. Ignored if nobody asked for it: it has to come from the last rank of a way that
+  /// the micro-batch was sent now, and its trace has to name that way. Any rank of a way may say that the deadline was
+  /// missed.
   Step take(net::Rank from, Predictions predictions);
 
   std::optional<net::Rank> liar() const;
@@ -119,10 +121,11 @@ class SpotChecks {
     std::deque<std::uint64_t> unconfirmed{};  // micro-batches with answers in which it had a part
   };
   struct Opinion {
+    Way way;                                 // empty: it is a known answer
     Way devices;                             // each once
-    net::Rank last = 0;                      // who answers; 0: it is a known answer
     std::optional<Predictions> predictions;  // nothing: still to come
-    bool is_known() const { return last == 0; }
+    bool is_known() const { return way.empty(); }
+    bool may_come(net::Rank from, const Predictions& said) const;
   };
   using Opinions = std::vector<Opinion>;
   using Open = std::map<std::uint64_t, Opinions>::iterator;

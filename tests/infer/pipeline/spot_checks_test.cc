@@ -13,6 +13,12 @@ namespace {
 constexpr int kClasses = 10;
 constexpr std::size_t kWindow = 18;  // micro-batches in flight
 
+/// The answer comes from the last device of this way.
+SpotChecks::Step says(SpotChecks& checks, const SpotChecks::Way& way, Predictions predictions) {
+  predictions.mutable_trace()->mutable_ranks()->Assign(way.begin(), way.end());
+  return checks.take(way.back(), std::move(predictions));
+}
+
 /// Devices that each have the whole network.
 struct Farm {
   int devices = 8;
@@ -88,7 +94,7 @@ class Stream {
   void arrive() {
     const Sent next = on_the_way_.front();
     on_the_way_.pop_front();
-    const SpotChecks::Step step = checks_.take(next.rank, answers(next.rank, next.id));
+    const SpotChecks::Step step = says(checks_, {next.rank}, answers(next.rank, next.id));
     if (step.ask) go(next.id, step.ask->front());
     if (step.answer) given_[next.id] = step.answer->trace().seconds_size() > 0;
     if (const auto liar = checks_.liar()) quarantine(*liar);
@@ -244,7 +250,7 @@ TEST(SpotChecks, AThirdDeviceSaysWhichOfTwoIsRight) {
     const net::Rank first = liar_is_first ? 1 : 2;
     const auto second = checks.send(0, {first});
     ASSERT_TRUE(second);
-    const auto answer = [&](net::Rank rank) { return checks.take(rank, said(0, rank == 1 ? kWrong : kRight)); };
+    const auto answer = [&](net::Rank rank) { return says(checks, {rank}, said(0, rank == 1 ? kWrong : kRight)); };
     EXPECT_FALSE(answer(first).answer) << "waits for the second";
     SpotChecks::Step step = answer(second->front());
     if (step.ask) step = answer(step.ask->front());
@@ -261,14 +267,41 @@ TEST(SpotChecks, IgnoreAnswersOfWhoWasNotAsked) {
   const auto second = checks.send(0, {1});
   for (net::Rank rank = 2; rank <= 4; ++rank) {
     if (rank == second->front()) continue;
-    const SpotChecks::Step step = checks.take(rank, said(0, kWrong));
+    const SpotChecks::Step step = says(checks, {rank}, said(0, kWrong));
     EXPECT_FALSE(step.answer || step.ask);
   }
-  checks.take(1, said(0, kRight));
-  const SpotChecks::Step again = checks.take(1, said(0, kWrong));
+  says(checks, {1}, said(0, kRight));
+  const SpotChecks::Step again = says(checks, {1}, said(0, kWrong));
   EXPECT_FALSE(again.answer || again.ask);
-  EXPECT_TRUE(checks.take(second->front(), said(0, kRight)).answer);
-  EXPECT_FALSE(checks.take(1, said(0, kRight)).answer) << "it was answered";
+  EXPECT_TRUE(says(checks, {second->front()}, said(0, kRight)).answer);
+  EXPECT_FALSE(says(checks, {1}, said(0, kRight)).answer) << "it was answered";
+}
+
+/// Micro-batch 0 went by ranks 1 and 3, has not come back in time, and goes by ranks 2 and 3 now.
+TEST(SpotChecks, IgnoreALateAnswerOfAnEarlierWay) {
+  SpotChecks checks = eager({{1, 2}, {3, 4}});
+  checks.send(0, {1, 3});
+  checks.forget(0);
+  const auto second = checks.send(0, {2, 3});
+  ASSERT_EQ(second, (SpotChecks::Way{1, 4}));
+  says(checks, {1, 3}, said(0, kWrong));
+  EXPECT_FALSE(says(checks, {1, 4}, said(0, kRight)).answer) << "waits for ranks 2 and 3";
+  EXPECT_TRUE(says(checks, {2, 3}, said(0, kRight)).answer);
+  EXPECT_EQ(checks.counts().disputes, 0);
+  EXPECT_EQ(checks.record(2).wrong, 0);
+}
+
+TEST(SpotChecks, AnyStageMayHaveMissedTheDeadline) {
+  for (const net::Rank late : {1, 3}) {
+    SpotChecks checks = eager({{1, 2}, {3, 4}});
+    ASSERT_EQ(checks.send(0, {1, 3}), (SpotChecks::Way{2, 4}));
+    Predictions missed = said(0, {});
+    missed.set_missed(true);
+    says(checks, {2, 4}, said(0, kRight));
+    const SpotChecks::Step step = checks.take(late, missed);
+    ASSERT_TRUE(step.answer) << late;
+    EXPECT_FALSE(step.answer->missed()) << late;
+  }
 }
 
 TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
@@ -277,10 +310,10 @@ TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
   SpotChecks checks = eager({{1, 2, 3}});
   for (std::uint64_t id = 0; id < 50; ++id) {
     std::optional<SpotChecks::Way> way = checks.send(id, {1});
-    checks.take(1, said(id, kWrong));
+    says(checks, {1}, said(id, kWrong));
     while (way) {
       const net::Rank rank = way->front();
-      way = checks.take(rank, said(id, rank == 2 ? kRight : kOther)).ask;
+      way = says(checks, {rank}, said(id, rank == 2 ? kRight : kOther)).ask;
     }
   }
   EXPECT_FALSE(checks.liar());
@@ -296,8 +329,8 @@ TEST(SpotChecks, CannotTellWhichStageOfAWayLies) {
     const auto second = checks.send(id, {1, 3});
     ASSERT_TRUE(second);
     EXPECT_EQ(*second, (SpotChecks::Way{2, 4})) << "no device has a part in both";
-    checks.take(3, said(id, kWrong));
-    EXPECT_TRUE(checks.take(4, said(id, kRight)).answer) << "nobody else can be asked";
+    says(checks, {1, 3}, said(id, kWrong));
+    EXPECT_TRUE(says(checks, {2, 4}, said(id, kRight)).answer) << "nobody else can be asked";
   }
   EXPECT_FALSE(checks.liar());
   checks.begin({{1, 2, 3, 4}});  // the whole network on each
@@ -305,7 +338,7 @@ TEST(SpotChecks, CannotTellWhichStageOfAWayLies) {
     ASSERT_LT(id, 20u);
     std::optional<SpotChecks::Way> way = SpotChecks::Way{1};
     const auto second = checks.send(id, *way);
-    const auto answer = [&](net::Rank rank) { return checks.take(rank, said(id, rank == 1 ? kWrong : kRight)).ask; };
+    const auto answer = [&](net::Rank rank) { return says(checks, {rank}, said(id, rank == 1 ? kWrong : kRight)).ask; };
     answer(1);
     for (way = second; way;) way = answer(way->front());
   }
@@ -321,11 +354,11 @@ TEST(SpotChecks, TakeAnAnswerThatIsInTime) {
   Predictions missed = said(0, {});
   missed.set_missed(true);
   const auto second = checks.send(0, {1});
-  checks.take(1, said(0, kRight));
-  EXPECT_EQ(checks.take(second->front(), missed).answer->classes_size(), 5);
+  says(checks, {1}, said(0, kRight));
+  EXPECT_EQ(says(checks, {second->front()}, missed).answer->classes_size(), 5);
   missed.set_micro_batch(1);
   checks.send(1, {1});
-  EXPECT_TRUE(checks.take(1, missed).answer->missed());
+  EXPECT_TRUE(says(checks, {1}, missed).answer->missed());
   EXPECT_EQ(checks.counts().checks, 0);
 }
 
@@ -334,16 +367,16 @@ TEST(SpotChecks, CompareWhichFramesAreNoImages) {
   const auto second = checks.send(0, {1});
   Predictions without = said(0, kRight);
   for (std::uint32_t row = 0; row < 5; ++row) without.add_unreadable()->set_row(row);
-  checks.take(1, without);
-  EXPECT_TRUE(checks.take(second->front(), said(0, kRight)).ask);
+  says(checks, {1}, without);
+  EXPECT_TRUE(says(checks, {second->front()}, said(0, kRight)).ask);
 }
 
 TEST(SpotChecks, TakeAnAnswerWithoutClassesForWrong) {
   for (const bool is_first : {true, false}) {
     SpotChecks checks = eager({{1, 2, 3}});
     const auto second = checks.send(0, {1});
-    checks.take(1, said(0, is_first ? std::vector<std::int32_t>() : kRight));
-    EXPECT_TRUE(checks.take(second->front(), said(0, is_first ? kRight : std::vector<std::int32_t>())).ask);
+    says(checks, {1}, said(0, is_first ? std::vector<std::int32_t>() : kRight));
+    EXPECT_TRUE(says(checks, {second->front()}, said(0, is_first ? kRight : std::vector<std::int32_t>())).ask);
   }
 }
 
@@ -352,8 +385,8 @@ TEST(SpotChecks, JudgeNothingWhereAnswersMeanNothing) {
   checks.begin({{1, 2, 3}});
   for (std::uint64_t id = 0; id < 50; ++id) {
     const auto second = checks.send(id, {1});
-    checks.take(1, said(id, kWrong));
-    EXPECT_TRUE(checks.take(second->front(), said(id, kRight)).answer);
+    says(checks, {1}, said(id, kWrong));
+    EXPECT_TRUE(says(checks, {second->front()}, said(id, kRight)).answer);
   }
   EXPECT_FALSE(checks.liar() || checks.is_unclear());
 }

@@ -9,6 +9,7 @@
 
 #include "tests/infer/inference_job.h"
 #include "tests/infer/watched_endpoint.h"
+#include "tests/job/still_device.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/image.h"
@@ -32,26 +33,60 @@ InferJob checked_job(int stages) {
   return job;
 }
 
-/// Plays a node half of whose answers, or of whose values for the next stage, are wrong.
-Status lie(const InferJob& job, job::RoleContext& context) {
-  WatchedEndpoint endpoint(context.endpoint);
-  Random random(3);
-  endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
+/// What a node makes of a message that it sends.
+using Change = std::function<void(net::Tag tag, std::string& payload)>;
+
+/// Changes the answers in it, if it has some.
+Change of_answers(std::function<void(Predictions&)> change) {
+  return [change = std::move(change)](net::Tag tag, std::string& payload) {
+    FromNode message;
+    if (tag != kFromNodeTag || !message.ParseFromString(payload) || !message.has_predictions()) return;
+    change(*message.mutable_predictions());
+    payload = message.SerializeAsString();
+  };
+}
+
+void shift_classes(Predictions& predictions) {
+  for (std::int32_t& c : *predictions.mutable_classes()) c = (c + 1) % 10;
+}
+
+/// Half of the answers, or of the values for the next stage, are wrong.
+Change lies() {
+  return [random = Random(3)](net::Tag tag, std::string& payload) mutable {
     FromNode message;
     const bool has_answer = tag == kFromNodeTag && message.ParseFromString(payload) && message.has_predictions();
     if ((!has_answer && tag != kActivationTag) || random.uniform() < 0.5) return;
-    if (has_answer) {
-      for (std::int32_t& c : *message.mutable_predictions()->mutable_classes()) c = (c + 1) % 10;
-      payload = message.SerializeAsString();
-      return;
-    }
+    if (has_answer) return of_answers(shift_classes)(tag, payload);
     const net::PayloadParts parts = net::split_payload(payload).value();
     std::string forged = net::begin_payload(parts.header, parts.body.size());
     net::append_floats(forged, std::vector<float>(parts.body.size() / sizeof(float), 1.0f));
     payload = std::move(forged);
   };
+}
+
+/// A device in virtual time, on which each stage takes so long for a micro-batch.
+class SlowDevice final : public job::StillDevice {
+ public:
+  SlowDevice(job::RoleContext& context, Seconds seconds) : context_(context), seconds_(seconds) {}
+  void charge(double) override {
+    constexpr net::Tag kNobodySends = 99;
+    (void)context_.endpoint.recv({0}, kNobodySends, context_.clock.after(seconds_));
+  }
+
+ private:
+  job::RoleContext& context_;
+  const Seconds seconds_;
+};
+
+/// Plays a node that changes its messages, and takes so long for each stage and micro-batch.
+Status play_node(const InferJob& job, job::RoleContext& context, const Change& change, Seconds seconds) {
+  WatchedEndpoint endpoint(context.endpoint);
+  if (change) endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) { change(tag, payload); };
   job::RoleContext own = with_endpoint(context, endpoint);
-  return run_inference(job, own);
+  if (seconds <= 0) return run_inference(job, own);
+  SlowDevice device(own, seconds);
+  job::RoleContext slow{own.endpoint, own.clock, device, own.data_folder, own.threads, own.stop, own.report};
+  return run_inference(job, slow);
 }
 
 /// One stage on all nodes, or two stages on two nodes each.
@@ -71,17 +106,30 @@ struct Checked {
   RoleWorld::Outcome outcome;
   Answers answers;
   TrustReport trust;
+  Seconds seconds = 0;
 };
 
 using MakeWork = std::function<std::unique_ptr<StreamWork>(const Hello& data, Reports& reports)>;
 
-/// No answers are known, so that copies are compared. liar: 0: all are honest.
-Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
-  RoleWorld world(kNodes + 1);
+MakeWork dataset_work(const InferJob& job) {
+  return [&job](const Hello& data, Reports& reports) { return std::make_unique<DatasetWork>(job, data, 6, reports); };
+}
+
+/// How the nodes play. No answers are known, so that copies are compared.
+struct Play {
+  std::map<net::Rank, Change> changes{};
+  std::map<net::Rank, Seconds> seconds{};  // for each stage and micro-batch, in virtual time
+  double share = 0.02;                     // of the micro-batches that are checked
+};
+
+Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const MakeWork& make_work) {
   Checked checked;
   for (net::Rank rank = 1; rank <= kNodes; ++rank)
-    world.replace(rank, [&job, is_liar = rank == liar](job::RoleContext& context) {
-      return is_liar ? lie(job, context) : run_inference(job, context);
+    world.replace(rank, [&, rank](job::RoleContext& context) {
+      const auto change = play.changes.find(rank);
+      const auto seconds = play.seconds.find(rank);
+      return play_node(job, context, change == play.changes.end() ? Change() : change->second,
+                       seconds == play.seconds.end() ? 0 : seconds->second);
     });
   checked.outcome = world.run([&](job::RoleContext& context) {
     return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) -> Status {
@@ -90,21 +138,28 @@ Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
       Replanner replanner(graph, {{.rank = 1, .name = "", .host = "host", .operator_seconds = {4, 1, 1, 1, 3, 1, 3}}},
                           job);
       const std::unique_ptr<StreamWork> work = make_work(data, reports);
-      SpotChecks checks({.share = 0.02, .seed = 1});
+      SpotChecks checks({.share = play.share, .seed = 1});
       MG_TRY(const StreamResult result,
              stream_through(job, context, nodes, reports, *work, plan_of(graph, job), replanner, &checks));
       if (const auto* dataset = dynamic_cast<const DatasetWork*>(work.get())) checked.answers = dataset->answers();
       checked.trust = trust_report(job, checks, false, result, reports);
+      checked.seconds = result.seconds;
       return {};
     });
   });
   return checked;
 }
 
+/// liar: 0: all are honest.
+Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
+  RoleWorld world(kNodes + 1);
+  Play play;
+  if (liar != 0) play.changes[liar] = lies();
+  return stream(world, job, play, make_work);
+}
+
 Checked stream(const InferJob& job, net::Rank liar) {
-  return stream(job, liar, [&job](const Hello& data, Reports& reports) {
-    return std::make_unique<DatasetWork>(job, data, 6, reports);
-  });
+  return stream(job, liar, dataset_work(job));
 }
 
 const std::vector<std::int32_t>& honest_answers() {
@@ -156,6 +211,20 @@ TEST(Trust, ALiarAmongStagesIsFoundWithTheWholeNetworkOnEach) {
     EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated")")) << node;
     expect_quarantined(checked, node);
   }
+}
+
+/// Rank 1 has the first of two stages, and drops all of its micro-batches, which are late when it has computed them.
+TEST(Trust, AMicroBatchThatAMiddleStageDropsIsNotWaitedFor) {
+  InferJob job = checked_job(2);
+  job.set_limit(80);
+  job.set_deadline_s(0.2);
+  RoleWorld world(kNodes + 1);
+  world.use_virtual_time();
+  const Checked checked = stream(world, job, {.seconds = {{1, 0.3}}, .share = 1}, dataset_work(job));
+  ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
+  EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(80, 1));
+  EXPECT_LT(checked.seconds, job.answer_timeout_s());
+  EXPECT_FALSE(checked.outcome.has_event("node_left_out"));
 }
 
 TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
