@@ -66,6 +66,11 @@ void SpotChecks::know(net::Rank by, std::vector<std::int32_t> answers, std::int6
   micro_batch_ = static_cast<std::size_t>(micro_batch);
 }
 
+bool SpotChecks::can_compare(const Holders& holders) const {
+  return std::ranges::all_of(
+      holders, [&](const Way& stage) { return stage.size() > 1 || (known_by_ && stage.front() != known_by_); });
+}
+
 void SpotChecks::begin(Holders holders) {
   holders_ = std::move(holders);
   open_.clear();
@@ -78,8 +83,13 @@ std::optional<SpotChecks::Way> SpotChecks::send(std::uint64_t id, const Way& way
   Opinions& opinions = open_[id] = {{way, each_once(way), {}}};
   const Way& devices = opinions.front().devices;
   for (const net::Rank rank : devices) ++devices_[rank].micro_batches;
-  if (known_by_ || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
+  if (are_known_for(devices) || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
   return ask_one_more(opinions);
+}
+
+/// Whether there are known answers by somebody else: who lies would agree with its own lies.
+bool SpotChecks::are_known_for(const Way& devices) const {
+  return known_by_ && std::ranges::count(devices, *known_by_) == 0;
 }
 
 /// The probability that a micro-batch of these devices is drawn.
@@ -144,7 +154,7 @@ SpotChecks::Step SpotChecks::take(net::Rank from, Predictions predictions) {
 }
 
 void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) const {
-  if (!known_by_) return;
+  if (!are_known_for(opinions.front().devices)) return;
   const std::size_t begin = id * micro_batch_;
   if (begin >= known_.size()) return;
   Opinion& opinion = opinions.emplace_back();

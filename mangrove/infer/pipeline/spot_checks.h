@@ -37,9 +37,10 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 /// compares answers, decides which of them count, and judges each device by a sequential test.
 ///
 /// opinions  The answers to a micro-batch by one way through the stages. If known answers of one rank are there (see
-///           know()), they are an opinion on every micro-batch that costs no work. Else some micro-batches are sent a
-///           second way at the same time, which shares no device with the first one. A device sees a micro-batch once,
-///           under the number that it would have anyway: it cannot tell a check from ordinary work.
+///           know()), they are an opinion that costs no work on every micro-batch in which that rank has no part. Of
+///           the others, some micro-batches are sent a second way at the same time, which shares no device with the
+///           first one. A device sees a micro-batch once, under the number that it would have anyway: it cannot tell a
+///           check from ordinary work.
 /// disputes  Opinions agree if evidence() of their differences is not above 0. While no two opinions agree, one more
 ///           way is asked that shares no device with any before. Then the two are right, and the others count as wrong.
 ///           If nobody is left to be asked, the dispute is open, and all who took part are suspected.
@@ -68,6 +69,9 @@ class SpotChecks {
   /// This rank has given these answers to all samples, before and alone. Micro-batch i has the samples from
   /// i * micro_batch on.
   void know(net::Rank by, std::vector<std::int32_t> answers, std::int64_t micro_batch);
+  /// Whether each of these stages has another holder for a second way, or answers are known that are not its own. If
+  /// not, nothing can be compared with what the stage does.
+  bool can_compare(const Holders& holders) const;
   /// A plan begins. What is on its way is forgotten.
   void begin(Holders holders);
 
@@ -130,6 +134,7 @@ class SpotChecks {
   using Opinions = std::vector<Opinion>;
   using Open = std::map<std::uint64_t, Opinions>::iterator;
 
+  bool are_known_for(const Way& devices) const;
   double share_of(const Way& devices) const;
   std::optional<Way> ask_one_more(Opinions& opinions);
   void add_known(std::uint64_t id, Opinions& opinions) const;

@@ -53,6 +53,8 @@ class Stream {
   void quarantine_liar();
   bool is_unclear() const { return checks_ != nullptr && checks_->is_unclear(); }
   bool isolate_devices();
+  bool can_compare(const StagePlan& plan) const;
+  void isolate(const net::RankSet& ranks, const char* why);
   bool valid(const Predictions& predictions) const;
   void record(const Trace& trace);
   bool leave_out_mute();
@@ -155,7 +157,7 @@ bool Stream::revise() {
   // what is in flight begins anew; all boards have the network already
   outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
   std::optional<StagePlan> better = replanner_.revise(result_.plan, nodes_.usable(), outlook);
-  if (!better) return false;
+  if (!better || !can_compare(*better)) return false;
   reports_.event(Revised{stage_places(*better, reports_)});
   use(std::move(*better));
   planned_ = context_.clock.now();
@@ -168,6 +170,7 @@ Status Stream::place() {
   for (bool ready = false; !ready;) {
     MG_TRY(const net::RankSet ranks, nodes_.wait_usable());
     MG_RETURN_IF_ERROR(replace_lost(ranks));
+    if (!can_compare(result_.plan)) isolate(ranks, Isolated::kNothingToCompare);
     ++generation_;
     send_placement(ranks);
     MG_TRY(ready, wait_until_ready());
@@ -324,10 +327,19 @@ void Stream::quarantine_liar() {
 bool Stream::isolate_devices() {
   const bool are_isolated = result_.plan.stages.size() == 1 && result_.plan.ranks().size() == nodes_.usable().size();
   if (!is_unclear() || are_isolated) return false;
-  use(replanner_.whole_on_each(nodes_.usable()));
-  planned_ = context_.clock.now();
-  reports_.event(Isolated{stage_places(result_.plan, reports_)});
+  isolate(nodes_.usable(), Isolated::kWrongAnswers);
   return true;
+}
+
+/// Whether spot checks, if there are any, can find a liar with this plan, or whatever the plan is.
+bool Stream::can_compare(const StagePlan& plan) const {
+  return checks_ == nullptr || nodes_.usable().size() < SpotChecks::kFewest || checks_->can_compare(plan.holders());
+}
+
+void Stream::isolate(const net::RankSet& ranks, const char* why) {
+  use(replanner_.whole_on_each(ranks));
+  planned_ = context_.clock.now();
+  reports_.event(Isolated{why, stage_places(result_.plan, reports_)});
 }
 
 /// An answer that counts, unless the micro-batch had one already.

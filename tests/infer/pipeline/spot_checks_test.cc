@@ -304,6 +304,29 @@ TEST(SpotChecks, AnyStageMayHaveMissedTheDeadline) {
   }
 }
 
+TEST(SpotChecks, KnownAnswersDoNotConfirmWhoHasGivenThem) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  checks.know(1, kWrong, 5);
+  std::optional<SpotChecks::Way> way = checks.send(0, {1});
+  ASSERT_TRUE(way) << "others answer too";
+  EXPECT_FALSE(says(checks, {1}, said(0, kWrong)).answer);
+  way = says(checks, *way, said(0, kRight)).ask;
+  ASSERT_TRUE(way) << "they differ";
+  EXPECT_EQ(says(checks, *way, said(0, kRight)).answer->classes(0), kRight[0]);
+  EXPECT_EQ(checks.record(1).wrong, 1);
+  EXPECT_EQ(checks.record(2).wrong + checks.record(3).wrong, 0);
+  EXPECT_FALSE(checks.send(1, {2})) << "the known answers are those of another one";
+}
+
+TEST(SpotChecks, CanCompareNothingWithAStageOfOneDevice) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  EXPECT_TRUE(checks.can_compare({{1, 2}, {3, 4}}));
+  EXPECT_FALSE(checks.can_compare({{1, 2}, {3}}));
+  checks.know(4, kRight, 5);
+  EXPECT_TRUE(checks.can_compare({{1, 2}, {3}}));
+  EXPECT_FALSE(checks.can_compare({{1, 2}, {4}}));
+}
+
 TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
   SpotChecks pair = eager({{1, 2}});
   EXPECT_FALSE(pair.send(0, {1})) << "of two that differ nobody knows who is wrong";

@@ -89,11 +89,16 @@ Status play_node(const InferJob& job, job::RoleContext& context, const Change& c
   return run_inference(job, slow);
 }
 
-/// One stage on all nodes, or two stages on two nodes each.
+/// One stage on all nodes, two stages on two nodes each, or three stages on one node each.
 StagePlan plan_of(const Graph& graph, const InferJob& job) {
   const DeviceProfile device{
       .rank = 1, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}};
   if (job.stages() == 1) return Replanner(graph, {device}, job).whole_on_each({1, 2, 3, 4});
+  if (job.stages() == 3) {
+    std::vector<DeviceProfile> devices = {device, device, device};
+    for (net::Rank rank = 1; rank <= 3; ++rank) devices[static_cast<std::size_t>(rank - 1)].rank = rank;
+    return plan_stages(graph, devices, job).value();
+  }
   std::vector<DeviceProfile> devices = {device, device};
   devices.back().rank = 3;
   StagePlan plan = plan_stages(graph, devices, job).value();
@@ -115,11 +120,13 @@ MakeWork dataset_work(const InferJob& job) {
   return [&job](const Hello& data, Reports& reports) { return std::make_unique<DatasetWork>(job, data, 6, reports); };
 }
 
-/// How the nodes play. No answers are known, so that copies are compared.
+/// How the nodes play. Without known answers copies are compared.
 struct Play {
   std::map<net::Rank, Change> changes{};
   std::map<net::Rank, Seconds> seconds{};  // for each stage and micro-batch, in virtual time
   double share = 0.02;                     // of the micro-batches that are checked
+  net::Rank known_by = 0;                  // who has given the known answers
+  std::vector<std::int32_t> known{};       // none: there are none
 };
 
 Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const MakeWork& make_work) {
@@ -139,6 +146,7 @@ Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const Ma
                           job);
       const std::unique_ptr<StreamWork> work = make_work(data, reports);
       SpotChecks checks({.share = play.share, .seed = 1});
+      if (!play.known.empty()) checks.know(play.known_by, play.known, job.micro_batch());
       MG_TRY(const StreamResult result,
              stream_through(job, context, nodes, reports, *work, plan_of(graph, job), replanner, &checks));
       if (const auto* dataset = dynamic_cast<const DatasetWork*>(work.get())) checked.answers = dataset->answers();
@@ -211,6 +219,50 @@ TEST(Trust, ALiarAmongStagesIsFoundWithTheWholeNetworkOnEach) {
     EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated")")) << node;
     expect_quarantined(checked, node);
   }
+}
+
+/// A node that answers some samples wrongly whenever it is asked agrees with itself, and with nobody else.
+TEST(Trust, ALiarDoesNotConfirmItsOwnKnownAnswers) {
+  const auto is_wrong = [](std::uint64_t micro_batch) { return micro_batch % 2 == 1; };
+  Play play{.known_by = 3, .known = honest_answers()};
+  for (std::size_t i = 0; i < play.known.size(); ++i)
+    if (is_wrong(i / 4)) play.known[i] = (play.known[i] + 1) % 10;
+  play.changes[3] = of_answers([&](Predictions& predictions) {
+    if (is_wrong(predictions.micro_batch())) shift_classes(predictions);
+  });
+  for (const int stages : {1, 2, 3}) {
+    const InferJob job = checked_job(stages);
+    RoleWorld world(kNodes + 1);
+    const Checked checked = stream(world, job, play, dataset_work(job));
+    expect_honest_answers(checked, std::to_string(stages) + " stages");
+    expect_quarantined(checked, "rank-3");
+    const std::string first = checked.outcome.of_kind("event").front().json;
+    EXPECT_EQ(first.find("nothing_to_compare") != std::string::npos, stages == 3) << first;
+  }
+}
+
+TEST(Trust, AStageOnOneNodeGivesWayToTheWholeNetworkOnEach) {
+  for (net::Rank liar = 1; liar <= kNodes; ++liar) {
+    const Checked checked = stream(checked_job(3), liar);
+    const std::string node = "rank-" + std::to_string(liar);
+    expect_honest_answers(checked, node);
+    EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")")) << node;
+    expect_quarantined(checked, node);
+  }
+}
+
+/// Without rank 4 one of two stages is on one node.
+TEST(Trust, ALostNodeLeavesNoStageUnchecked) {
+  InferJob job = checked_job(2);
+  RoleWorld world(kNodes + 1);
+  world.use_virtual_time();
+  world.die({.rank = 4, .at_send = 10});
+  Play play;
+  play.changes[1] = lies();
+  const Checked checked = stream(world, job, play, dataset_work(job));
+  expect_honest_answers(checked, "without rank 4");
+  EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")"));
+  expect_quarantined(checked, "rank-1");
 }
 
 /// Rank 1 has the first of two stages, and drops all of its micro-batches, which are late when it has computed them.
