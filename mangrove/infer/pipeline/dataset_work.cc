@@ -18,6 +18,7 @@ DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t win
       first_sent_(micro_batches_.size()) {
   answers_.predictions.assign(static_cast<std::size_t>(samples_), -1);
   answers_.deliveries.assign(static_cast<std::size_t>(samples_), 0);
+  answers_.latencies.resize(micro_batches_.size());
 }
 
 std::optional<Command> DatasetWork::next(Instant now) {
@@ -56,15 +57,20 @@ StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now)
   return Taken::accepted;
 }
 
-bool DatasetWork::redo(std::uint64_t micro_batch) {
-  if (!micro_batches_.is_answered(micro_batch)) return true;  // it is on its way
+StreamWork::Redo DatasetWork::redo(std::uint64_t micro_batch) {
+  if (!micro_batches_.is_answered(micro_batch)) return Redo::is_on_its_way;
   const MicroBatches::Part part = micro_batches_.part(micro_batch);
   micro_batches_.redo(micro_batch);
   if (answers_.predictions[static_cast<std::size_t>(part.begin)] < 0) answers_.missed -= part.count;
   first_sent_[micro_batch].reset();
-  for (std::int64_t i = 0; i < part.count; ++i) --answers_.deliveries[static_cast<std::size_t>(part.begin + i)];
+  answers_.latencies[micro_batch].reset();
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    const auto sample = static_cast<std::size_t>(part.begin + i);
+    answers_.predictions[sample] = -1;
+    --answers_.deliveries[sample];
+  }
   answered_ -= part.count;
-  return true;
+  return Redo::again;
 }
 
 /// predictions: null: there are none.
@@ -78,7 +84,7 @@ void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predi
     ++answers_.deliveries[sample];
   }
   if (is_missed) answers_.missed += part.count;
-  if (!is_missed) answers_.latencies.push_back(latency);
+  if (!is_missed) answers_.latencies[part.id] = latency;
   answered_ += part.count;
   if (throttle_.passes(now, is_done()))
     reports_.progress("pipeline", answered_, samples_, per_second(answered_, now - start_));

@@ -28,8 +28,8 @@ class FrameWork final : public StreamWork {
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
   Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batch, now); }
-  /// False: the client has the answer already, and the frame is gone.
-  bool redo(std::uint64_t) override { return false; }
+  /// The client has the answer already, and the frame is gone.
+  Redo redo(std::uint64_t) override { return Redo::too_late; }
   void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override { in_flight_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {

@@ -288,7 +288,8 @@ std::vector<std::uint64_t> SpotChecks::quarantine(net::Rank rank) {
     known_.clear();
   }
   const std::set<std::uint64_t> again(liar.unconfirmed.begin(), liar.unconfirmed.end());
-  liar.unconfirmed.clear();
+  for (auto& [other, device] : devices_)  // what is done again has other answers
+    std::erase_if(device.unconfirmed, [&](std::uint64_t id) { return again.contains(id); });
   return {again.begin(), again.end()};
 }
 

@@ -313,7 +313,11 @@ void Stream::quarantine_liar() {
   const std::optional<net::Rank> liar = checks_->liar();
   if (!liar) return;
   Quarantined event{.node = reports_.node(*liar)};
-  for (const std::uint64_t id : checks_->quarantine(*liar)) ++(work_.redo(id) ? event.redone : event.in_doubt);
+  for (const std::uint64_t id : checks_->quarantine(*liar)) {
+    const StreamWork::Redo redo = work_.redo(id);
+    if (redo == StreamWork::Redo::again) ++event.redone;
+    if (redo == StreamWork::Redo::too_late) ++event.in_doubt;
+  }
   const SpotChecks::Record record = checks_->record(*liar);
   event.checks = record.checks;
   event.wrong = record.wrong;

@@ -26,8 +26,11 @@ class StreamWork {
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
   /// The FEED command of a micro-batch in flight once more, for another node. REQUIRES: it is in flight.
   virtual Command copy(std::uint64_t micro_batch, Instant now) = 0;
-  /// Forgets the answer to a micro-batch that was sent, which is sent again. False: the answer has been told already.
-  virtual bool redo(std::uint64_t micro_batch) = 0;
+  /// again: the answer is forgotten, and the micro-batch is sent again. is_on_its_way: there is no answer yet.
+  /// too_late: the answer has been told already.
+  enum class Redo { again, is_on_its_way, too_late };
+  /// Forgets the answer to a micro-batch that was sent.
+  virtual Redo redo(std::uint64_t micro_batch) = 0;
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;

@@ -327,6 +327,15 @@ TEST(SpotChecks, CanCompareNothingWithAStageOfOneDevice) {
   EXPECT_FALSE(checks.can_compare({{1, 2}, {4}}));
 }
 
+TEST(SpotChecks, NameAMicroBatchOfTwoLiarsOnce) {
+  SpotChecks checks({.share = 1e-4, .seed = 5});
+  checks.begin({{1, 2}, {3, 4}});
+  checks.send(0, {1, 3});
+  ASSERT_TRUE(says(checks, {1, 3}, said(0, kWrong)).answer);
+  EXPECT_EQ(checks.quarantine(1), std::vector<std::uint64_t>{0});
+  EXPECT_EQ(checks.quarantine(3), std::vector<std::uint64_t>());
+}
+
 TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
   SpotChecks pair = eager({{1, 2}});
   EXPECT_FALSE(pair.send(0, {1})) << "of two that differ nobody knows who is wrong";
