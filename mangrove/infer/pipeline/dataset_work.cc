@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/infer/pipeline/deadline.h"
+
 namespace mangrove::infer {
 namespace {
 
@@ -41,20 +43,23 @@ Command DatasetWork::feed(const MicroBatches::Part& part, Instant now) const {
   return command;
 }
 
-bool DatasetWork::valid(const Predictions& predictions) const {
+bool DatasetWork::valid(const Predictions& predictions, Instant now) const {
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < classes_; };
   if (!micro_batches_.exists(predictions.micro_batch())) return false;
-  if (predictions.missed()) return deadline_ > 0;
+  if (predictions.missed()) return deadline_ > 0 && is_over(first_sent_[predictions.micro_batch()], deadline_, now);
   return predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
          std::ranges::all_of(predictions.classes(), is_class);
 }
 
+StreamWork::Taken DatasetWork::look(const Predictions& predictions, Instant now) const {
+  if (!valid(predictions, now)) return Taken::ignored;
+  return micro_batches_.is_answered(predictions.micro_batch()) ? Taken::repeated : Taken::accepted;
+}
+
 StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now) {
-  if (!valid(predictions)) return Taken::ignored;
-  const MicroBatches::Part part = micro_batches_.part(predictions.micro_batch());
-  if (micro_batches_.is_answered(part.id)) return Taken::repeated;
-  write(part, &predictions, now);
-  return Taken::accepted;
+  const Taken taken = look(predictions, now);
+  if (taken == Taken::accepted) write(micro_batches_.part(predictions.micro_batch()), &predictions, now);
+  return taken;
 }
 
 StreamWork::Redo DatasetWork::redo(std::uint64_t micro_batch) {

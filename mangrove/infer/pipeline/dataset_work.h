@@ -29,6 +29,7 @@ class DatasetWork final : public StreamWork {
   }
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  Taken look(const Predictions& predictions, Instant now) const override;
   Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batches_.part(micro_batch), now); }
   /// Its time limit begins anew.
   Redo redo(std::uint64_t micro_batch) override;
@@ -45,7 +46,7 @@ class DatasetWork final : public StreamWork {
 
  private:
   Command feed(const MicroBatches::Part& part, Instant now) const;
-  bool valid(const Predictions& predictions) const;
+  bool valid(const Predictions& predictions, Instant now) const;
   void write(const MicroBatches::Part& part, const Predictions* predictions, Instant now);
 
   const std::int64_t samples_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/base/printable.h"
+#include "mangrove/infer/pipeline/deadline.h"
 
 namespace mangrove::infer {
 
@@ -87,16 +88,31 @@ Command FrameWork::feed(std::uint64_t id, Instant now) const {
   return command;
 }
 
-StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
+StreamWork::Taken FrameWork::look(const Predictions& predictions, Instant now) const {
   const std::uint64_t id = predictions.micro_batch();
   const auto found = batches_.find(id);
   if (found == batches_.end() || found->second.is_answered) return id < next_ ? Taken::repeated : Taken::ignored;
-  Batch& batch = found->second;
+  const Batch& batch = found->second;
   const auto count = std::ssize(batch.rows);
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < std::ssize(classes_); };
   const bool is_whole = predictions.classes_size() == count && predictions.confidence_size() == count &&
                         std::ranges::all_of(predictions.classes(), is_class);
-  if (count == 0 || (predictions.missed() ? deadline_ <= 0 : !is_whole)) return Taken::ignored;
+  const bool is_valid = predictions.missed() ? have_all_missed(batch, now) : is_whole;
+  return count > 0 && is_valid ? Taken::accepted : Taken::ignored;
+}
+
+/// Whether the deadline of all frames that were sent has passed.
+bool FrameWork::have_all_missed(const Batch& batch, Instant now) const {
+  return deadline_ > 0 && std::ranges::all_of(batch.rows, [&](std::size_t row) {
+           return is_over(batch.slots[row].frame.came, deadline_, now);
+         });
+}
+
+StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
+  const Taken taken = look(predictions, now);
+  if (taken != Taken::accepted) return taken;
+  const std::uint64_t id = predictions.micro_batch();
+  Batch& batch = batches_.at(id);
   std::map<std::size_t, std::string> unreadable;
   for (const Unreadable& frame : predictions.unreadable()) unreadable[frame.row()] = cut_short(frame.reason());
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {

@@ -27,6 +27,7 @@ class FrameWork final : public StreamWork {
   void begin(Instant) override {}
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
+  Taken look(const Predictions& predictions, Instant now) const override;
   Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batch, now); }
   /// The client has the answer already, and the frame is gone.
   Redo redo(std::uint64_t) override { return Redo::too_late; }
@@ -53,6 +54,7 @@ class FrameWork final : public StreamWork {
   };
 
   Batch collect();
+  bool have_all_missed(const Batch& batch, Instant now) const;
   bool expire(Batch& batch, Instant now);
   Command feed(std::uint64_t id, Instant now) const;
   void answer(Slot& slot, FrameAnswer answer, Instant now);

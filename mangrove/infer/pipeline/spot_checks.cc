@@ -84,7 +84,13 @@ std::optional<SpotChecks::Way> SpotChecks::send(std::uint64_t id, const Way& way
   const Way& devices = opinions.front().devices;
   for (const net::Rank rank : devices) ++devices_[rank].micro_batches;
   if (are_known_for(devices) || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
-  return ask_one_more(opinions);
+  std::optional<Way> second = ask_one_more(opinions);
+  if (second) count_asked(opinions.front().devices);
+  return second;
+}
+
+void SpotChecks::count_asked(const Way& devices) {
+  for (const net::Rank rank : devices) ++devices_[rank].asked;
 }
 
 /// Whether there are known answers by somebody else: who lies would agree with its own lies.
@@ -120,13 +126,14 @@ std::optional<SpotChecks::Way> SpotChecks::ask_one_more(Opinions& opinions) {
       if (std::ranges::any_of(opinions, has_part)) continue;
       const Device& device = devices_[rank];
       const bool decides = opinions.size() > 1;
-      const Choice choice((device.suspicion > 0) == decides, device.checks, random_.next(), rank);
+      const Choice choice((device.suspicion > 0) == decides, device.asked, random_.next(), rank);
       if (!best || choice < *best) best = choice;
     }
     if (!best) return std::nullopt;
     way.push_back(std::get<net::Rank>(*best));
   }
   opinions.push_back({way, each_once(way), {}});
+  count_asked(opinions.back().devices);
   ++counts_.copies;
   return way;
 }
@@ -153,10 +160,11 @@ SpotChecks::Step SpotChecks::take(net::Rank from, Predictions predictions) {
   return opinions.size() == 1 ? give(found, 0, false) : decide(found);
 }
 
-void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) const {
+void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) {
   if (!are_known_for(opinions.front().devices)) return;
   const std::size_t begin = id * micro_batch_;
   if (begin >= known_.size()) return;
+  count_asked(opinions.front().devices);
   Opinion& opinion = opinions.emplace_back();
   opinion.devices = {*known_by_};
   Predictions& predictions = opinion.predictions.emplace();

@@ -54,8 +54,8 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 ///           reaches h without a liar, the whole network has to go on each device: then each way has one device.
 /// draw      The first min(10, 500 S) checks of a device come fast: a third of its micro-batches is drawn. Devices with
 ///           W > 0 have all of theirs checked, and a fifth of those of others is copied to them. Later the share is S;
-///           S/2 while the device is ahead of S. The second way goes to devices with W > 0, then to those with the
-///           fewest checks.
+///           S/2 while the device is ahead of S. The second way goes to devices with W > 0, then to those that were
+///           asked for the fewest opinions, whether they gave them or not.
 /// source    Wald, Sequential tests of statistical hypotheses, 1945; Page, Continuous inspection schemes, Biometrika
 ///           1954; Golle & Mironov, Uncheatable distributed computations, CT-RSA 2001 (checks that look like work).
 /// No input or output; threads: one at a time.
@@ -119,6 +119,7 @@ class SpotChecks {
  private:
   struct Device {
     std::int64_t micro_batches = 0;  // that were sent to it first
+    std::int64_t asked = 0;          // opinions that were to be compared, given or not
     std::int64_t checks = 0, wrong = 0;
     bool is_quarantined = false;
     double suspicion = 0, proof = 0;          // W with all disputes, and with those that convict
@@ -134,10 +135,11 @@ class SpotChecks {
   using Opinions = std::vector<Opinion>;
   using Open = std::map<std::uint64_t, Opinions>::iterator;
 
+  void count_asked(const Way& devices);
   bool are_known_for(const Way& devices) const;
   double share_of(const Way& devices) const;
   std::optional<Way> ask_one_more(Opinions& opinions);
-  void add_known(std::uint64_t id, Opinions& opinions) const;
+  void add_known(std::uint64_t id, Opinions& opinions);
   double difference(const Opinion& a, const Opinion& b) const;
   std::optional<std::pair<std::size_t, std::size_t>> agreeing(const Opinions& opinions) const;
   Step decide(Open open);

@@ -55,7 +55,8 @@ class Stream {
   bool isolate_devices();
   bool can_compare(const StagePlan& plan) const;
   void isolate(const net::RankSet& ranks, const char* why);
-  bool valid(const Predictions& predictions) const;
+  bool valid(net::Rank from, const Predictions& predictions) const;
+  void heard(net::Rank from, const Predictions& predictions, Instant now);
   void record(const Trace& trace);
   bool leave_out_mute();
   bool leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since);
@@ -276,7 +277,7 @@ void Stream::send(Command& command, const Routes::Route& route) {
   nodes_.send(route.front(), command);
 }
 
-bool Stream::valid(const Predictions& predictions) const {
+bool Stream::valid(net::Rank from, const Predictions& predictions) const {
   const auto is_number = [](double value) { return std::isfinite(value); };
   const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
   const Trace& trace = predictions.trace();
@@ -286,18 +287,33 @@ bool Stream::valid(const Predictions& predictions) const {
   const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
   const int count = static_cast<int>(stages.size());
   if (predictions.generation() != generation_) return false;
-  if (predictions.missed()) return true;
+  if (predictions.missed())
+    return std::ranges::any_of(stages, [&](const StagePlan::Stage& stage) { return stage.has(from); });
   if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count ||
       trace.resident_size() != count)
     return false;
   if (trace.sent_bytes_size() != count - 1 || trace.transit_size() != count - 1) return false;
-  return std::ranges::equal(stages, trace.ranks(),
+  return trace.ranks(count - 1) == from &&
+         std::ranges::equal(stages, trace.ranks(),
                             [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
 }
 
+/// Whoever has a part in an answer is not mute, whether the answer counts or not.
+void Stream::heard(net::Rank from, const Predictions& predictions, Instant now) {
+  last_answer_ = now;
+  if (predictions.missed()) return routes_.dropped(predictions.micro_batch(), from);
+  const Trace& trace = predictions.trace();
+  routes_.answered(predictions.micro_batch(), {trace.ranks().begin(), trace.ranks().end()}, now);
+}
+
 void Stream::take(net::Rank from, Predictions predictions) {
-  if (!valid(predictions)) return;
-  if (checks_ == nullptr) return accept(predictions);
+  if (!valid(from, predictions)) return;
+  const Instant now = context_.clock.now();
+  const StreamWork::Taken taken = work_.look(predictions, now);
+  if (taken == StreamWork::Taken::ignored) return;
+  heard(from, predictions, now);
+  if (taken == StreamWork::Taken::accepted && !predictions.missed()) record(predictions.trace());
+  if (checks_ == nullptr || taken == StreamWork::Taken::repeated) return accept(predictions);
   const std::uint64_t id = predictions.micro_batch();
   const SpotChecks::Step step = checks_->take(from, std::move(predictions));
   if (step.ask) {
@@ -351,15 +367,10 @@ void Stream::accept(const Predictions& predictions) {
   const Instant now = context_.clock.now();
   const StreamWork::Taken taken = work_.take(predictions, now);
   if (taken == StreamWork::Taken::ignored) return;
-  last_answer_ = now;
-  if (!predictions.missed())
-    for (int at = 0; at < predictions.trace().ranks_size(); ++at)
-      routes_.came_back(static_cast<std::size_t>(at), predictions.trace().ranks(at), now);
   if (taken == StreamWork::Taken::repeated) ++result_.repeated;
   routes_.finish(predictions.micro_batch());
   if (taken != StreamWork::Taken::accepted || predictions.missed()) return load_log_.forget(predictions.micro_batch());
   load_log_.answered(predictions.micro_batch(), predictions.trace(), now);
-  record(predictions.trace());
   replanner_.add(predictions.trace(), now);
 }
 

@@ -24,6 +24,8 @@ class StreamWork {
   /// ignored: the answer makes no sense. repeated: the micro-batch was answered before.
   enum class Taken { ignored, repeated, accepted };
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
+  /// What take() would say of the answer.
+  virtual Taken look(const Predictions& predictions, Instant now) const = 0;
   /// The FEED command of a micro-batch in flight once more, for another node. REQUIRES: it is in flight.
   virtual Command copy(std::uint64_t micro_batch, Instant now) = 0;
   /// again: the answer is forgotten, and the micro-batch is sent again. is_on_its_way: there is no answer yet.

@@ -72,5 +72,20 @@ TEST_F(DatasetWorkTest, NothingIsLeftOfAnAnswerThatIsDoneAgain) {
   });
 }
 
+TEST_F(DatasetWorkTest, NobodyMissesADeadlineThatHasNotPassed) {
+  run([](DatasetWork& work) {
+    ASSERT_TRUE(work.next({0}));
+    EXPECT_EQ(work.look(missed(), {5}), StreamWork::Taken::ignored) << "there is none";
+  });
+  job_.set_deadline_s(kDeadline);
+  run([](DatasetWork& work) {
+    EXPECT_EQ(work.look(missed(), {5}), StreamWork::Taken::ignored) << "it was not sent";
+    ASSERT_TRUE(work.next({0}));
+    EXPECT_EQ(work.take(missed(), {0.99}), StreamWork::Taken::ignored);
+    EXPECT_EQ(work.take(missed(), {1.01}), StreamWork::Taken::accepted);
+    EXPECT_EQ(work.look(missed(), {1.01}), StreamWork::Taken::repeated);
+  });
+}
+
 }  // namespace
 }  // namespace mangrove::infer

@@ -336,6 +336,19 @@ TEST(SpotChecks, NameAMicroBatchOfTwoLiarsOnce) {
   EXPECT_EQ(checks.quarantine(3), std::vector<std::uint64_t>());
 }
 
+TEST(SpotChecks, AskADeviceThatNeverAnswersNoMoreOftenThanOthers) {
+  SpotChecks checks = eager({{1, 2, 3, 4}});
+  int asked = 0;
+  for (std::uint64_t id = 0; id < 300; ++id) {
+    const auto second = checks.send(id, {1});
+    ASSERT_TRUE(second);
+    says(checks, {1}, said(id, kRight));
+    if (second->front() == 2) ++asked;
+    if (second->front() != 2) says(checks, *second, said(id, kRight));
+  }
+  EXPECT_LE(asked, 101);
+}
+
 TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
   SpotChecks pair = eager({{1, 2}});
   EXPECT_FALSE(pair.send(0, {1})) << "of two that differ nobody knows who is wrong";

@@ -279,6 +279,29 @@ TEST(Trust, AMicroBatchThatAMiddleStageDropsIsNotWaitedFor) {
   EXPECT_FALSE(checked.outcome.has_event("node_left_out"));
 }
 
+/// Rank 2 drops all of its work without having a deadline, or gives classes that do not exist.
+TEST(Trust, NonsenseEndsNoCheckAndOnlyItsNodeIsLeftOut) {
+  const std::function<void(Predictions&)> nonsense[] = {
+      [](Predictions& predictions) {
+        predictions.set_missed(true);
+        predictions.clear_classes();
+      },
+      [](Predictions& predictions) { predictions.mutable_classes()->Set(0, 10); }};
+  for (const auto& says : nonsense) {
+    const InferJob job = checked_job(1);
+    RoleWorld world(kNodes + 1);
+    world.use_virtual_time();
+    const Checked checked = stream(world, job, {.changes = {{2, of_answers(says)}}, .share = 1}, dataset_work(job));
+    expect_honest_answers(checked, "without rank 2");
+    EXPECT_EQ(checked.trust.disputes, 0);
+    int left_out = 0;
+    for (const Report& report : checked.outcome.of_kind("event"))
+      if (report.json.find("node_left_out") != std::string::npos) ++left_out;
+    EXPECT_EQ(left_out, 1);
+    EXPECT_TRUE(checked.outcome.has_event(R"("event":"node_left_out","node":"rank-2")"));
+  }
+}
+
 TEST(Trust, FramesThatWereToldAlreadyAreInDoubt) {
   InferJob job = checked_job(1);
   job.clear_data();
