@@ -30,7 +30,10 @@ class DatasetWork final : public StreamWork {
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
   Taken look(const Predictions& predictions, Instant now) const override;
-  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batches_.part(micro_batch), now); }
+  Command copy(std::uint64_t micro_batch, Instant now) override {
+    micro_batches_.renew(micro_batch, now);
+    return feed(micro_batches_.part(micro_batch), now);
+  }
   /// Its time limit begins anew.
   Redo redo(std::uint64_t micro_batch) override;
   void set_window(std::size_t window) override { micro_batches_.set_window(window); }

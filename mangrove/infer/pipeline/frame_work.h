@@ -28,7 +28,10 @@ class FrameWork final : public StreamWork {
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
   Taken look(const Predictions& predictions, Instant now) const override;
-  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batch, now); }
+  Command copy(std::uint64_t micro_batch, Instant now) override {
+    in_flight_.renew(micro_batch, now);
+    return feed(micro_batch, now);
+  }
   /// The client has the answer already, and the frame is gone.
   Redo redo(std::uint64_t) override { return Redo::too_late; }
   void set_window(std::size_t window) override { window_ = window; }

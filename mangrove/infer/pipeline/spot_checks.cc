@@ -153,11 +153,30 @@ SpotChecks::Step SpotChecks::take(net::Rank from, Predictions predictions) {
       std::ranges::find_if(opinions, [&](const Opinion& opinion) { return opinion.may_come(from, predictions); });
   if (asked == opinions.end()) return {};
   const bool is_missed = predictions.missed();
-  asked->predictions = std::move(predictions);
-  if (is_missed) return give_any(found);
+  if (is_missed && opinions.size() == 1) {
+    open_.erase(found);
+    return {std::move(predictions), {}};
+  }
+  if (is_missed) opinions.erase(asked);
+  if (!is_missed) asked->predictions = std::move(predictions);
   if (std::ranges::any_of(opinions, [](const Opinion& opinion) { return !opinion.predictions; })) return {};
-  if (opinions.size() == 1) add_known(found->first, opinions);
-  return opinions.size() == 1 ? give(found, 0, false) : decide(found);
+  return conclude(found, !is_missed);
+}
+
+SpotChecks::Step SpotChecks::overdue(std::uint64_t id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return {};
+  std::erase_if(found->second, [](const Opinion& opinion) { return !opinion.predictions; });
+  if (!found->second.empty()) return conclude(found, false);
+  open_.erase(found);
+  return {};
+}
+
+/// All opinions are there; at least one.
+SpotChecks::Step SpotChecks::conclude(Open open, bool may_ask) {
+  Opinions& opinions = open->second;
+  if (opinions.size() == 1) add_known(open->first, opinions);
+  return opinions.size() == 1 ? give(open, 0, false) : decide(open, may_ask);
 }
 
 void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) {
@@ -182,10 +201,10 @@ double SpotChecks::difference(const Opinion& a, const Opinion& b) const {
 }
 
 /// All opinions are there; at least two.
-SpotChecks::Step SpotChecks::decide(Open open) {
+SpotChecks::Step SpotChecks::decide(Open open, bool may_ask) {
   Opinions& opinions = open->second;
   const std::optional<std::pair<std::size_t, std::size_t>> right = agreeing(opinions);
-  if (!right) {
+  if (!right && may_ask) {
     if (const std::optional<Way> way = ask_one_more(opinions)) return {{}, way};
   }
   ++counts_.checks;
@@ -239,20 +258,6 @@ SpotChecks::Step SpotChecks::give(Open open, std::size_t opinion, bool is_confir
     if (unconfirmed.size() > kMostRemembered) unconfirmed.pop_front();
   }
   Step step{std::move(given.predictions), {}};
-  open_.erase(open);
-  return step;
-}
-
-/// One of them has missed its deadline. Another one may have been in time.
-SpotChecks::Step SpotChecks::give_any(Open open) {
-  const Opinions& opinions = open->second;
-  const auto in_time = std::ranges::find_if(opinions, [](const Opinion& opinion) {
-    return !opinion.is_known() && opinion.predictions && !opinion.predictions->missed();
-  });
-  if (in_time != opinions.end()) return give(open, static_cast<std::size_t>(in_time - opinions.begin()), false);
-  Step step{*std::ranges::find_if(opinions, [](const Opinion& opinion) { return opinion.predictions.has_value(); })
-                 ->predictions,
-            {}};
   open_.erase(open);
   return step;
 }

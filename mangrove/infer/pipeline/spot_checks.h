@@ -43,7 +43,8 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 ///           check from ordinary work.
 /// disputes  Opinions agree if evidence() of their differences is not above 0. While no two opinions agree, one more
 ///           way is asked that shares no device with any before. Then the two are right, and the others count as wrong.
-///           If nobody is left to be asked, the dispute is open, and all who took part are suspected.
+///           If nobody is left to be asked, or who is asked is silent or misses the deadline, the dispute is open, and
+///           all who took part are suspected. Who misses the deadline has no opinion: the others decide.
 /// test      Page's cumulative sum, of a sequential probability ratio test: W = max(0, W + evidence), for each device.
 ///           A device is a liar when W reaches h = log(1e8) = 18.4, counting only disputes that were decided and
 ///           opinions of a single device. By Ville's inequality a ratio that begins at a certain check ever reaches e^h
@@ -77,9 +78,6 @@ class SpotChecks {
 
   /// The micro-batch is sent this way now. Returns the second way that it has to be sent, if it is drawn.
   std::optional<Way> send(std::uint64_t id, const Way& way);
-  /// It has not come back in time and is sent again.
-  void forget(std::uint64_t id) { open_.erase(id); }
-
   static constexpr std::size_t kFewest = 3;  // devices: of two that differ, nobody knows who is wrong
 
   struct Step {
@@ -90,6 +88,9 @@ class SpotChecks {
   /// the micro-batch was sent now, and its trace has to name that way. Any rank of a way may say that the deadline was
   /// missed.
   Step take(net::Rank from, Predictions predictions);
+  /// What is still to come has not come in time. The step has an answer if there is one. Else the micro-batch is
+  /// forgotten. Opinions that are there and differ are an open dispute.
+  Step overdue(std::uint64_t id);
 
   std::optional<net::Rank> liar() const;
   /// Whether somebody on ways of several devices lies, and nobody can say who.
@@ -142,11 +143,11 @@ class SpotChecks {
   void add_known(std::uint64_t id, Opinions& opinions);
   double difference(const Opinion& a, const Opinion& b) const;
   std::optional<std::pair<std::size_t, std::size_t>> agreeing(const Opinions& opinions) const;
-  Step decide(Open open);
+  Step conclude(Open open, bool may_ask);
+  Step decide(Open open, bool may_ask);
   Step leave_open(Open open);
   void judge(const Opinion& opinion, double evidence, bool is_decided);
   Step give(Open open, std::size_t opinion, bool is_confirmed);
-  Step give_any(Open open);
 
   const SpotCheckOptions options_;
   const std::int64_t first_checks_;

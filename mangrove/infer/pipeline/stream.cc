@@ -50,6 +50,7 @@ class Stream {
   void send(Command& command, const Routes::Route& route);
   void take(net::Rank from, Predictions predictions);
   void accept(const Predictions& predictions);
+  void follow(std::uint64_t id, const SpotChecks::Step& step);
   void quarantine_liar();
   bool is_unclear() const { return checks_ != nullptr && checks_->is_unclear(); }
   bool isolate_devices();
@@ -102,7 +103,7 @@ Result<StreamResult> Stream::run() {
     // not all of them go out again: the deadline of some has passed
     for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) {
       routes_.overdue(id, context_.clock.now(), timeout_);
-      if (checks_ != nullptr) checks_->forget(id);
+      if (checks_ != nullptr) follow(id, checks_->overdue(id));
     }
     if (leave_out_mute()) continue;
     feed();
@@ -315,7 +316,11 @@ void Stream::take(net::Rank from, Predictions predictions) {
   if (taken == StreamWork::Taken::accepted && !predictions.missed()) record(predictions.trace());
   if (checks_ == nullptr || taken == StreamWork::Taken::repeated) return accept(predictions);
   const std::uint64_t id = predictions.micro_batch();
-  const SpotChecks::Step step = checks_->take(from, std::move(predictions));
+  follow(id, checks_->take(from, std::move(predictions)));
+}
+
+/// Does what the checks say of the micro-batch.
+void Stream::follow(std::uint64_t id, const SpotChecks::Step& step) {
   if (step.ask) {
     Command command = work_.copy(id, context_.clock.now());
     routes_.add(id, *step.ask);

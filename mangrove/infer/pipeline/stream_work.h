@@ -26,7 +26,8 @@ class StreamWork {
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
   /// What take() would say of the answer.
   virtual Taken look(const Predictions& predictions, Instant now) const = 0;
-  /// The FEED command of a micro-batch in flight once more, for another node. REQUIRES: it is in flight.
+  /// The FEED command of a micro-batch in flight once more, for another node. Its time limit of InFlight begins anew,
+  /// and its deadline does not. REQUIRES: it is in flight.
   virtual Command copy(std::uint64_t micro_batch, Instant now) = 0;
   /// again: the answer is forgotten, and the micro-batch is sent again. is_on_its_way: there is no answer yet.
   /// too_late: the answer has been told already.

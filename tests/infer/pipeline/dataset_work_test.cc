@@ -72,6 +72,15 @@ TEST_F(DatasetWorkTest, NothingIsLeftOfAnAnswerThatIsDoneAgain) {
   });
 }
 
+TEST_F(DatasetWorkTest, WhoIsAskedLaterHasAsMuchTime) {
+  run([](DatasetWork& work) {
+    ASSERT_TRUE(work.next({0}));
+    work.copy(0, {8});
+    EXPECT_EQ(work.resend_overdue({17}, 10), std::vector<std::uint64_t>());
+    EXPECT_EQ(work.resend_overdue({19}, 10), std::vector<std::uint64_t>{0});
+  });
+}
+
 TEST_F(DatasetWorkTest, NobodyMissesADeadlineThatHasNotPassed) {
   run([](DatasetWork& work) {
     ASSERT_TRUE(work.next({0}));

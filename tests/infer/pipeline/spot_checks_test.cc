@@ -281,7 +281,7 @@ TEST(SpotChecks, IgnoreAnswersOfWhoWasNotAsked) {
 TEST(SpotChecks, IgnoreALateAnswerOfAnEarlierWay) {
   SpotChecks checks = eager({{1, 2}, {3, 4}});
   checks.send(0, {1, 3});
-  checks.forget(0);
+  EXPECT_FALSE(checks.overdue(0).answer);
   const auto second = checks.send(0, {2, 3});
   ASSERT_EQ(second, (SpotChecks::Way{1, 4}));
   says(checks, {1, 3}, said(0, kWrong));
@@ -402,9 +402,43 @@ TEST(SpotChecks, TakeAnAnswerThatIsInTime) {
   says(checks, {1}, said(0, kRight));
   EXPECT_EQ(says(checks, {second->front()}, missed).answer->classes_size(), 5);
   missed.set_micro_batch(1);
-  checks.send(1, {1});
-  EXPECT_TRUE(says(checks, {1}, missed).answer->missed());
+  const auto other = checks.send(1, {1});
+  EXPECT_FALSE(says(checks, {1}, missed).answer) << "the other may be in time";
+  EXPECT_EQ(says(checks, *other, said(1, kRight)).answer->classes_size(), 5);
+  missed.set_micro_batch(2);
+  const auto late = checks.send(2, {1});
+  says(checks, {1}, missed);
+  EXPECT_TRUE(says(checks, *late, missed).answer->missed());
   EXPECT_EQ(checks.counts().checks, 0);
+}
+
+/// Two differ, and the third one is silent or too late.
+TEST(SpotChecks, SuspectWhoDiffersWhereNobodyDecidesInTime) {
+  for (const bool is_missed : {false, true}) {
+    for (const bool has_known : {false, true}) {
+      SpotChecks checks = eager({{1, 2, 3, 4}});
+      if (has_known) checks.know(4, kOther, 5);
+      Predictions missed = said(0, {});
+      missed.set_missed(true);
+      std::optional<SpotChecks::Way> way = checks.send(0, {1});
+      SpotChecks::Step step = says(checks, {1}, said(0, kRight));
+      if (!has_known) step = says(checks, *way, said(0, kWrong));
+      ASSERT_TRUE(step.ask);
+      step = is_missed ? says(checks, *step.ask, missed) : checks.overdue(0);
+      EXPECT_EQ(step.answer->classes(0), kRight[0]) << "the first one";
+      EXPECT_EQ(checks.counts().open, 1);
+      EXPECT_EQ(checks.record(1).wrong, 1) << "nobody knows";
+      EXPECT_FALSE(checks.overdue(0).answer) << "it was answered";
+    }
+  }
+}
+
+TEST(SpotChecks, TakeWhatIsThereWhereTheOtherIsSilent) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  checks.send(0, {1});
+  EXPECT_FALSE(says(checks, {1}, said(0, kRight)).answer);
+  EXPECT_TRUE(checks.overdue(0).answer);
+  EXPECT_EQ(checks.quarantine(1), std::vector<std::uint64_t>{0}) << "nobody has confirmed it";
 }
 
 TEST(SpotChecks, CompareWhichFramesAreNoImages) {
