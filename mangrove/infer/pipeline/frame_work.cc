@@ -139,14 +139,27 @@ void FrameWork::answer(Slot& slot, FrameAnswer answer, Instant now) {
   // images of a folder are there before the nodes have been measured, for which they need not wait
   const bool is_late = answer.missed.has_value();
   answer.latency = now - (is_late ? slot.frame.came : std::max(slot.frame.came, began_.value_or(now)));
+  answer.name = slot.frame.name;
+  slot.answer = std::move(answer);
+}
+
+StreamWork::Redo FrameWork::redo(std::uint64_t micro_batch) {
+  const auto found = batches_.find(micro_batch);
+  if (found == batches_.end()) return Redo::too_late;
+  Batch& batch = found->second;
+  if (!batch.is_answered) return Redo::is_on_its_way;
+  for (const std::size_t row : batch.rows) batch.slots[row].answer.reset();
+  batch.is_answered = false;
+  in_flight_.send_again(micro_batch);
+  return Redo::again;
+}
+
+void FrameWork::count(const FrameAnswer& answer) {
   ++counts_.frames;
   if (answer.error) ++counts_.unreadable;
-  if (is_late) ++counts_.missed;
+  if (answer.missed) ++counts_.missed;
   if (answer.predicted) counts_.latencies.push_back(answer.latency);
   if (counts_.latencies.size() > FrameCounts::kMostLatencies) counts_.latencies.pop_front();
-  answer.name = std::move(slot.frame.name);
-  slot.answer = std::move(answer);
-  slot.frame = {};
 }
 
 /// All micro-batches from the oldest on that have their answers.
@@ -155,6 +168,7 @@ void FrameWork::report() {
   while (!batches_.empty() && batches_.begin()->second.is_answered) {
     for (Slot& slot : batches_.begin()->second.slots) {
       slot.answer->frame = reported_++;
+      count(*slot.answer);
       told.answers.push_back(*std::move(slot.answer));
     }
     batches_.erase(batches_.begin());

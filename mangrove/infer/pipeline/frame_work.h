@@ -32,8 +32,8 @@ class FrameWork final : public StreamWork {
     in_flight_.renew(micro_batch, now);
     return feed(micro_batch, now);
   }
-  /// The client has the answer already, and the frame is gone.
-  Redo redo(std::uint64_t) override { return Redo::too_late; }
+  /// An answer that older frames hold back has not been told yet. Its deadline stays.
+  Redo redo(std::uint64_t micro_batch) override;
   void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override { in_flight_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
@@ -47,7 +47,7 @@ class FrameWork final : public StreamWork {
 
  private:
   struct Slot {
-    job::Frame frame;
+    job::Frame frame;                        // until its answer is told, which may turn out to be wrong before
     std::optional<FrameAnswer> answer = {};  // nothing: not answered yet
   };
   struct Batch {
@@ -61,6 +61,7 @@ class FrameWork final : public StreamWork {
   bool expire(Batch& batch, Instant now);
   Command feed(std::uint64_t id, Instant now) const;
   void answer(Slot& slot, FrameAnswer answer, Instant now);
+  void count(const FrameAnswer& answer);
   void report();
 
   const std::size_t micro_batch_;

@@ -326,8 +326,8 @@ void Stream::follow(std::uint64_t id, const SpotChecks::Step& step) {
     routes_.add(id, *step.ask);
     send(command, *step.ask);
   }
+  quarantine_liar();  // before the answer lets others be told that it holds back
   if (step.answer) accept(*step.answer);
-  quarantine_liar();
 }
 
 void Stream::quarantine_liar() {

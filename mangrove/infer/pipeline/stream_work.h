@@ -32,7 +32,7 @@ class StreamWork {
   /// again: the answer is forgotten, and the micro-batch is sent again. is_on_its_way: there is no answer yet.
   /// too_late: the answer has been told already.
   enum class Redo { again, is_on_its_way, too_late };
-  /// Forgets the answer to a micro-batch that was sent.
+  /// Forgets the answer to a micro-batch that was sent, if it has one.
   virtual Redo redo(std::uint64_t micro_batch) = 0;
 
   /// The most micro-batches in flight from now on.
