@@ -39,8 +39,8 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 /// opinions  The answers to a micro-batch by one way through the stages. If known answers of one rank are there (see
 ///           know()), they are an opinion that costs no work on every micro-batch in which that rank has no part. Of
 ///           the others, some micro-batches are sent a second way at the same time, which shares no device with the
-///           first one. A device sees a micro-batch once, under the number that it would have anyway: it cannot tell a
-///           check from ordinary work.
+///           first one. A device sees a micro-batch once, under the number that it would have anyway: a check
+///           looks much like ordinary work (docs/trust.md says what gives it away).
 /// disputes  Opinions agree if evidence() of their differences is not above 0. While no two opinions agree, one more
 ///           way is asked that shares no device with any before. Then the two are right, and the others count as wrong.
 ///           If nobody is left to be asked, or who is asked is silent or misses the deadline, the dispute is open, and
