@@ -23,9 +23,11 @@ TEST(InferenceEvents, SayWhatHappenedInOneSentence) {
       "a answers wrongly (9 of 14 checks) and is quarantined; 0 of its micro-batches are done again, 20 were told "
       "already");
   EXPECT_EQ(
-      (Isolated{{{0, "a", 3}, {0, "b", 3}}}.sentence()),
+      (Isolated{Isolated::kWrongAnswers, {{0, "a", 3}, {0, "b", 3}}}.sentence()),
       "some answers are wrong; to find out whose, each board computes the whole network: stage 1 on a, stage 1 on "
       "b");
+  EXPECT_EQ((Isolated{Isolated::kNothingToCompare, {{0, "a", 3}}}.sentence()),
+            "answers of a stage could not be compared; each board computes the whole network: stage 1 on a");
   EXPECT_EQ((SchedulerSwitched{"mapping", "greedy", 2.5}.sentence()),
             "scheduler greedy in place of mapping after 2.5 s");
   EXPECT_EQ((ViewLost{2, "cam", "silent"}.sentence()), "view 2 of cam is lost: silent");

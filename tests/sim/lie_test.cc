@@ -163,7 +163,9 @@ TEST(LyingDevices, AreFoundByTheirAnswersWhichAreDoneAgain) {
   infer::expect_exact(honest.outcome, kImages, "honest");
   const json expected = json::parse(honest.outcome.result());
   EXPECT_EQ(quarantined(expected), std::set<std::string>());
-  EXPECT_EQ(expected["trust"]["copies"], 0) << "the answers are known";
+  // of the board whose answers are the known ones: its first ten checks, and a share of the 150 micro-batches
+  EXPECT_LE(expected["trust"]["copies"], 10 + 0.02 * 150);
+  EXPECT_EQ(expected["trust"]["disputes"], 0);
   int found = 0;
   for (std::size_t liar = 1; liar <= 4; ++liar) {
     const std::string node = "board-" + std::to_string(liar);

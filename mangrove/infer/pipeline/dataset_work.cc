@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mangrove/infer/pipeline/deadline.h"
+
 namespace mangrove::infer {
 
 DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t window, Reports& reports)
@@ -13,6 +15,7 @@ DatasetWork::DatasetWork(const InferJob& job, const Hello& data, std::size_t win
       first_sent_(micro_batches_.size()) {
   answers_.predictions.assign(static_cast<std::size_t>(samples_), -1);
   answers_.deliveries.assign(static_cast<std::size_t>(samples_), 0);
+  answers_.latencies.resize(micro_batches_.size());
 }
 
 std::optional<Command> DatasetWork::next(Instant now) {
@@ -35,31 +38,39 @@ Command DatasetWork::feed(const MicroBatches::Part& part, Instant now) const {
   return command;
 }
 
-bool DatasetWork::valid(const Predictions& predictions) const {
+bool DatasetWork::valid(const Predictions& predictions, Instant now) const {
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < classes_; };
   if (!micro_batches_.exists(predictions.micro_batch())) return false;
-  if (predictions.missed()) return deadline_ > 0;
+  if (predictions.missed()) return deadline_ > 0 && is_over(first_sent_[predictions.micro_batch()], deadline_, now);
   return predictions.classes_size() == micro_batches_.part(predictions.micro_batch()).count &&
          std::ranges::all_of(predictions.classes(), is_class);
 }
 
-StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now) {
-  if (!valid(predictions)) return Taken::ignored;
-  const MicroBatches::Part part = micro_batches_.part(predictions.micro_batch());
-  if (micro_batches_.is_answered(part.id)) return Taken::repeated;
-  write(part, &predictions, now);
-  return Taken::accepted;
+StreamWork::Taken DatasetWork::look(const Predictions& predictions, Instant now) const {
+  if (!valid(predictions, now)) return Taken::ignored;
+  return micro_batches_.is_answered(predictions.micro_batch()) ? Taken::repeated : Taken::accepted;
 }
 
-bool DatasetWork::redo(std::uint64_t micro_batch) {
-  if (!micro_batches_.is_answered(micro_batch)) return true;  // it is on its way
+StreamWork::Taken DatasetWork::take(const Predictions& predictions, Instant now) {
+  const Taken taken = look(predictions, now);
+  if (taken == Taken::accepted) write(micro_batches_.part(predictions.micro_batch()), &predictions, now);
+  return taken;
+}
+
+StreamWork::Redo DatasetWork::redo(std::uint64_t micro_batch) {
+  if (!micro_batches_.is_answered(micro_batch)) return Redo::is_on_its_way;
   const MicroBatches::Part part = micro_batches_.part(micro_batch);
   micro_batches_.redo(micro_batch);
   if (answers_.predictions[static_cast<std::size_t>(part.begin)] < 0) answers_.missed -= part.count;
   first_sent_[micro_batch].reset();
-  for (std::int64_t i = 0; i < part.count; ++i) --answers_.deliveries[static_cast<std::size_t>(part.begin + i)];
+  answers_.latencies[micro_batch].reset();
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    const auto sample = static_cast<std::size_t>(part.begin + i);
+    answers_.predictions[sample] = -1;
+    --answers_.deliveries[sample];
+  }
   answered_ -= part.count;
-  return true;
+  return Redo::again;
 }
 
 /// predictions: null: there are none.
@@ -73,7 +84,7 @@ void DatasetWork::write(const MicroBatches::Part& part, const Predictions* predi
     ++answers_.deliveries[sample];
   }
   if (is_missed) answers_.missed += part.count;
-  if (!is_missed) answers_.latencies.push_back(latency);
+  if (!is_missed) answers_.latencies[part.id] = latency;
   answered_ += part.count;
   if (throttle_.passes(now, is_done()))
     reports_.progress("pipeline", answered_, samples_, per_second(answered_, now - start_));

@@ -11,10 +11,10 @@ namespace mangrove::infer {
 
 /// The answers for the samples of a data set.
 struct Answers {
-  std::vector<std::int32_t> predictions;  // per sample; -1: none, or too late
-  std::vector<std::int32_t> deliveries;   // per sample: how often an answer was written to `predictions`
-  std::vector<Seconds> latencies;         // of each micro-batch, from its first sending to its answer
-  std::int64_t missed = 0;                // samples whose deadline passed
+  std::vector<std::int32_t> predictions;          // per sample; -1: none, or too late
+  std::vector<std::int32_t> deliveries;           // per sample: how often an answer was written to `predictions`
+  std::vector<std::optional<Seconds>> latencies;  // by micro-batch, from its first sending to its answer in time
+  std::int64_t missed = 0;                        // samples whose deadline passed
 };
 
 /// The test split of a data set. The node of the first stage reads the samples itself.
@@ -29,9 +29,13 @@ class DatasetWork final : public StreamWork {
   }
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
-  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batches_.part(micro_batch), now); }
+  Taken look(const Predictions& predictions, Instant now) const override;
+  Command copy(std::uint64_t micro_batch, Instant now) override {
+    micro_batches_.renew(micro_batch, now);
+    return feed(micro_batches_.part(micro_batch), now);
+  }
   /// Its time limit begins anew.
-  bool redo(std::uint64_t micro_batch) override;
+  Redo redo(std::uint64_t micro_batch) override;
   void set_window(std::size_t window) override { micro_batches_.set_window(window); }
   void resend_all() override { micro_batches_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
@@ -45,7 +49,7 @@ class DatasetWork final : public StreamWork {
 
  private:
   Command feed(const MicroBatches::Part& part, Instant now) const;
-  bool valid(const Predictions& predictions) const;
+  bool valid(const Predictions& predictions, Instant now) const;
   void write(const MicroBatches::Part& part, const Predictions* predictions, Instant now);
 
   const std::int64_t samples_;

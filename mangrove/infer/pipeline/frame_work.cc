@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mangrove/base/printable.h"
+#include "mangrove/infer/pipeline/deadline.h"
 
 namespace mangrove::infer {
 
@@ -86,16 +87,31 @@ Command FrameWork::feed(std::uint64_t id, Instant now) const {
   return command;
 }
 
-StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
+StreamWork::Taken FrameWork::look(const Predictions& predictions, Instant now) const {
   const std::uint64_t id = predictions.micro_batch();
   const auto found = batches_.find(id);
   if (found == batches_.end() || found->second.is_answered) return id < next_ ? Taken::repeated : Taken::ignored;
-  Batch& batch = found->second;
+  const Batch& batch = found->second;
   const auto count = std::ssize(batch.rows);
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < std::ssize(classes_); };
   const bool is_whole = predictions.classes_size() == count && predictions.confidence_size() == count &&
                         std::ranges::all_of(predictions.classes(), is_class);
-  if (count == 0 || (predictions.missed() ? deadline_ <= 0 : !is_whole)) return Taken::ignored;
+  const bool is_valid = predictions.missed() ? have_all_missed(batch, now) : is_whole;
+  return count > 0 && is_valid ? Taken::accepted : Taken::ignored;
+}
+
+/// Whether the deadline of all frames that were sent has passed.
+bool FrameWork::have_all_missed(const Batch& batch, Instant now) const {
+  return deadline_ > 0 && std::ranges::all_of(batch.rows, [&](std::size_t row) {
+           return is_over(batch.slots[row].frame.came, deadline_, now);
+         });
+}
+
+StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
+  const Taken taken = look(predictions, now);
+  if (taken != Taken::accepted) return taken;
+  const std::uint64_t id = predictions.micro_batch();
+  Batch& batch = batches_.at(id);
   std::map<std::size_t, std::string> unreadable;
   for (const Unreadable& frame : predictions.unreadable()) unreadable[frame.row()] = cut_short(frame.reason());
   for (std::size_t row = 0; row < batch.rows.size(); ++row) {
@@ -122,14 +138,27 @@ void FrameWork::answer(Slot& slot, FrameAnswer answer, Instant now) {
   // images of a folder are there before the nodes have been measured, for which they need not wait
   const bool is_late = answer.missed.has_value();
   answer.latency = now - (is_late ? slot.frame.came : std::max(slot.frame.came, began_.value_or(now)));
+  answer.name = slot.frame.name;
+  slot.answer = std::move(answer);
+}
+
+StreamWork::Redo FrameWork::redo(std::uint64_t micro_batch) {
+  const auto found = batches_.find(micro_batch);
+  if (found == batches_.end()) return Redo::too_late;
+  Batch& batch = found->second;
+  if (!batch.is_answered) return Redo::is_on_its_way;
+  for (const std::size_t row : batch.rows) batch.slots[row].answer.reset();
+  batch.is_answered = false;
+  in_flight_.send_again(micro_batch);
+  return Redo::again;
+}
+
+void FrameWork::count(const FrameAnswer& answer) {
   ++counts_.frames;
   if (answer.error) ++counts_.unreadable;
-  if (is_late) ++counts_.missed;
+  if (answer.missed) ++counts_.missed;
   if (answer.predicted) counts_.latencies.push_back(answer.latency);
   if (counts_.latencies.size() > FrameCounts::kMostLatencies) counts_.latencies.pop_front();
-  answer.name = std::move(slot.frame.name);
-  slot.answer = std::move(answer);
-  slot.frame = {};
 }
 
 /// All micro-batches from the oldest on that have their answers.
@@ -138,6 +167,7 @@ void FrameWork::report() {
   while (!batches_.empty() && batches_.begin()->second.is_answered) {
     for (Slot& slot : batches_.begin()->second.slots) {
       slot.answer->frame = reported_++;
+      count(*slot.answer);
       told.answers.push_back(*std::move(slot.answer));
     }
     batches_.erase(batches_.begin());

@@ -27,9 +27,13 @@ class FrameWork final : public StreamWork {
   void begin(Instant) override {}
   std::optional<Command> next(Instant now) override;
   Taken take(const Predictions& predictions, Instant now) override;
-  Command copy(std::uint64_t micro_batch, Instant now) override { return feed(micro_batch, now); }
-  /// False: the client has the answer already, and the frame is gone.
-  bool redo(std::uint64_t) override { return false; }
+  Taken look(const Predictions& predictions, Instant now) const override;
+  Command copy(std::uint64_t micro_batch, Instant now) override {
+    in_flight_.renew(micro_batch, now);
+    return feed(micro_batch, now);
+  }
+  /// An answer that older frames hold back has not been told yet. Its deadline stays.
+  Redo redo(std::uint64_t micro_batch) override;
   void set_window(std::size_t window) override { window_ = window; }
   void resend_all() override { in_flight_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) override {
@@ -43,7 +47,7 @@ class FrameWork final : public StreamWork {
 
  private:
   struct Slot {
-    job::Frame frame;
+    job::Frame frame;                        // until its answer is told, which may turn out to be wrong before
     std::optional<FrameAnswer> answer = {};  // nothing: not answered yet
   };
   struct Batch {
@@ -53,9 +57,11 @@ class FrameWork final : public StreamWork {
   };
 
   Batch collect();
+  bool have_all_missed(const Batch& batch, Instant now) const;
   bool expire(Batch& batch, Instant now);
   Command feed(std::uint64_t id, Instant now) const;
   void answer(Slot& slot, FrameAnswer answer, Instant now);
+  void count(const FrameAnswer& answer);
   void report();
 
   const std::size_t micro_batch_;

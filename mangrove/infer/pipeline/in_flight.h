@@ -21,6 +21,8 @@ namespace mangrove::infer {
 class InFlight {
  public:
   void sent(std::uint64_t id, Instant now) { sent_at_[id] = now; }
+  /// Its time limit begins anew. REQUIRES: it is on its way.
+  void renew(std::uint64_t id, Instant now) { sent_at_.at(id) = now; }
   /// Forgets a micro-batch that has its answer, on its way or not.
   void remove(std::uint64_t id);
   /// Takes out the next micro-batch that must be sent again. Nothing: there is none.

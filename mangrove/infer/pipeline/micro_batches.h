@@ -30,6 +30,7 @@ class MicroBatches {
   void redo(std::uint64_t id);
   void set_window(std::size_t window) { window_ = window; }
   // See InFlight.
+  void renew(std::uint64_t id, Instant now) { in_flight_.renew(id, now); }
   void resend_all() { in_flight_.resend_all(); }
   std::vector<std::uint64_t> resend_overdue(Instant now, Seconds timeout) {
     return in_flight_.resend_overdue(now, timeout);

@@ -36,7 +36,7 @@ Result<Measured> measure(const InferJob& job, job::RoleContext& context, NodeRos
 Result<StreamResult> stream(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                             const Measured& measured, const StagePlan& plan, StreamWork& work,
                             std::optional<SpotChecks>& checks, bool has_known) {
-  if (checks) MG_RETURN_IF_ERROR(check_trust(plan, nodes.usable().size(), has_known, reports));
+  if (checks) MG_RETURN_IF_ERROR(check_trust(job, plan, nodes.usable().size(), has_known, reports));
   Replanner replanner(measured.graph, measured.devices, job);
   return stream_through(job, context, nodes, reports, work, plan, replanner, checks ? &*checks : nullptr);
 }

@@ -30,7 +30,10 @@ std::string Quarantined::sentence() const {
 }
 
 std::string Isolated::sentence() const {
-  return sentence_of("some answers are wrong; to find out whose, each board computes the whole network", stages);
+  return sentence_of(why == kWrongAnswers
+                         ? "some answers are wrong; to find out whose, each board computes the whole network"
+                         : "answers of a stage could not be compared; each board computes the whole network",
+                     stages);
 }
 
 }  // namespace mangrove::infer

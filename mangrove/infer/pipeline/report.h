@@ -64,14 +64,20 @@ struct Quarantined {
   }
 };
 
-/// Answers of several stages are wrong, and to find the device, each of them now computes the whole network.
+/// Each device now computes the whole network, so that spot checks can find out whose answers are wrong.
 struct Isolated {
   static constexpr const char* kEvent = "isolated";
   static constexpr bool kIsWarning = true;
+  static constexpr const char* kWrongAnswers = "wrong_answers";           // of several stages
+  static constexpr const char* kNothingToCompare = "nothing_to_compare";  // with the answers of a stage
+  std::string why;
   std::vector<StageOnNode> stages;
 
   std::string sentence() const;
-  static void fields(auto& self, auto& field) { field("stages", self.stages); }
+  static void fields(auto& self, auto& field) {
+    field("why", self.why);
+    field("stages", self.stages);
+  }
 };
 
 /// The load of the stages since the last such line.

@@ -89,7 +89,10 @@ PipelineResult pipeline_result(const InferJob& job, const Hello& data, const Bas
   result.lost = lost;
   result.duplicated = duplicated;
   result.missed = answers.missed;
-  result.latency = Latency(answers.latencies);
+  std::vector<Seconds> latencies;
+  for (const std::optional<Seconds>& latency : answers.latencies)
+    if (latency) latencies.push_back(*latency);
+  result.latency = Latency(std::move(latencies));
   add_stream(job, planned, streamed, reports, result);
   result.activations.changed_predictions = 1 - *result.agreement;
   return result;

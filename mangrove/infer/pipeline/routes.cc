@@ -35,11 +35,29 @@ void Routes::add(std::uint64_t micro_batch, const Route& route) {
   on_the_way_.emplace(micro_batch, route);
 }
 
-void Routes::finish(std::uint64_t micro_batch) {
+void Routes::end_ways(std::uint64_t micro_batch, const std::function<bool(const Route&)>& is_over) {
   const auto [begin, end] = on_the_way_.equal_range(micro_batch);
-  for (auto way = begin; way != end; ++way)
+  for (auto way = begin; way != end;) {
+    if (!is_over(way->second)) {
+      ++way;
+      continue;
+    }
     for (std::size_t s = 0; s < stages_.size(); ++s) --find(s, way->second[s])->on_the_way;
-  on_the_way_.erase(begin, end);
+    way = on_the_way_.erase(way);
+  }
+}
+
+void Routes::finish(std::uint64_t micro_batch) {
+  end_ways(micro_batch, [](const Route&) { return true; });
+}
+
+void Routes::answered(std::uint64_t micro_batch, const Route& route, Instant now) {
+  for (std::size_t s = 0; s < stages_.size(); ++s) came_back(s, route[s], now);
+  end_ways(micro_batch, [&](const Route& way) { return way == route; });
+}
+
+void Routes::dropped(std::uint64_t micro_batch, net::Rank rank) {
+  end_ways(micro_batch, [&](const Route& way) { return std::ranges::count(way, rank) > 0; });
 }
 
 void Routes::overdue(std::uint64_t micro_batch, Instant now, Seconds timeout) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -31,7 +32,12 @@ class Routes {
   void add(std::uint64_t micro_batch, const Route& route);
   /// The micro-batch is not on its way any more, whichever way it went.
   void finish(std::uint64_t micro_batch);
-  /// The micro-batch did not come back within `timeout`, and is not on its way any more.
+  /// The micro-batch has come back this way, perhaps late, and perhaps from an earlier sending. It stays on its other
+  /// ways.
+  void answered(std::uint64_t micro_batch, const Route& route, Instant now);
+  /// The rank has dropped the micro-batch, which does not come back that way.
+  void dropped(std::uint64_t micro_batch, net::Rank rank);
+  /// The micro-batch did not come back within `timeout` on the ways that it is on, and is not on its way any more.
   void overdue(std::uint64_t micro_batch, Instant now, Seconds timeout);
   /// A micro-batch has come back, perhaps late, through the replica of this stage.
   void came_back(std::size_t stage, net::Rank rank, Instant now);
@@ -51,6 +57,7 @@ class Routes {
 
     bool is_suspect() const { return strikes > 0; }
   };
+  void end_ways(std::uint64_t micro_batch, const std::function<bool(const Route&)>& is_over);
   Holder* find(std::size_t stage, net::Rank rank);
 
   std::vector<std::vector<Holder>> stages_;

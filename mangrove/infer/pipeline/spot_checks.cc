@@ -66,6 +66,11 @@ void SpotChecks::know(net::Rank by, std::vector<std::int32_t> answers, std::int6
   micro_batch_ = static_cast<std::size_t>(micro_batch);
 }
 
+bool SpotChecks::can_compare(const Holders& holders) const {
+  return std::ranges::all_of(
+      holders, [&](const Way& stage) { return stage.size() > 1 || (known_by_ && stage.front() != known_by_); });
+}
+
 void SpotChecks::begin(Holders holders) {
   holders_ = std::move(holders);
   open_.clear();
@@ -75,11 +80,22 @@ void SpotChecks::begin(Holders holders) {
 }
 
 std::optional<SpotChecks::Way> SpotChecks::send(std::uint64_t id, const Way& way) {
-  Opinions& opinions = open_[id] = {{each_once(way), way.back(), {}}};
+  Opinions& opinions = open_[id] = {{way, each_once(way), {}}};
   const Way& devices = opinions.front().devices;
   for (const net::Rank rank : devices) ++devices_[rank].micro_batches;
-  if (known_by_ || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
-  return ask_one_more(opinions);
+  if (are_known_for(devices) || ranks_ < kFewest || random_.uniform() >= share_of(devices)) return std::nullopt;
+  std::optional<Way> second = ask_one_more(opinions);
+  if (second) count_asked(opinions.front().devices);
+  return second;
+}
+
+void SpotChecks::count_asked(const Way& devices) {
+  for (const net::Rank rank : devices) ++devices_[rank].asked;
+}
+
+/// Whether there are known answers by somebody else: who lies would agree with its own lies.
+bool SpotChecks::are_known_for(const Way& devices) const {
+  return known_by_ && std::ranges::count(devices, *known_by_) == 0;
 }
 
 /// The probability that a micro-batch of these devices is drawn.
@@ -110,36 +126,64 @@ std::optional<SpotChecks::Way> SpotChecks::ask_one_more(Opinions& opinions) {
       if (std::ranges::any_of(opinions, has_part)) continue;
       const Device& device = devices_[rank];
       const bool decides = opinions.size() > 1;
-      const Choice choice((device.suspicion > 0) == decides, device.checks, random_.next(), rank);
+      const Choice choice((device.suspicion > 0) == decides, device.asked, random_.next(), rank);
       if (!best || choice < *best) best = choice;
     }
     if (!best) return std::nullopt;
     way.push_back(std::get<net::Rank>(*best));
   }
-  opinions.push_back({each_once(way), way.back(), {}});
+  opinions.push_back({way, each_once(way), {}});
+  count_asked(opinions.back().devices);
   ++counts_.copies;
   return way;
+}
+
+/// Whether this is what the rank was asked for. A late answer of a way that the micro-batch went before is not.
+bool SpotChecks::Opinion::may_come(net::Rank from, const Predictions& said) const {
+  if (is_known() || predictions) return false;
+  if (said.missed()) return std::ranges::count(devices, from) > 0;
+  return from == way.back() && std::ranges::equal(said.trace().ranks(), way);
 }
 
 SpotChecks::Step SpotChecks::take(net::Rank from, Predictions predictions) {
   const auto found = open_.find(predictions.micro_batch());
   if (found == open_.end()) return {};
   Opinions& opinions = found->second;
-  const auto asked = std::ranges::find_if(
-      opinions, [&](const Opinion& opinion) { return opinion.last == from && !opinion.predictions; });
+  const auto asked =
+      std::ranges::find_if(opinions, [&](const Opinion& opinion) { return opinion.may_come(from, predictions); });
   if (asked == opinions.end()) return {};
   const bool is_missed = predictions.missed();
-  asked->predictions = std::move(predictions);
-  if (is_missed) return give_any(found);
+  if (is_missed && opinions.size() == 1) {
+    open_.erase(found);
+    return {std::move(predictions), {}};
+  }
+  if (is_missed) opinions.erase(asked);
+  if (!is_missed) asked->predictions = std::move(predictions);
   if (std::ranges::any_of(opinions, [](const Opinion& opinion) { return !opinion.predictions; })) return {};
-  if (opinions.size() == 1) add_known(found->first, opinions);
-  return opinions.size() == 1 ? give(found, 0, false) : decide(found);
+  return conclude(found, !is_missed);
 }
 
-void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) const {
-  if (!known_by_) return;
+SpotChecks::Step SpotChecks::overdue(std::uint64_t id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return {};
+  std::erase_if(found->second, [](const Opinion& opinion) { return !opinion.predictions; });
+  if (!found->second.empty()) return conclude(found, false);
+  open_.erase(found);
+  return {};
+}
+
+/// All opinions are there; at least one.
+SpotChecks::Step SpotChecks::conclude(Open open, bool may_ask) {
+  Opinions& opinions = open->second;
+  if (opinions.size() == 1) add_known(open->first, opinions);
+  return opinions.size() == 1 ? give(open, 0, false) : decide(open, may_ask);
+}
+
+void SpotChecks::add_known(std::uint64_t id, Opinions& opinions) {
+  if (!are_known_for(opinions.front().devices)) return;
   const std::size_t begin = id * micro_batch_;
   if (begin >= known_.size()) return;
+  count_asked(opinions.front().devices);
   Opinion& opinion = opinions.emplace_back();
   opinion.devices = {*known_by_};
   Predictions& predictions = opinion.predictions.emplace();
@@ -157,10 +201,10 @@ double SpotChecks::difference(const Opinion& a, const Opinion& b) const {
 }
 
 /// All opinions are there; at least two.
-SpotChecks::Step SpotChecks::decide(Open open) {
+SpotChecks::Step SpotChecks::decide(Open open, bool may_ask) {
   Opinions& opinions = open->second;
   const std::optional<std::pair<std::size_t, std::size_t>> right = agreeing(opinions);
-  if (!right) {
+  if (!right && may_ask) {
     if (const std::optional<Way> way = ask_one_more(opinions)) return {{}, way};
   }
   ++counts_.checks;
@@ -218,20 +262,6 @@ SpotChecks::Step SpotChecks::give(Open open, std::size_t opinion, bool is_confir
   return step;
 }
 
-/// One of them has missed its deadline. Another one may have been in time.
-SpotChecks::Step SpotChecks::give_any(Open open) {
-  const Opinions& opinions = open->second;
-  const auto in_time = std::ranges::find_if(opinions, [](const Opinion& opinion) {
-    return !opinion.is_known() && opinion.predictions && !opinion.predictions->missed();
-  });
-  if (in_time != opinions.end()) return give(open, static_cast<std::size_t>(in_time - opinions.begin()), false);
-  Step step{*std::ranges::find_if(opinions, [](const Opinion& opinion) { return opinion.predictions.has_value(); })
-                 ->predictions,
-            {}};
-  open_.erase(open);
-  return step;
-}
-
 std::optional<net::Rank> SpotChecks::liar() const {
   for (const auto& [rank, device] : devices_)
     if (device.proof >= kConvicts) return rank;
@@ -271,7 +301,8 @@ std::vector<std::uint64_t> SpotChecks::quarantine(net::Rank rank) {
     known_.clear();
   }
   const std::set<std::uint64_t> again(liar.unconfirmed.begin(), liar.unconfirmed.end());
-  liar.unconfirmed.clear();
+  for (auto& [other, device] : devices_)  // what is done again has other answers
+    std::erase_if(device.unconfirmed, [&](std::uint64_t id) { return again.contains(id); });
   return {again.begin(), again.end()};
 }
 

@@ -37,12 +37,14 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 /// compares answers, decides which of them count, and judges each device by a sequential test.
 ///
 /// opinions  The answers to a micro-batch by one way through the stages. If known answers of one rank are there (see
-///           know()), they are an opinion on every micro-batch that costs no work. Else some micro-batches are sent a
-///           second way at the same time, which shares no device with the first one. A device sees a micro-batch once,
-///           under the number that it would have anyway: it cannot tell a check from ordinary work.
+///           know()), they are an opinion that costs no work on every micro-batch in which that rank has no part. Of
+///           the others, some micro-batches are sent a second way at the same time, which shares no device with the
+///           first one. A device sees a micro-batch once, under the number that it would have anyway: a check
+///           looks much like ordinary work (docs/trust.md says what gives it away).
 /// disputes  Opinions agree if evidence() of their differences is not above 0. While no two opinions agree, one more
 ///           way is asked that shares no device with any before. Then the two are right, and the others count as wrong.
-///           If nobody is left to be asked, the dispute is open, and all who took part are suspected.
+///           If nobody is left to be asked, or who is asked is silent or misses the deadline, the dispute is open, and
+///           all who took part are suspected. Who misses the deadline has no opinion: the others decide.
 /// test      Page's cumulative sum, of a sequential probability ratio test: W = max(0, W + evidence), for each device.
 ///           A device is a liar when W reaches h = log(1e8) = 18.4, counting only disputes that were decided and
 ///           opinions of a single device. By Ville's inequality a ratio that begins at a certain check ever reaches e^h
@@ -53,8 +55,8 @@ double evidence(std::int64_t k, std::int64_t n, double rounding);
 ///           reaches h without a liar, the whole network has to go on each device: then each way has one device.
 /// draw      The first min(10, 500 S) checks of a device come fast: a third of its micro-batches is drawn. Devices with
 ///           W > 0 have all of theirs checked, and a fifth of those of others is copied to them. Later the share is S;
-///           S/2 while the device is ahead of S. The second way goes to devices with W > 0, then to those with the
-///           fewest checks.
+///           S/2 while the device is ahead of S. The second way goes to devices with W > 0, then to those that were
+///           asked for the fewest opinions, whether they gave them or not.
 /// source    Wald, Sequential tests of statistical hypotheses, 1945; Page, Continuous inspection schemes, Biometrika
 ///           1954; Golle & Mironov, Uncheatable distributed computations, CT-RSA 2001 (checks that look like work).
 /// No input or output; threads: one at a time.
@@ -68,22 +70,27 @@ class SpotChecks {
   /// This rank has given these answers to all samples, before and alone. Micro-batch i has the samples from
   /// i * micro_batch on.
   void know(net::Rank by, std::vector<std::int32_t> answers, std::int64_t micro_batch);
+  /// Whether each of these stages has another holder for a second way, or answers are known that are not its own. If
+  /// not, nothing can be compared with what the stage does.
+  bool can_compare(const Holders& holders) const;
   /// A plan begins. What is on its way is forgotten.
   void begin(Holders holders);
 
   /// The micro-batch is sent this way now. Returns the second way that it has to be sent, if it is drawn.
   std::optional<Way> send(std::uint64_t id, const Way& way);
-  /// It has not come back in time and is sent again.
-  void forget(std::uint64_t id) { open_.erase(id); }
-
   static constexpr std::size_t kFewest = 3;  // devices: of two that differ, nobody knows who is wrong
 
   struct Step {
     std::optional<Predictions> answer;  // to the micro-batch; it counts
     std::optional<Way> ask;             // one more way that it has to be sent
   };
-  /// An answer of the rank that has the last stage. Ignored if the rank was not asked.
+  /// An answer that the rank has sent. Ignored if nobody asked for it: it has to come from the last rank of a way that
+  /// the micro-batch was sent now, and its trace has to name that way. Any rank of a way may say that the deadline was
+  /// missed.
   Step take(net::Rank from, Predictions predictions);
+  /// What is still to come has not come in time. The step has an answer if there is one. Else the micro-batch is
+  /// forgotten. Opinions that are there and differ are an open dispute.
+  Step overdue(std::uint64_t id);
 
   std::optional<net::Rank> liar() const;
   /// Whether somebody on ways of several devices lies, and nobody can say who.
@@ -113,30 +120,34 @@ class SpotChecks {
  private:
   struct Device {
     std::int64_t micro_batches = 0;  // that were sent to it first
+    std::int64_t asked = 0;          // opinions that were to be compared, given or not
     std::int64_t checks = 0, wrong = 0;
     bool is_quarantined = false;
     double suspicion = 0, proof = 0;          // W with all disputes, and with those that convict
     std::deque<std::uint64_t> unconfirmed{};  // micro-batches with answers in which it had a part
   };
   struct Opinion {
+    Way way;                                 // empty: it is a known answer
     Way devices;                             // each once
-    net::Rank last = 0;                      // who answers; 0: it is a known answer
     std::optional<Predictions> predictions;  // nothing: still to come
-    bool is_known() const { return last == 0; }
+    bool is_known() const { return way.empty(); }
+    bool may_come(net::Rank from, const Predictions& said) const;
   };
   using Opinions = std::vector<Opinion>;
   using Open = std::map<std::uint64_t, Opinions>::iterator;
 
+  void count_asked(const Way& devices);
+  bool are_known_for(const Way& devices) const;
   double share_of(const Way& devices) const;
   std::optional<Way> ask_one_more(Opinions& opinions);
-  void add_known(std::uint64_t id, Opinions& opinions) const;
+  void add_known(std::uint64_t id, Opinions& opinions);
   double difference(const Opinion& a, const Opinion& b) const;
   std::optional<std::pair<std::size_t, std::size_t>> agreeing(const Opinions& opinions) const;
-  Step decide(Open open);
+  Step conclude(Open open, bool may_ask);
+  Step decide(Open open, bool may_ask);
   Step leave_open(Open open);
   void judge(const Opinion& opinion, double evidence, bool is_decided);
   Step give(Open open, std::size_t opinion, bool is_confirmed);
-  Step give_any(Open open);
 
   const SpotCheckOptions options_;
   const std::int64_t first_checks_;

@@ -50,10 +50,14 @@ class Stream {
   void send(Command& command, const Routes::Route& route);
   void take(net::Rank from, Predictions predictions);
   void accept(const Predictions& predictions);
+  void follow(std::uint64_t id, const SpotChecks::Step& step);
   void quarantine_liar();
   bool is_unclear() const { return checks_ != nullptr && checks_->is_unclear(); }
   bool isolate_devices();
-  bool valid(const Predictions& predictions) const;
+  bool can_compare(const StagePlan& plan) const;
+  void isolate(const net::RankSet& ranks, const char* why);
+  bool valid(net::Rank from, const Predictions& predictions) const;
+  void heard(net::Rank from, const Predictions& predictions, Instant now);
   void record(const Trace& trace);
   bool leave_out_mute();
   bool leave_out_unready(const std::set<net::Rank>& missing, std::size_t all, Instant since);
@@ -99,7 +103,7 @@ Result<StreamResult> Stream::run() {
     // not all of them go out again: the deadline of some has passed
     for (const std::uint64_t id : work_.resend_overdue(context_.clock.now(), timeout_)) {
       routes_.overdue(id, context_.clock.now(), timeout_);
-      if (checks_ != nullptr) checks_->forget(id);
+      if (checks_ != nullptr) follow(id, checks_->overdue(id));
     }
     if (leave_out_mute()) continue;
     feed();
@@ -155,7 +159,7 @@ bool Stream::revise() {
   // what is in flight begins anew; all boards have the network already
   outlook.pause = placing_ + static_cast<double>(window_) * result_.plan.period;
   std::optional<StagePlan> better = replanner_.revise(result_.plan, nodes_.usable(), outlook);
-  if (!better) return false;
+  if (!better || !can_compare(*better)) return false;
   reports_.event(Revised{stage_places(*better, reports_)});
   use(std::move(*better));
   planned_ = context_.clock.now();
@@ -168,6 +172,7 @@ Status Stream::place() {
   for (bool ready = false; !ready;) {
     MG_TRY(const net::RankSet ranks, nodes_.wait_usable());
     MG_RETURN_IF_ERROR(replace_lost(ranks));
+    if (!can_compare(result_.plan)) isolate(ranks, Isolated::kNothingToCompare);
     ++generation_;
     send_placement(ranks);
     MG_TRY(ready, wait_until_ready());
@@ -273,7 +278,7 @@ void Stream::send(Command& command, const Routes::Route& route) {
   nodes_.send(route.front(), command);
 }
 
-bool Stream::valid(const Predictions& predictions) const {
+bool Stream::valid(net::Rank from, const Predictions& predictions) const {
   const auto is_number = [](double value) { return std::isfinite(value); };
   const auto is_size = [](std::int64_t bytes) { return bytes >= 0 && bytes < std::int64_t{1} << 40; };
   const Trace& trace = predictions.trace();
@@ -283,34 +288,57 @@ bool Stream::valid(const Predictions& predictions) const {
   const std::vector<StagePlan::Stage>& stages = result_.plan.stages;
   const int count = static_cast<int>(stages.size());
   if (predictions.generation() != generation_) return false;
-  if (predictions.missed()) return true;
+  if (predictions.missed())
+    return std::ranges::any_of(stages, [&](const StagePlan::Stage& stage) { return stage.has(from); });
   if (trace.seconds_size() != count || trace.queued_size() != count || trace.ranks_size() != count ||
       trace.resident_size() != count)
     return false;
   if (trace.sent_bytes_size() != count - 1 || trace.transit_size() != count - 1) return false;
-  return std::ranges::equal(stages, trace.ranks(),
+  return trace.ranks(count - 1) == from &&
+         std::ranges::equal(stages, trace.ranks(),
                             [](const StagePlan::Stage& stage, net::Rank rank) { return stage.has(rank); });
 }
 
+/// Whoever has a part in an answer is not mute, whether the answer counts or not.
+void Stream::heard(net::Rank from, const Predictions& predictions, Instant now) {
+  last_answer_ = now;
+  if (predictions.missed()) return routes_.dropped(predictions.micro_batch(), from);
+  const Trace& trace = predictions.trace();
+  routes_.answered(predictions.micro_batch(), {trace.ranks().begin(), trace.ranks().end()}, now);
+}
+
 void Stream::take(net::Rank from, Predictions predictions) {
-  if (!valid(predictions)) return;
-  if (checks_ == nullptr) return accept(predictions);
+  if (!valid(from, predictions)) return;
+  const Instant now = context_.clock.now();
+  const StreamWork::Taken taken = work_.look(predictions, now);
+  if (taken == StreamWork::Taken::ignored) return;
+  heard(from, predictions, now);
+  if (taken == StreamWork::Taken::accepted && !predictions.missed()) record(predictions.trace());
+  if (checks_ == nullptr || taken == StreamWork::Taken::repeated) return accept(predictions);
   const std::uint64_t id = predictions.micro_batch();
-  const SpotChecks::Step step = checks_->take(from, std::move(predictions));
+  follow(id, checks_->take(from, std::move(predictions)));
+}
+
+/// Does what the checks say of the micro-batch.
+void Stream::follow(std::uint64_t id, const SpotChecks::Step& step) {
   if (step.ask) {
     Command command = work_.copy(id, context_.clock.now());
     routes_.add(id, *step.ask);
     send(command, *step.ask);
   }
+  quarantine_liar();  // before the answer lets others be told that it holds back
   if (step.answer) accept(*step.answer);
-  quarantine_liar();
 }
 
 void Stream::quarantine_liar() {
   const std::optional<net::Rank> liar = checks_->liar();
   if (!liar) return;
   Quarantined event{.node = reports_.node(*liar)};
-  for (const std::uint64_t id : checks_->quarantine(*liar)) ++(work_.redo(id) ? event.redone : event.in_doubt);
+  for (const std::uint64_t id : checks_->quarantine(*liar)) {
+    const StreamWork::Redo redo = work_.redo(id);
+    if (redo == StreamWork::Redo::again) ++event.redone;
+    if (redo == StreamWork::Redo::too_late) ++event.in_doubt;
+  }
   const SpotChecks::Record record = checks_->record(*liar);
   event.checks = record.checks;
   event.wrong = record.wrong;
@@ -324,10 +352,19 @@ void Stream::quarantine_liar() {
 bool Stream::isolate_devices() {
   const bool are_isolated = result_.plan.stages.size() == 1 && result_.plan.ranks().size() == nodes_.usable().size();
   if (!is_unclear() || are_isolated) return false;
-  use(replanner_.whole_on_each(nodes_.usable()));
-  planned_ = context_.clock.now();
-  reports_.event(Isolated{stage_places(result_.plan, reports_)});
+  isolate(nodes_.usable(), Isolated::kWrongAnswers);
   return true;
+}
+
+/// Whether spot checks, if there are any, can find a liar with this plan, or whatever the plan is.
+bool Stream::can_compare(const StagePlan& plan) const {
+  return checks_ == nullptr || nodes_.usable().size() < SpotChecks::kFewest || checks_->can_compare(plan.holders());
+}
+
+void Stream::isolate(const net::RankSet& ranks, const char* why) {
+  use(replanner_.whole_on_each(ranks));
+  planned_ = context_.clock.now();
+  reports_.event(Isolated{why, stage_places(result_.plan, reports_)});
 }
 
 /// An answer that counts, unless the micro-batch had one already.
@@ -335,15 +372,10 @@ void Stream::accept(const Predictions& predictions) {
   const Instant now = context_.clock.now();
   const StreamWork::Taken taken = work_.take(predictions, now);
   if (taken == StreamWork::Taken::ignored) return;
-  last_answer_ = now;
-  if (!predictions.missed())
-    for (int at = 0; at < predictions.trace().ranks_size(); ++at)
-      routes_.came_back(static_cast<std::size_t>(at), predictions.trace().ranks(at), now);
   if (taken == StreamWork::Taken::repeated) ++result_.repeated;
   routes_.finish(predictions.micro_batch());
   if (taken != StreamWork::Taken::accepted || predictions.missed()) return load_log_.forget(predictions.micro_batch());
   load_log_.answered(predictions.micro_batch(), predictions.trace(), now);
-  record(predictions.trace());
   replanner_.add(predictions.trace(), now);
 }
 

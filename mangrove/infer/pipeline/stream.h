@@ -42,7 +42,8 @@ struct StreamResult {
 /// timeouts while others are.
 /// checks: null, or finds nodes that answer wrongly. Such a node is left out, as if it were lost, and its answers that
 /// nobody has confirmed are forgotten; those micro-batches are sent again. If it is unclear which node of several
-/// stages it is, the whole network goes on each of them. errors: those of NodeRoster::next and Replanner::plan;
+/// stages it is, or if nothing can be compared with the answers of a stage, the whole network goes on each of them.
+/// errors: those of NodeRoster::next and Replanner::plan;
 /// unavailable (no answer has come for ten timeouts; names the nodes of the stages).
 Result<StreamResult> stream_through(const InferJob& job, job::RoleContext& context, NodeRoster& nodes, Reports& reports,
                                     StreamWork& work, StagePlan plan, Replanner& replanner,

@@ -27,10 +27,16 @@ class StreamWork {
   /// ignored: the answer makes no sense. repeated: the micro-batch was answered before.
   enum class Taken { ignored, repeated, accepted };
   virtual Taken take(const Predictions& predictions, Instant now) = 0;
-  /// The FEED command of a micro-batch in flight once more, for another node. REQUIRES: it is in flight.
+  /// What take() would say of the answer.
+  virtual Taken look(const Predictions& predictions, Instant now) const = 0;
+  /// The FEED command of a micro-batch in flight once more, for another node. Its time limit of InFlight begins anew,
+  /// and its deadline does not. REQUIRES: it is in flight.
   virtual Command copy(std::uint64_t micro_batch, Instant now) = 0;
-  /// Forgets the answer to a micro-batch that was sent, which is sent again. False: the answer has been told already.
-  virtual bool redo(std::uint64_t micro_batch) = 0;
+  /// again: the answer is forgotten, and the micro-batch is sent again. is_on_its_way: there is no answer yet.
+  /// too_late: the answer has been told already.
+  enum class Redo { again, is_on_its_way, too_late };
+  /// Forgets the answer to a micro-batch that was sent, if it has one.
+  virtual Redo redo(std::uint64_t micro_batch) = 0;
 
   /// The most micro-batches in flight from now on.
   virtual void set_window(std::size_t window) = 0;

@@ -20,13 +20,15 @@ std::optional<SpotChecks> make_spot_checks(const InferJob& job, const job::RoleC
   return SpotChecks(options);
 }
 
-Status check_trust(const StagePlan& plan, std::size_t nodes, bool has_known, const Reports& reports) {
+Status check_trust(const InferJob& job, const StagePlan& plan, std::size_t nodes, bool has_known,
+                   const Reports& reports) {
   if (nodes < SpotChecks::kFewest)
     return make_error(Code::failed_precondition,
                       fmt::format("trust: spot checks need {} nodes, since of two that differ nobody knows who is "
                                   "wrong; there are {}",
                                   SpotChecks::kFewest, nodes));
-  for (std::size_t s = 0; s < plan.stages.size() && !has_known; ++s) {
+  const bool is_asked_for = job.stages() > 0 || job.cuts_size() > 0;
+  for (std::size_t s = 0; s < plan.stages.size() && is_asked_for && !has_known; ++s) {
     const std::vector<StagePlan::Replica>& replicas = plan.stages[s].replicas;
     if (replicas.size() > 1) continue;
     return make_error(Code::failed_precondition,

@@ -15,9 +15,11 @@ namespace mangrove::infer {
 /// The spot checks that the job's key `trust` asks for. Nothing: none. REQUIRES: check_job.
 std::optional<SpotChecks> make_spot_checks(const InferJob& job, const job::RoleContext& context);
 
-/// Whether spot checks of this plan can find a device. nodes: how many can work. has_known: the answers to all samples
+/// Whether spot checks can find a device. nodes: how many can work. plan: what the job has asked for; if it has left
+/// the choice to the planner, stream_through() finds another plan where need be. has_known: the answers to all samples
 /// are known. errors: failed_precondition (fewer than three nodes, or nothing to compare the answers of a stage with).
-Status check_trust(const StagePlan& plan, std::size_t nodes, bool has_known, const Reports& reports);
+Status check_trust(const InferJob& job, const StagePlan& plan, std::size_t nodes, bool has_known,
+                   const Reports& reports);
 
 TrustReport trust_report(const InferJob& job, const SpotChecks& checks, bool has_known, const StreamResult& streamed,
                          const Reports& reports);

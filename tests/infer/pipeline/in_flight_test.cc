@@ -24,6 +24,14 @@ TEST(InFlight, EachHasATimeLimitOfItsOwn) {
   EXPECT_EQ(all_again(in_flight), Ids({0}));
 }
 
+TEST(InFlight, OneThatSomebodyElseIsAskedForHasMoreTime) {
+  InFlight in_flight;
+  in_flight.sent(0, {0});
+  in_flight.renew(0, {8});
+  EXPECT_EQ(in_flight.resend_overdue({18}, 10), Ids());
+  EXPECT_EQ(in_flight.resend_overdue({19}, 10), Ids({0}));
+}
+
 TEST(InFlight, AnAnswerCountsWhereverItIs) {
   InFlight in_flight;
   for (const std::uint64_t id : {0, 1, 2}) in_flight.sent(id, {0});

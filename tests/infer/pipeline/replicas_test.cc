@@ -121,6 +121,24 @@ TEST(Routes, BlameNobodyWhereAStageHasOneReplica) {
   EXPECT_FALSE(finds_mute(routes, 1, 20));
 }
 
+TEST(Routes, BlameOnlyTheWayThatHasNotAnswered) {
+  Routes routes;
+  routes.begin(plan_of({{{1, 0.1}, {2, 0.1}, {3, 0.1}}}));
+  for (int round = 1; round <= Routes::kStrikes; ++round) {
+    const std::uint64_t id = static_cast<std::uint64_t>(round);
+    const Instant now{round * kTimeout};
+    const Routes::Route first = routes.choose(id);
+    if (first.front() != 2) routes.add(id, {2});
+    if (first.front() != 1) routes.add(id, {1});
+    if (first.front() == 3) routes.dropped(id, 3);
+    routes.answered(id, {1}, now + 1);
+    routes.overdue(id, now + kTimeout, kTimeout);
+  }
+  EXPECT_EQ(routes.mute(), 2);
+  routes.answered(17, {2}, Instant{100});
+  EXPECT_FALSE(routes.mute()) << "a late answer of an earlier way";
+}
+
 TEST(Routes, BlameNobodyForOneTimeoutHoweverManyAreOverdue) {
   Routes routes;
   routes.begin(plan_of({{{1, 0.1}, {2, 0.1}}}));

@@ -13,6 +13,12 @@ namespace {
 constexpr int kClasses = 10;
 constexpr std::size_t kWindow = 18;  // micro-batches in flight
 
+/// The answer comes from the last device of this way.
+SpotChecks::Step says(SpotChecks& checks, const SpotChecks::Way& way, Predictions predictions) {
+  predictions.mutable_trace()->mutable_ranks()->Assign(way.begin(), way.end());
+  return checks.take(way.back(), std::move(predictions));
+}
+
 /// Devices that each have the whole network.
 struct Farm {
   int devices = 8;
@@ -88,7 +94,7 @@ class Stream {
   void arrive() {
     const Sent next = on_the_way_.front();
     on_the_way_.pop_front();
-    const SpotChecks::Step step = checks_.take(next.rank, answers(next.rank, next.id));
+    const SpotChecks::Step step = says(checks_, {next.rank}, answers(next.rank, next.id));
     if (step.ask) go(next.id, step.ask->front());
     if (step.answer) given_[next.id] = step.answer->trace().seconds_size() > 0;
     if (const auto liar = checks_.liar()) quarantine(*liar);
@@ -99,9 +105,9 @@ class Stream {
     outcome_.quarantined.insert(liar);
     std::erase(there_, liar);
     const std::vector<std::uint64_t> again = checks_.quarantine(liar);
-    outcome_.redone += std::ssize(again);
     std::set<std::uint64_t> all(again.begin(), again.end());
     for (const Sent& one : on_the_way_) all.insert(one.id);
+    outcome_.redone += std::ssize(all);  // with those on their way, which a new plan sends again
     on_the_way_.clear();
     checks_.begin({there_});
     for (const std::uint64_t id : all) send(id);
@@ -115,13 +121,14 @@ class Stream {
     if (is_lie) predictions.mutable_trace()->add_seconds(1);
     for (std::int64_t i = 0; i < farm_.images; ++i) {
       const auto right = static_cast<std::int32_t>((id * 7 + static_cast<std::uint64_t>(i)) % kClasses);
-      predictions.add_classes(is_lie || rounds(rank) ? (right + 1) % kClasses : right);
+      predictions.add_classes(is_lie || rounds(rank, id, i) ? (right + 1) % kClasses : right);
     }
     return predictions;
   }
 
-  bool rounds(net::Rank rank) {
-    if (farm_.has_own_kernels) return rank == 1 && random_.uniform() < farm_.rounding;
+  bool rounds(net::Rank rank, std::uint64_t id, std::int64_t image) {
+    if (farm_.has_own_kernels)
+      return rank == 1 && Random(id * 1009 + static_cast<std::uint64_t>(image)).uniform() < farm_.rounding;
     return random_.uniform() < farm_.rounding / 2;
   }
 
@@ -244,7 +251,7 @@ TEST(SpotChecks, AThirdDeviceSaysWhichOfTwoIsRight) {
     const net::Rank first = liar_is_first ? 1 : 2;
     const auto second = checks.send(0, {first});
     ASSERT_TRUE(second);
-    const auto answer = [&](net::Rank rank) { return checks.take(rank, said(0, rank == 1 ? kWrong : kRight)); };
+    const auto answer = [&](net::Rank rank) { return says(checks, {rank}, said(0, rank == 1 ? kWrong : kRight)); };
     EXPECT_FALSE(answer(first).answer) << "waits for the second";
     SpotChecks::Step step = answer(second->front());
     if (step.ask) step = answer(step.ask->front());
@@ -261,14 +268,86 @@ TEST(SpotChecks, IgnoreAnswersOfWhoWasNotAsked) {
   const auto second = checks.send(0, {1});
   for (net::Rank rank = 2; rank <= 4; ++rank) {
     if (rank == second->front()) continue;
-    const SpotChecks::Step step = checks.take(rank, said(0, kWrong));
+    const SpotChecks::Step step = says(checks, {rank}, said(0, kWrong));
     EXPECT_FALSE(step.answer || step.ask);
   }
-  checks.take(1, said(0, kRight));
-  const SpotChecks::Step again = checks.take(1, said(0, kWrong));
+  says(checks, {1}, said(0, kRight));
+  const SpotChecks::Step again = says(checks, {1}, said(0, kWrong));
   EXPECT_FALSE(again.answer || again.ask);
-  EXPECT_TRUE(checks.take(second->front(), said(0, kRight)).answer);
-  EXPECT_FALSE(checks.take(1, said(0, kRight)).answer) << "it was answered";
+  EXPECT_TRUE(says(checks, {second->front()}, said(0, kRight)).answer);
+  EXPECT_FALSE(says(checks, {1}, said(0, kRight)).answer) << "it was answered";
+}
+
+/// Micro-batch 0 went by ranks 1 and 3, has not come back in time, and goes by ranks 2 and 3 now.
+TEST(SpotChecks, IgnoreALateAnswerOfAnEarlierWay) {
+  SpotChecks checks = eager({{1, 2}, {3, 4}});
+  checks.send(0, {1, 3});
+  EXPECT_FALSE(checks.overdue(0).answer);
+  const auto second = checks.send(0, {2, 3});
+  ASSERT_EQ(second, (SpotChecks::Way{1, 4}));
+  says(checks, {1, 3}, said(0, kWrong));
+  EXPECT_FALSE(says(checks, {1, 4}, said(0, kRight)).answer) << "waits for ranks 2 and 3";
+  EXPECT_TRUE(says(checks, {2, 3}, said(0, kRight)).answer);
+  EXPECT_EQ(checks.counts().disputes, 0);
+  EXPECT_EQ(checks.record(2).wrong, 0);
+}
+
+TEST(SpotChecks, AnyStageMayHaveMissedTheDeadline) {
+  for (const net::Rank late : {1, 3}) {
+    SpotChecks checks = eager({{1, 2}, {3, 4}});
+    ASSERT_EQ(checks.send(0, {1, 3}), (SpotChecks::Way{2, 4}));
+    Predictions missed = said(0, {});
+    missed.set_missed(true);
+    says(checks, {2, 4}, said(0, kRight));
+    const SpotChecks::Step step = checks.take(late, missed);
+    ASSERT_TRUE(step.answer) << late;
+    EXPECT_FALSE(step.answer->missed()) << late;
+  }
+}
+
+TEST(SpotChecks, KnownAnswersDoNotConfirmWhoHasGivenThem) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  checks.know(1, kWrong, 5);
+  std::optional<SpotChecks::Way> way = checks.send(0, {1});
+  ASSERT_TRUE(way) << "others answer too";
+  EXPECT_FALSE(says(checks, {1}, said(0, kWrong)).answer);
+  way = says(checks, *way, said(0, kRight)).ask;
+  ASSERT_TRUE(way) << "they differ";
+  EXPECT_EQ(says(checks, *way, said(0, kRight)).answer->classes(0), kRight[0]);
+  EXPECT_EQ(checks.record(1).wrong, 1);
+  EXPECT_EQ(checks.record(2).wrong + checks.record(3).wrong, 0);
+  EXPECT_FALSE(checks.send(1, {2})) << "the known answers are those of another one";
+}
+
+TEST(SpotChecks, CanCompareNothingWithAStageOfOneDevice) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  EXPECT_TRUE(checks.can_compare({{1, 2}, {3, 4}}));
+  EXPECT_FALSE(checks.can_compare({{1, 2}, {3}}));
+  checks.know(4, kRight, 5);
+  EXPECT_TRUE(checks.can_compare({{1, 2}, {3}}));
+  EXPECT_FALSE(checks.can_compare({{1, 2}, {4}}));
+}
+
+TEST(SpotChecks, NameAMicroBatchOfTwoLiarsOnce) {
+  SpotChecks checks({.share = 1e-4, .seed = 5});
+  checks.begin({{1, 2}, {3, 4}});
+  checks.send(0, {1, 3});
+  ASSERT_TRUE(says(checks, {1, 3}, said(0, kWrong)).answer);
+  EXPECT_EQ(checks.quarantine(1), std::vector<std::uint64_t>{0});
+  EXPECT_EQ(checks.quarantine(3), std::vector<std::uint64_t>());
+}
+
+TEST(SpotChecks, AskADeviceThatNeverAnswersNoMoreOftenThanOthers) {
+  SpotChecks checks = eager({{1, 2, 3, 4}});
+  int asked = 0;
+  for (std::uint64_t id = 0; id < 300; ++id) {
+    const auto second = checks.send(id, {1});
+    ASSERT_TRUE(second);
+    says(checks, {1}, said(id, kRight));
+    if (second->front() == 2) ++asked;
+    if (second->front() != 2) says(checks, *second, said(id, kRight));
+  }
+  EXPECT_LE(asked, 101);
 }
 
 TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
@@ -277,10 +356,10 @@ TEST(SpotChecks, AccuseNobodyWhereNobodyCanDecide) {
   SpotChecks checks = eager({{1, 2, 3}});
   for (std::uint64_t id = 0; id < 50; ++id) {
     std::optional<SpotChecks::Way> way = checks.send(id, {1});
-    checks.take(1, said(id, kWrong));
+    says(checks, {1}, said(id, kWrong));
     while (way) {
       const net::Rank rank = way->front();
-      way = checks.take(rank, said(id, rank == 2 ? kRight : kOther)).ask;
+      way = says(checks, {rank}, said(id, rank == 2 ? kRight : kOther)).ask;
     }
   }
   EXPECT_FALSE(checks.liar());
@@ -296,8 +375,8 @@ TEST(SpotChecks, CannotTellWhichStageOfAWayLies) {
     const auto second = checks.send(id, {1, 3});
     ASSERT_TRUE(second);
     EXPECT_EQ(*second, (SpotChecks::Way{2, 4})) << "no device has a part in both";
-    checks.take(3, said(id, kWrong));
-    EXPECT_TRUE(checks.take(4, said(id, kRight)).answer) << "nobody else can be asked";
+    says(checks, {1, 3}, said(id, kWrong));
+    EXPECT_TRUE(says(checks, {2, 4}, said(id, kRight)).answer) << "nobody else can be asked";
   }
   EXPECT_FALSE(checks.liar());
   checks.begin({{1, 2, 3, 4}});  // the whole network on each
@@ -305,7 +384,7 @@ TEST(SpotChecks, CannotTellWhichStageOfAWayLies) {
     ASSERT_LT(id, 20u);
     std::optional<SpotChecks::Way> way = SpotChecks::Way{1};
     const auto second = checks.send(id, *way);
-    const auto answer = [&](net::Rank rank) { return checks.take(rank, said(id, rank == 1 ? kWrong : kRight)).ask; };
+    const auto answer = [&](net::Rank rank) { return says(checks, {rank}, said(id, rank == 1 ? kWrong : kRight)).ask; };
     answer(1);
     for (way = second; way;) way = answer(way->front());
   }
@@ -321,12 +400,46 @@ TEST(SpotChecks, TakeAnAnswerThatIsInTime) {
   Predictions missed = said(0, {});
   missed.set_missed(true);
   const auto second = checks.send(0, {1});
-  checks.take(1, said(0, kRight));
-  EXPECT_EQ(checks.take(second->front(), missed).answer->classes_size(), 5);
+  says(checks, {1}, said(0, kRight));
+  EXPECT_EQ(says(checks, {second->front()}, missed).answer->classes_size(), 5);
   missed.set_micro_batch(1);
-  checks.send(1, {1});
-  EXPECT_TRUE(checks.take(1, missed).answer->missed());
+  const auto other = checks.send(1, {1});
+  EXPECT_FALSE(says(checks, {1}, missed).answer) << "the other may be in time";
+  EXPECT_EQ(says(checks, *other, said(1, kRight)).answer->classes_size(), 5);
+  missed.set_micro_batch(2);
+  const auto late = checks.send(2, {1});
+  says(checks, {1}, missed);
+  EXPECT_TRUE(says(checks, *late, missed).answer->missed());
   EXPECT_EQ(checks.counts().checks, 0);
+}
+
+/// Two differ, and the third one is silent or too late.
+TEST(SpotChecks, SuspectWhoDiffersWhereNobodyDecidesInTime) {
+  for (const bool is_missed : {false, true}) {
+    for (const bool has_known : {false, true}) {
+      SpotChecks checks = eager({{1, 2, 3, 4}});
+      if (has_known) checks.know(4, kOther, 5);
+      Predictions missed = said(0, {});
+      missed.set_missed(true);
+      std::optional<SpotChecks::Way> way = checks.send(0, {1});
+      SpotChecks::Step step = says(checks, {1}, said(0, kRight));
+      if (!has_known) step = says(checks, *way, said(0, kWrong));
+      ASSERT_TRUE(step.ask);
+      step = is_missed ? says(checks, *step.ask, missed) : checks.overdue(0);
+      EXPECT_EQ(step.answer->classes(0), kRight[0]) << "the first one";
+      EXPECT_EQ(checks.counts().open, 1);
+      EXPECT_EQ(checks.record(1).wrong, 1) << "nobody knows";
+      EXPECT_FALSE(checks.overdue(0).answer) << "it was answered";
+    }
+  }
+}
+
+TEST(SpotChecks, TakeWhatIsThereWhereTheOtherIsSilent) {
+  SpotChecks checks = eager({{1, 2, 3}});
+  checks.send(0, {1});
+  EXPECT_FALSE(says(checks, {1}, said(0, kRight)).answer);
+  EXPECT_TRUE(checks.overdue(0).answer);
+  EXPECT_EQ(checks.quarantine(1), std::vector<std::uint64_t>{0}) << "nobody has confirmed it";
 }
 
 TEST(SpotChecks, CompareWhichFramesAreNoImages) {
@@ -334,16 +447,16 @@ TEST(SpotChecks, CompareWhichFramesAreNoImages) {
   const auto second = checks.send(0, {1});
   Predictions without = said(0, kRight);
   for (std::uint32_t row = 0; row < 5; ++row) without.add_unreadable()->set_row(row);
-  checks.take(1, without);
-  EXPECT_TRUE(checks.take(second->front(), said(0, kRight)).ask);
+  says(checks, {1}, without);
+  EXPECT_TRUE(says(checks, {second->front()}, said(0, kRight)).ask);
 }
 
 TEST(SpotChecks, TakeAnAnswerWithoutClassesForWrong) {
   for (const bool is_first : {true, false}) {
     SpotChecks checks = eager({{1, 2, 3}});
     const auto second = checks.send(0, {1});
-    checks.take(1, said(0, is_first ? std::vector<std::int32_t>() : kRight));
-    EXPECT_TRUE(checks.take(second->front(), said(0, is_first ? kRight : std::vector<std::int32_t>())).ask);
+    says(checks, {1}, said(0, is_first ? std::vector<std::int32_t>() : kRight));
+    EXPECT_TRUE(says(checks, {second->front()}, said(0, is_first ? kRight : std::vector<std::int32_t>())).ask);
   }
 }
 
@@ -352,25 +465,27 @@ TEST(SpotChecks, JudgeNothingWhereAnswersMeanNothing) {
   checks.begin({{1, 2, 3}});
   for (std::uint64_t id = 0; id < 50; ++id) {
     const auto second = checks.send(id, {1});
-    checks.take(1, said(id, kWrong));
-    EXPECT_TRUE(checks.take(second->front(), said(id, kRight)).answer);
+    says(checks, {1}, said(id, kWrong));
+    EXPECT_TRUE(says(checks, {second->front()}, said(id, kRight)).answer);
   }
   EXPECT_FALSE(checks.liar() || checks.is_unclear());
 }
 
 /// The likelihood ratio has a mean of at most 1 for an honest device, so that Ville's inequality holds.
 TEST(Evidence, SaysOnAverageNothingAgainstAnHonestDevice) {
-  for (const int n : {1, 2, 4, 50, 1000})
-    for (const double p : {0.001, 0.005, 0.01}) {
-      double mean = 0, probability = std::pow(1 - p, n), before = -1;
-      for (int k = 0; k <= n; ++k) {
-        EXPECT_GE(evidence(k, n, 0.01), before) << k << " of " << n;
-        before = evidence(k, n, 0.01);
-        mean += probability * std::exp(evidence(k, n, 0.01));
-        probability *= (n - k) / (k + 1.0) * p / (1 - p);
+  for (const double rounding : {0.01, 0.05})  // of float32 and fp16, and of int8
+    for (const int n : {1, 2, 4, 50, 1000})
+      for (const double share : {0.1, 0.5, 1.0}) {
+        const double p = share * rounding;
+        double mean = 0, probability = std::pow(1 - p, n), before = -1;
+        for (int k = 0; k <= n; ++k) {
+          EXPECT_GE(evidence(k, n, rounding), before) << k << " of " << n;
+          before = evidence(k, n, rounding);
+          mean += probability * std::exp(evidence(k, n, rounding));
+          probability *= (n - k) / (k + 1.0) * p / (1 - p);
+        }
+        EXPECT_LE(mean, 1 + 1e-9) << n << ' ' << p << ' ' << rounding;
       }
-      EXPECT_LE(mean, 1 + 1e-9) << n << ' ' << p;
-    }
   EXPECT_NEAR(evidence(0, 1, 0.01), -0.357, 0.001);
   EXPECT_NEAR(evidence(1, 1, 0.01), 3.42, 0.01);
   EXPECT_NEAR(evidence(3, 50, 0.01), 0.17, 0.01);

@@ -9,6 +9,7 @@
 
 #include "tests/infer/inference_job.h"
 #include "tests/infer/watched_endpoint.h"
+#include "tests/job/still_device.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/data/image.h"
@@ -32,33 +33,72 @@ InferJob checked_job(int stages) {
   return job;
 }
 
-/// Plays a node half of whose answers, or of whose values for the next stage, are wrong.
-Status lie(const InferJob& job, job::RoleContext& context) {
-  WatchedEndpoint endpoint(context.endpoint);
-  Random random(3);
-  endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
+/// What a node makes of a message that it sends.
+using Change = std::function<void(net::Tag tag, std::string& payload)>;
+
+/// Changes the answers in it, if it has some.
+Change of_answers(std::function<void(Predictions&)> change) {
+  return [change = std::move(change)](net::Tag tag, std::string& payload) {
+    FromNode message;
+    if (tag != kFromNodeTag || !message.ParseFromString(payload) || !message.has_predictions()) return;
+    change(*message.mutable_predictions());
+    payload = message.SerializeAsString();
+  };
+}
+
+void shift_classes(Predictions& predictions) {
+  for (std::int32_t& c : *predictions.mutable_classes()) c = (c + 1) % 10;
+}
+
+/// Half of the answers, or of the values for the next stage, are wrong.
+Change lies() {
+  return [random = Random(3)](net::Tag tag, std::string& payload) mutable {
     FromNode message;
     const bool has_answer = tag == kFromNodeTag && message.ParseFromString(payload) && message.has_predictions();
     if ((!has_answer && tag != kActivationTag) || random.uniform() < 0.5) return;
-    if (has_answer) {
-      for (std::int32_t& c : *message.mutable_predictions()->mutable_classes()) c = (c + 1) % 10;
-      payload = message.SerializeAsString();
-      return;
-    }
+    if (has_answer) return of_answers(shift_classes)(tag, payload);
     const net::PayloadParts parts = net::split_payload(payload).value();
     std::string forged = net::begin_payload(parts.header, parts.body.size());
     net::append_floats(forged, std::vector<float>(parts.body.size() / sizeof(float), 1.0f));
     payload = std::move(forged);
   };
-  job::RoleContext own = with_endpoint(context, endpoint);
-  return run_inference(job, own);
 }
 
-/// One stage on all nodes, or two stages on two nodes each.
+/// A device in virtual time, on which each stage takes so long for a micro-batch.
+class SlowDevice final : public job::StillDevice {
+ public:
+  SlowDevice(job::RoleContext& context, Seconds seconds) : context_(context), seconds_(seconds) {}
+  void charge(double) override {
+    constexpr net::Tag kNobodySends = 99;
+    (void)context_.endpoint.recv({0}, kNobodySends, context_.clock.after(seconds_));
+  }
+
+ private:
+  job::RoleContext& context_;
+  const Seconds seconds_;
+};
+
+/// Plays a node that changes its messages, and takes so long for each stage and micro-batch.
+Status play_node(const InferJob& job, job::RoleContext& context, const Change& change, Seconds seconds) {
+  WatchedEndpoint endpoint(context.endpoint);
+  if (change) endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) { change(tag, payload); };
+  job::RoleContext own = with_endpoint(context, endpoint);
+  if (seconds <= 0) return run_inference(job, own);
+  SlowDevice device(own, seconds);
+  job::RoleContext slow{own.endpoint, own.clock, device, own.data_folder, own.threads, own.stop, own.report};
+  return run_inference(job, slow);
+}
+
+/// One stage on all nodes, two stages on two nodes each, or three stages on one node each.
 StagePlan plan_of(const Graph& graph, const InferJob& job) {
   const DeviceProfile device{
       .rank = 1, .name = "", .host = "host", .cores = 4, .operator_seconds = {4, 1, 1, 1, 3, 1, 3}};
   if (job.stages() == 1) return Replanner(graph, {device}, job).whole_on_each({1, 2, 3, 4});
+  if (job.stages() == 3) {
+    std::vector<DeviceProfile> devices = {device, device, device};
+    for (net::Rank rank = 1; rank <= 3; ++rank) devices[static_cast<std::size_t>(rank - 1)].rank = rank;
+    return plan_stages(graph, devices, job).value();
+  }
   std::vector<DeviceProfile> devices = {device, device};
   devices.back().rank = 3;
   StagePlan plan = plan_stages(graph, devices, job).value();
@@ -71,17 +111,32 @@ struct Checked {
   RoleWorld::Outcome outcome;
   Answers answers;
   TrustReport trust;
+  Seconds seconds = 0;
 };
 
 using MakeWork = std::function<std::unique_ptr<StreamWork>(const Hello& data, Reports& reports)>;
 
-/// No answers are known, so that copies are compared. liar: 0: all are honest.
-Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
-  RoleWorld world(kNodes + 1);
+MakeWork dataset_work(const InferJob& job) {
+  return [&job](const Hello& data, Reports& reports) { return std::make_unique<DatasetWork>(job, data, 6, reports); };
+}
+
+/// How the nodes play. Without known answers copies are compared.
+struct Play {
+  std::map<net::Rank, Change> changes{};
+  std::map<net::Rank, Seconds> seconds{};  // for each stage and micro-batch, in virtual time
+  double share = 0.02;                     // of the micro-batches that are checked
+  net::Rank known_by = 0;                  // who has given the known answers
+  std::vector<std::int32_t> known{};       // none: there are none
+};
+
+Checked stream(RoleWorld& world, const InferJob& job, const Play& play, const MakeWork& make_work) {
   Checked checked;
   for (net::Rank rank = 1; rank <= kNodes; ++rank)
-    world.replace(rank, [&job, is_liar = rank == liar](job::RoleContext& context) {
-      return is_liar ? lie(job, context) : run_inference(job, context);
+    world.replace(rank, [&, rank](job::RoleContext& context) {
+      const auto change = play.changes.find(rank);
+      const auto seconds = play.seconds.find(rank);
+      return play_node(job, context, change == play.changes.end() ? Change() : change->second,
+                       seconds == play.seconds.end() ? 0 : seconds->second);
     });
   checked.outcome = world.run([&](job::RoleContext& context) {
     return lead_nodes(job, context, [&](NodeRoster& nodes, Reports& reports) -> Status {
@@ -90,21 +145,29 @@ Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
       Replanner replanner(graph, {{.rank = 1, .name = "", .host = "host", .operator_seconds = {4, 1, 1, 1, 3, 1, 3}}},
                           job);
       const std::unique_ptr<StreamWork> work = make_work(data, reports);
-      SpotChecks checks({.share = 0.02, .seed = 1});
+      SpotChecks checks({.share = play.share, .seed = 1});
+      if (!play.known.empty()) checks.know(play.known_by, play.known, job.micro_batch());
       MG_TRY(const StreamResult result,
              stream_through(job, context, nodes, reports, *work, plan_of(graph, job), replanner, &checks));
       if (const auto* dataset = dynamic_cast<const DatasetWork*>(work.get())) checked.answers = dataset->answers();
       checked.trust = trust_report(job, checks, false, result, reports);
+      checked.seconds = result.seconds;
       return {};
     });
   });
   return checked;
 }
 
+/// liar: 0: all are honest.
+Checked stream(const InferJob& job, net::Rank liar, const MakeWork& make_work) {
+  RoleWorld world(kNodes + 1);
+  Play play;
+  if (liar != 0) play.changes[liar] = lies();
+  return stream(world, job, play, make_work);
+}
+
 Checked stream(const InferJob& job, net::Rank liar) {
-  return stream(job, liar, [&job](const Hello& data, Reports& reports) {
-    return std::make_unique<DatasetWork>(job, data, 6, reports);
-  });
+  return stream(job, liar, dataset_work(job));
 }
 
 const std::vector<std::int32_t>& honest_answers() {
@@ -155,6 +218,87 @@ TEST(Trust, ALiarAmongStagesIsFoundWithTheWholeNetworkOnEach) {
     expect_honest_answers(checked, node);
     EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated")")) << node;
     expect_quarantined(checked, node);
+  }
+}
+
+/// A node that answers some samples wrongly whenever it is asked agrees with itself, and with nobody else.
+TEST(Trust, ALiarDoesNotConfirmItsOwnKnownAnswers) {
+  const auto is_wrong = [](std::uint64_t micro_batch) { return micro_batch % 2 == 1; };
+  Play play{.known_by = 3, .known = honest_answers()};
+  for (std::size_t i = 0; i < play.known.size(); ++i)
+    if (is_wrong(i / 4)) play.known[i] = (play.known[i] + 1) % 10;
+  play.changes[3] = of_answers([&](Predictions& predictions) {
+    if (is_wrong(predictions.micro_batch())) shift_classes(predictions);
+  });
+  for (const int stages : {1, 2, 3}) {
+    const InferJob job = checked_job(stages);
+    RoleWorld world(kNodes + 1);
+    const Checked checked = stream(world, job, play, dataset_work(job));
+    expect_honest_answers(checked, std::to_string(stages) + " stages");
+    expect_quarantined(checked, "rank-3");
+    const std::string first = checked.outcome.of_kind("event").front().json;
+    EXPECT_EQ(first.find("nothing_to_compare") != std::string::npos, stages == 3) << first;
+  }
+}
+
+TEST(Trust, AStageOnOneNodeGivesWayToTheWholeNetworkOnEach) {
+  for (net::Rank liar = 1; liar <= kNodes; ++liar) {
+    const Checked checked = stream(checked_job(3), liar);
+    const std::string node = "rank-" + std::to_string(liar);
+    expect_honest_answers(checked, node);
+    EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")")) << node;
+    expect_quarantined(checked, node);
+  }
+}
+
+/// Without rank 4 one of two stages is on one node.
+TEST(Trust, ALostNodeLeavesNoStageUnchecked) {
+  InferJob job = checked_job(2);
+  RoleWorld world(kNodes + 1);
+  world.use_virtual_time();
+  world.die({.rank = 4, .at_send = 10});
+  Play play;
+  play.changes[1] = lies();
+  const Checked checked = stream(world, job, play, dataset_work(job));
+  expect_honest_answers(checked, "without rank 4");
+  EXPECT_TRUE(checked.outcome.has_event(R"("event":"isolated","why":"nothing_to_compare")"));
+  expect_quarantined(checked, "rank-1");
+}
+
+/// Rank 1 has the first of two stages, and drops all of its micro-batches, which are late when it has computed them.
+TEST(Trust, AMicroBatchThatAMiddleStageDropsIsNotWaitedFor) {
+  InferJob job = checked_job(2);
+  job.set_limit(80);
+  job.set_deadline_s(0.2);
+  RoleWorld world(kNodes + 1);
+  world.use_virtual_time();
+  const Checked checked = stream(world, job, {.seconds = {{1, 0.3}}, .share = 1}, dataset_work(job));
+  ASSERT_TRUE(checked.outcome.leader.ok()) << checked.outcome.leader.error().message;
+  EXPECT_EQ(checked.answers.deliveries, std::vector<std::int32_t>(80, 1));
+  EXPECT_LT(checked.seconds, job.answer_timeout_s());
+  EXPECT_FALSE(checked.outcome.has_event("node_left_out"));
+}
+
+/// Rank 2 drops all of its work without having a deadline, or gives classes that do not exist.
+TEST(Trust, NonsenseEndsNoCheckAndOnlyItsNodeIsLeftOut) {
+  const std::function<void(Predictions&)> nonsense[] = {
+      [](Predictions& predictions) {
+        predictions.set_missed(true);
+        predictions.clear_classes();
+      },
+      [](Predictions& predictions) { predictions.mutable_classes()->Set(0, 10); }};
+  for (const auto& says : nonsense) {
+    const InferJob job = checked_job(1);
+    RoleWorld world(kNodes + 1);
+    world.use_virtual_time();
+    const Checked checked = stream(world, job, {.changes = {{2, of_answers(says)}}, .share = 1}, dataset_work(job));
+    expect_honest_answers(checked, "without rank 2");
+    EXPECT_EQ(checked.trust.disputes, 0);
+    int left_out = 0;
+    for (const Report& report : checked.outcome.of_kind("event"))
+      if (report.json.find("node_left_out") != std::string::npos) ++left_out;
+    EXPECT_EQ(left_out, 1);
+    EXPECT_TRUE(checked.outcome.has_event(R"("event":"node_left_out","node":"rank-2")"));
   }
 }
 
