@@ -111,7 +111,10 @@ Status ChangesToServer::train(const Work& work, std::string_view body) {
 
 /// Whether all of it are numbers is all that the leader hears of it.
 void ChangesToServer::keep_update(const learn::BatchStats& stats, const Work& work) {
-  if (layout_.has_rest()) unsent_.add_to(trainee_.pool().flat_parameters(), work.version());
+  if (layout_.has_rest()) {
+    unsent_.add_to(trainee_.pool().flat_parameters(),
+                   work.has_counted() ? std::optional(work.counted()) : std::nullopt);
+  }
   const std::span<const float> values = trainee_.pool().flat();
   keep_states(trainee_.pool().flat_states());
   kept_.emplace(Kept{{values.begin(), values.end()}, stats, {layout_.words(), secure::system_random()}});

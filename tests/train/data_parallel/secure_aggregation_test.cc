@@ -19,7 +19,6 @@
 #include "mangrove/learn/replica.h"
 #include "mangrove/secure_aggregation/messages.pb.h"
 #include "mangrove/train/data_parallel/secure_update.h"
-#include "mangrove/train/data_parallel/unsent_change.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
 
@@ -448,24 +447,6 @@ TEST(SecureUpdate, WithAMaskSendsTheElementsThatOthersSendAndLeavesTheRest) {
     EXPECT_EQ(sent, 10u);
   }
   EXPECT_EQ(sent_at_all.size(), 50u);  // with 0.8^40 each one would be left out for ever
-}
-
-TEST(UnsentChange, IsAddedOnceTheSumThatLeftItOutIsInTheValues) {
-  UnsentChange unsent;
-  std::vector<float> change = {1, 2};
-  unsent.add_to(change, 0);
-  EXPECT_EQ(change, (std::vector<float>{1, 2}));
-  unsent.leave_out(0, {0, 2});
-  unsent.add_to(change, 1);
-  EXPECT_EQ(change, (std::vector<float>{1, 4}));
-  unsent.leave_out(1, {1, 0});
-  change = {3, 3};
-  unsent.add_to(change, 1);  // there was no such sum
-  EXPECT_EQ(change, (std::vector<float>{3, 5}));
-  unsent.leave_out(1, {3, 0});
-  change = {0, 0};
-  unsent.add_to(change, 2);
-  EXPECT_EQ(change, (std::vector<float>{3, 0}));
 }
 
 }  // namespace
