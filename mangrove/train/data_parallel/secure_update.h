@@ -31,6 +31,8 @@ class SecureUpdate {
   SecureUpdate(std::size_t parameters, std::size_t states, std::size_t exits, const SharedMask& mask = {});
 
   std::size_t words() const { return sent_ + 2 * wide(); }
+  /// Floats of the plain update that the words stand for.
+  std::size_t floats() const { return parameters_ + states_; }
   /// Whether some changes stay with the worker.
   bool has_rest() const { return sent_ < parameters_; }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -263,6 +264,22 @@ TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
   job.set_secure_aggregation(false);  // the same codec, with a mask of its own for each worker
   const double alone = json_number(train_in_virtual_time(job).result(), "train_accuracy");
   EXPECT_NEAR(accuracy, alone, 0.03);
+}
+
+TEST(SecureTraining, ReportsWhatItSendsBesidePlainFloats) {
+  TrainJob job = secure(federated_job());
+  const auto uplink = [&] { return nlohmann::json::parse(train_in_virtual_time(job).result())["exchange"]["uplink"]; };
+  const auto parameters = static_cast<double>(learn::flat_parameters(small_graph()).size());
+  const double plain = parameters * sizeof(float) * kWorkers * 3;  // three updates of each worker
+  const auto all = uplink();
+  EXPECT_EQ(all["float_bytes"], plain);
+  EXPECT_GT(all["compression"], 0.9);  // keys and shares are beside the words
+  EXPECT_LT(all["compression"], 1);
+  job.set_codec("structured_mask(0.25)");
+  const auto some = uplink();
+  EXPECT_EQ(some["float_bytes"], plain);
+  EXPECT_GT(some["compression"], 3.6);
+  EXPECT_LT(some["compression"], 4);
 }
 
 TEST(SecureTraining, WithAMaskOfAllIsPlainTraining) {
