@@ -36,12 +36,14 @@ class SecureUpdate {
   /// Whether some changes stay with the worker.
   bool has_rest() const { return sent_ < parameters_; }
 
+  struct Encoded {
+    std::vector<std::uint32_t> words;
+    std::vector<float> rest;  // if has_rest(): of each parameter's change, what is not in the words
+  };
   /// values: the change of the parameters, then the states. weights: above 0, at most 1. step: of the update; each has
   /// a mask of its own.
-  std::vector<std::uint32_t> encode(std::span<const float> values, const learn::BatchStats& stats,
-                                    const SumWeights& weights, std::int64_t step) const;
-  /// What encode() leaves out of this change: zero where the mask of the step is.
-  std::vector<float> rest(std::span<const float> change, std::int64_t step) const;
+  Encoded encode(std::span<const float> values, const learn::BatchStats& stats, const SumWeights& weights,
+                 std::int64_t step) const;
 
   /// Sums over the samples of all workers in a sum.
   struct Total {
@@ -54,7 +56,7 @@ class SecureUpdate {
  private:
   std::size_t wide() const { return states_ + 2 + exits_; }
 
-  /// The parameters in the mask of a step, in ascending order.
+  /// The parameters in the mask of a step, in ascending order. REQUIRES: has_rest().
   std::vector<std::size_t> mask(std::int64_t step) const;
 
   std::size_t parameters_, states_, exits_, sent_;

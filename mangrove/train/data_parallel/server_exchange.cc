@@ -136,11 +136,9 @@ Status ChangesToServer::sum(const Work& work, std::string_view body) {
   }
   const auto vector = [&] {
     const std::vector<float> values = std::exchange(kept_->values, {});  // they are given once
-    if (layout_.has_rest()) {
-      const auto change = std::span(values).first(trainee_.pool().flat_parameters().size());
-      unsent_.leave_out(work.version(), layout_.rest(change, work.version()));
-    }
-    return layout_.encode(values, kept_->stats, work.weights(), work.version());
+    SecureUpdate::Encoded encoded = layout_.encode(values, kept_->stats, work.weights(), work.version());
+    if (layout_.has_rest()) unsent_.leave_out(work.version(), std::move(encoded.rest));
+    return std::move(encoded.words);
   };
   const Result<std::string> reply = kept_->client.reply(body, vector);
   if (reply.ok()) {
