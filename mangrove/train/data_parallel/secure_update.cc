@@ -1,7 +1,7 @@
 #include "mangrove/train/data_parallel/secure_update.h"
 
+#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/random.h"
@@ -14,7 +14,7 @@ namespace mangrove::train {
 namespace {
 
 // What is beyond is training that has gone wrong, mostly.
-constexpr double kMostChange = 16;
+constexpr float kMostChange = 16;
 constexpr double kMostWide = 1 << 20;
 constexpr std::uint64_t kMask = 0x3a5c;  // stream of random numbers
 
@@ -45,7 +45,10 @@ SecureUpdate::Encoded SecureUpdate::encode(std::span<const float> values, const 
   if (has_rest()) {
     encoded.rest.assign(change.begin(), change.end());
     sent.reserve(sent_);
-    for (const std::size_t place : mask(step)) sent.push_back(std::exchange(encoded.rest[place], 0.0f));
+    for (const std::size_t place : mask(step)) {
+      sent.push_back(std::clamp(change[place], -kMostChange, kMostChange));
+      encoded.rest[place] -= sent.back();
+    }
     change = sent;
   }
   secure::encode(change, kMostChange, weights.share() * weights.discount(), std::span(encoded.words).first(sent_));

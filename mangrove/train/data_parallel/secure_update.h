@@ -23,7 +23,7 @@ struct SharedMask {
 ///
 /// right   The sum of the words of P workers is their plain sum, but for 6e-9 P in the mean change of a parameter and
 ///         12e-9 P in a state, where a third of them has dropped out (see secure::encode). A change beyond 16 counts as
-///         16, a state beyond 2^20 as 2^20.
+///         16, a state beyond 2^20 as 2^20. Where some changes stay with the worker, what is beyond 16 does too.
 /// threads any.
 class SecureUpdate {
  public:

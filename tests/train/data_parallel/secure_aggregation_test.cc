@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -474,6 +475,23 @@ TEST(SecureUpdate, WithAMaskSendsTheElementsThatOthersSendAndLeavesTheRest) {
     EXPECT_EQ(sent, 10u);
   }
   EXPECT_EQ(sent_at_all.size(), 50u);  // each one had its turn
+}
+
+// What is unsent grows until its turn comes.
+TEST(SecureUpdate, WithAMaskLeavesWhatIsBeyondTheRange) {
+  const SecureUpdate layout(8, 0, 0, {.fraction = 0.5, .seed = 7});
+  SumWeights weights;
+  weights.set_share(1);
+  weights.set_discount(1);
+  const std::vector<float> change = {20, -20, 20, -20, 20, -20, 20, -20};
+  const auto [words, rest] = layout.encode(change, {.count = 1}, weights, 0);
+  std::vector<float> sent(8);
+  ASSERT_TRUE(net::read_floats(layout.decode(words, 1, 1, 0).body, sent).ok());
+  EXPECT_EQ(std::ranges::count(sent, 0), 4);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_NEAR(sent[i], sent[i] == 0 ? 0 : std::copysign(16, change[i]), 1e-6) << i;
+    EXPECT_NEAR(sent[i] + rest[i], change[i], 1e-6) << i;
+  }
 }
 
 }  // namespace
