@@ -71,8 +71,8 @@ struct CodecRow {
   bool keeps_residual = false;  // the codec itself sends left-out values later, so it needs no error feedback
   bool has_momentum = false;    // the codec applies momentum, so the optimizer must have none
   bool is_sparse = false;       // most elements are sent as zero, so momentum correction helps
-  /// The elements that it sends do not depend on their values. So senders can draw the same ones, and what they send
-  /// adds up. It has the parameter "fraction".
+  /// It sends some elements, as they are and not scaled, and which ones does not depend on their values. So senders can
+  /// draw the same ones, and what they send adds up. It has the parameter "fraction".
   bool can_share_mask = false;
   /// The decoded values are nearer to the encoded ones than zero is. So a difference that is sent again and again
   /// vanishes. Codecs that are only right on average do not have this trait.

@@ -81,6 +81,7 @@ class FederatedLeader final : public Leader {
   std::map<net::Rank, std::int64_t> started_with_;  // version of the values of a worker's last work
   std::set<net::Rank> asked_;                       // workers whose answers are for the next update
   std::optional<SecureSum> secure_sum_;             // where the job has secure_aggregation
+  std::map<net::Rank, std::int64_t> counted_;       // the last step whose secure sum has the worker's update
 };
 
 /// Answers that make an update.
@@ -150,6 +151,7 @@ void FederatedLeader::start() {
     if (!is_everyone || shared_) work.clear_next_samples();  // who gets them, or what between, is not known yet
     started_with_[rank] = step();
     if (secure_sum_) {
+      if (const auto last = counted_.find(rank); last != counted_.end()) work.set_counted(last->second);
       workers().give_kept_training(rank, work, global_model().values());
     } else {
       workers().give_training(rank, work, global_model().values());
@@ -229,6 +231,7 @@ Status FederatedLeader::update_blind(std::vector<WorkerRoster::Answered> answers
   for (auto answered = answers.rbegin(); answered != answers.rend(); ++answered)
     if (!is_in_sum(*answered) && work().holds(answered->rank)) work().give_back(answered->rank);
   if (!sum) return secure_sum_->failures() < kMostFailures ? Status() : give_up();
+  for (const net::Rank rank : sum->ranks) counted_[rank] = step();
   std::erase_if(answers, [&](const WorkerRoster::Answered& answered) { return !is_in_sum(answered); });
   Answer& first = answers.front().answer;
   first.set_loss(sum->total.stats.loss);

@@ -81,7 +81,7 @@ void SecureSum::give(std::span<const Term> terms, const std::map<secure::ClientI
     work.set_version(step_);
     work.mutable_weights()->set_share(static_cast<double>(term.samples) / all);
     work.mutable_weights()->set_discount(term.discount);
-    workers_.give(term.rank, work, order->second, server_->asks_for_vectors() ? layout_.words() : 0, true);
+    workers_.give(term.rank, work, order->second, server_->asks_for_vectors() ? layout_.floats() : 0, true);
   }
 }
 

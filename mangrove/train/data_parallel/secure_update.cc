@@ -1,7 +1,7 @@
 #include "mangrove/train/data_parallel/secure_update.h"
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/random.h"
@@ -14,7 +14,7 @@ namespace mangrove::train {
 namespace {
 
 // What is beyond is training that has gone wrong, mostly.
-constexpr double kMostChange = 16;
+constexpr float kMostChange = 16;
 constexpr double kMostWide = 1 << 20;
 constexpr std::uint64_t kMask = 0x3a5c;  // stream of random numbers
 
@@ -28,33 +28,31 @@ SecureUpdate::SecureUpdate(std::size_t parameters, std::size_t states, std::size
       seed_(mask.seed) {}
 
 std::vector<std::size_t> SecureUpdate::mask(std::int64_t step) const {
+  MG_CHECK(has_rest());
   std::vector<std::size_t> places(sent_);
-  if (!has_rest()) {
-    std::iota(places.begin(), places.end(), std::size_t{0});
-    return places;
-  }
   Random random = Random(seed_).fork(kMask).fork(static_cast<std::uint64_t>(step));
   std::size_t next = 0;
   codec::for_each_of(codec::random_set(random, sent_, parameters_), [&](std::size_t place) { places[next++] = place; });
   return places;
 }
 
-std::vector<float> SecureUpdate::rest(std::span<const float> change, std::int64_t step) const {
-  MG_CHECK(change.size() == parameters_);
-  std::vector<float> rest(change.begin(), change.end());
-  for (const std::size_t place : mask(step)) rest[place] = 0;
-  return rest;
-}
-
-std::vector<std::uint32_t> SecureUpdate::encode(std::span<const float> values, const learn::BatchStats& stats,
-                                                const SumWeights& weights, std::int64_t step) const {
+SecureUpdate::Encoded SecureUpdate::encode(std::span<const float> values, const learn::BatchStats& stats,
+                                           const SumWeights& weights, std::int64_t step) const {
   MG_CHECK(values.size() == parameters_ + states_);
-  std::vector<std::uint32_t> words(this->words());
-  std::vector<float> change;
-  change.reserve(sent_);
-  for (const std::size_t place : mask(step)) change.push_back(values[place]);
-  secure::encode(change, kMostChange, weights.share() * weights.discount(), std::span(words).first(sent_));
-  std::span<std::uint32_t> rest = std::span(words).subspan(sent_);
+  Encoded encoded{std::vector<std::uint32_t>(words()), {}};
+  std::span<const float> change = values.first(parameters_);
+  std::vector<float> sent;
+  if (has_rest()) {
+    encoded.rest.assign(change.begin(), change.end());
+    sent.reserve(sent_);
+    for (const std::size_t place : mask(step)) {
+      sent.push_back(std::clamp(change[place], -kMostChange, kMostChange));
+      encoded.rest[place] -= sent.back();
+    }
+    change = sent;
+  }
+  secure::encode(change, kMostChange, weights.share() * weights.discount(), std::span(encoded.words).first(sent_));
+  std::span<std::uint32_t> rest = std::span(encoded.words).subspan(sent_);
   const auto add = [&](double value) {
     secure::encode_wide(value, kMostWide, weights.share(), rest.first<2>());
     rest = rest.subspan(2);
@@ -65,7 +63,7 @@ std::vector<std::uint32_t> SecureUpdate::encode(std::span<const float> values, c
   add(static_cast<double>(stats.correct) / count);
   for (std::size_t exit = 0; exit < exits_; ++exit)
     add(exit < stats.early_correct.size() ? static_cast<double>(stats.early_correct[exit]) / count : 0);
-  return words;
+  return encoded;
 }
 
 SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, std::int64_t asked, std::int64_t samples,
@@ -74,9 +72,9 @@ SecureUpdate::Total SecureUpdate::decode(std::span<const std::uint32_t> words, s
   const auto all = static_cast<double>(asked);
   std::vector<float> values(parameters_, 0.0f);
   values.reserve(parameters_ + states_);
-  auto change = words.begin();
-  for (const std::size_t place : mask(step))
-    values[place] = static_cast<float>(secure::decode(*change++, kMostChange) * all);
+  const std::vector<std::size_t> places = has_rest() ? mask(step) : std::vector<std::size_t>();
+  for (std::size_t i = 0; i < sent_; ++i)
+    values[has_rest() ? places[i] : i] = static_cast<float>(secure::decode(words[i], kMostChange) * all);
   std::span<const std::uint32_t> rest = words.subspan(sent_);
   const auto next = [&] {
     const double sum = secure::decode_wide(rest.first<2>(), kMostWide) * all;

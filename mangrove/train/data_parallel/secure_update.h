@@ -23,7 +23,7 @@ struct SharedMask {
 ///
 /// right   The sum of the words of P workers is their plain sum, but for 6e-9 P in the mean change of a parameter and
 ///         12e-9 P in a state, where a third of them has dropped out (see secure::encode). A change beyond 16 counts as
-///         16, a state beyond 2^20 as 2^20.
+///         16, a state beyond 2^20 as 2^20. Where some changes stay with the worker, what is beyond 16 does too.
 /// threads any.
 class SecureUpdate {
  public:
@@ -31,15 +31,19 @@ class SecureUpdate {
   SecureUpdate(std::size_t parameters, std::size_t states, std::size_t exits, const SharedMask& mask = {});
 
   std::size_t words() const { return sent_ + 2 * wide(); }
+  /// Floats of the plain update that the words stand for.
+  std::size_t floats() const { return parameters_ + states_; }
   /// Whether some changes stay with the worker.
   bool has_rest() const { return sent_ < parameters_; }
 
+  struct Encoded {
+    std::vector<std::uint32_t> words;
+    std::vector<float> rest;  // if has_rest(): of each parameter's change, what is not in the words
+  };
   /// values: the change of the parameters, then the states. weights: above 0, at most 1. step: of the update; each has
   /// a mask of its own.
-  std::vector<std::uint32_t> encode(std::span<const float> values, const learn::BatchStats& stats,
-                                    const SumWeights& weights, std::int64_t step) const;
-  /// What encode() leaves out of this change: zero where the mask of the step is.
-  std::vector<float> rest(std::span<const float> change, std::int64_t step) const;
+  Encoded encode(std::span<const float> values, const learn::BatchStats& stats, const SumWeights& weights,
+                 std::int64_t step) const;
 
   /// Sums over the samples of all workers in a sum.
   struct Total {
@@ -52,7 +56,7 @@ class SecureUpdate {
  private:
   std::size_t wide() const { return states_ + 2 + exits_; }
 
-  /// The parameters in the mask of a step, in ascending order.
+  /// The parameters in the mask of a step, in ascending order. REQUIRES: has_rest().
   std::vector<std::size_t> mask(std::int64_t step) const;
 
   std::size_t parameters_, states_, exits_, sent_;

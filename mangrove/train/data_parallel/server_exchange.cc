@@ -111,7 +111,10 @@ Status ChangesToServer::train(const Work& work, std::string_view body) {
 
 /// Whether all of it are numbers is all that the leader hears of it.
 void ChangesToServer::keep_update(const learn::BatchStats& stats, const Work& work) {
-  if (layout_.has_rest()) unsent_.add_to(trainee_.pool().flat_parameters(), work.version());
+  if (layout_.has_rest()) {
+    unsent_.add_to(trainee_.pool().flat_parameters(),
+                   work.has_counted() ? std::optional(work.counted()) : std::nullopt);
+  }
   const std::span<const float> values = trainee_.pool().flat();
   keep_states(trainee_.pool().flat_states());
   kept_.emplace(Kept{{values.begin(), values.end()}, stats, {layout_.words(), secure::system_random()}});
@@ -133,11 +136,9 @@ Status ChangesToServer::sum(const Work& work, std::string_view body) {
   }
   const auto vector = [&] {
     const std::vector<float> values = std::exchange(kept_->values, {});  // they are given once
-    if (layout_.has_rest()) {
-      const auto change = std::span(values).first(trainee_.pool().flat_parameters().size());
-      unsent_.leave_out(work.version(), layout_.rest(change, work.version()));
-    }
-    return layout_.encode(values, kept_->stats, work.weights(), work.version());
+    SecureUpdate::Encoded encoded = layout_.encode(values, kept_->stats, work.weights(), work.version());
+    if (layout_.has_rest()) unsent_.leave_out(work.version(), std::move(encoded.rest));
+    return std::move(encoded.words);
   };
   const Result<std::string> reply = kept_->client.reply(body, vector);
   if (reply.ok()) {

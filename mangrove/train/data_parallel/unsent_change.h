@@ -13,16 +13,16 @@ namespace mangrove::train {
 /// threads: one at a time.
 class UnsentChange {
  public:
-  /// Adds it to a change that was made from the values of this version. If the values have moved on since the last sum,
-  /// that sum is in them. Otherwise it came to nothing: its samples are trained on again, and what it left out is in
-  /// the new change.
-  void add_to(std::span<float> change, std::int64_t version) {
-    if (last_ && version > last_->step) unsent_ = std::move(last_->rest);
+  /// Adds it to a new change. counted: the last step whose sum has a change of this worker, as the leader says. Where
+  /// that is not the step of the last one, it was not in the sum, or there was none: its samples are trained on again,
+  /// by whomever, so it is forgotten with what was left out of it. Only what was unsent before is kept.
+  void add_to(std::span<float> change, std::optional<std::int64_t> counted) {
+    if (last_ && counted == last_->step) unsent_ = std::move(last_->rest);
     last_.reset();
     for (std::size_t i = 0; i < unsent_.size(); ++i) change[i] += unsent_[i];
   }
 
-  /// The sum that makes this step has left `rest` out of the last change, which had all that was unsent before.
+  /// The last change, which had all that was unsent before, was given to the sum that makes this step, but for `rest`.
   void leave_out(std::int64_t step, std::vector<float> rest) { last_ = {step, std::move(rest)}; }
 
  private:
@@ -30,7 +30,7 @@ class UnsentChange {
     std::int64_t step;
     std::vector<float> rest;
   };
-  std::vector<float> unsent_;  // of all sums but the last
+  std::vector<float> unsent_;  // before the last change
   std::optional<Sum> last_;
 };
 

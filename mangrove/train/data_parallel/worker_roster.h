@@ -51,8 +51,8 @@ class WorkerRoster final : private job::Roster::Owner {
   void give_training(net::Rank rank, Work work, std::span<const float> values);
   /// As give_training(), for a worker that keeps its update and answers without a body.
   void give_kept_training(net::Rank rank, Work work, std::span<const float> values);
-  /// As give(), for a part in a reduction. state: the body of the work; may be empty. answer_floats: the floats of the
-  /// answer's body. is_encoded: the body may be encoded, and the caller decodes it.
+  /// As give(), for a part in a reduction. state: the body of the work; may be empty. answer_floats: the floats that
+  /// the answer's body stands for. is_encoded: the body may be encoded, and the caller decodes it.
   void give(net::Rank rank, Work work, std::string_view state, std::size_t answer_floats, bool is_encoded = false);
 
   /// Nobody waits for this busy worker any more. It does not appear in the news, and is ready again when it has

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -19,7 +21,6 @@
 #include "mangrove/learn/replica.h"
 #include "mangrove/secure_aggregation/messages.pb.h"
 #include "mangrove/train/data_parallel/secure_update.h"
-#include "mangrove/train/data_parallel/unsent_change.h"
 #include "mangrove/train/job_settings.h"
 #include "mangrove/train/strategy.h"
 
@@ -124,11 +125,18 @@ TEST(SecureTrainingWithDropOuts, CountsTheVectorOfAWorkerThatIsLostAfterIt) {
   }
 }
 
+struct Disturbance {
+  std::string name;
+  Fate fate;
+  std::string codec = "none";
+};
+
 /// Runs the job once for each message that it sends, and disturbs that one.
-class DisturbedSecureTraining : public testing::TestWithParam<Fate> {};
+class DisturbedSecureTraining : public testing::TestWithParam<Disturbance> {};
 
 TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
   TrainJob job = secure(federated_job());
+  job.set_codec(GetParam().codec);
   job.set_limit(64);
   job.set_epochs(2);
   int k = 0;
@@ -137,7 +145,8 @@ TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
     world.use_virtual_time();
     world.cancel_at_end();
     int sent = 0;
-    world.world().set_fate([&](net::Rank, net::Rank, net::Tag) { return sent++ == k ? GetParam() : Fate::arrives; });
+    world.world().set_fate(
+        [&](net::Rank, net::Rank, net::Tag) { return sent++ == k ? GetParam().fate : Fate::arrives; });
     const RoleWorld::Outcome outcome = train(job, world);
     if (sent <= k) break;
     expect_complete(outcome, job, "message " + std::to_string(k));
@@ -146,8 +155,13 @@ TEST_P(DisturbedSecureTraining, CountsEachSampleOnce) {
   EXPECT_GE(k, 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fates, DisturbedSecureTraining,
-                         testing::Values(Fate::is_lost, Fate::arrives_twice, Fate::is_overtaken));
+INSTANTIATE_TEST_SUITE_P(
+    Fates, DisturbedSecureTraining,
+    testing::Values(Disturbance{"is_lost", Fate::is_lost}, Disturbance{"arrives_twice", Fate::arrives_twice},
+                    Disturbance{"is_overtaken", Fate::is_overtaken},
+                    Disturbance{"is_lost_with_a_mask", Fate::is_lost, "structured_mask(0.25)"},
+                    Disturbance{"is_overtaken_with_a_mask", Fate::is_overtaken, "structured_mask(0.25)"}),
+    [](const auto& one) { return one.param.name; });
 
 TEST(SecureTrainingWithDropOuts, OfTooManyAtOnceTrainsOnTheirSamplesAgain) {
   TrainJob job = secure(federated_job());
@@ -228,31 +242,45 @@ TEST(SecureTraining, ThatDivergesSaysSo) {
 }
 
 TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
-  const auto bytes_of_vectors = [](const TrainJob& job, RoleWorld::Outcome& outcome) {
-    RoleWorld world(kWorkers + 1);
-    world.use_virtual_time();
-    std::size_t bytes = 0;
-    change_answers(world, job, 2, [&](Answer& answer, std::string& body) {
-      secure::Reply reply;
-      if (answer.count() == 0 && reply.ParseFromString(body) && reply.has_masked())
-        bytes += reply.masked().words().size();
-    });
-    outcome = train(job, world);
-    return bytes;
-  };
   TrainJob job = secure(federated_job());
   job.set_epochs(20);
   job.set_learning_rate(0.03f);
-  RoleWorld::Outcome plain, masked;
-  const std::size_t all = bytes_of_vectors(job, plain);
   job.set_codec("structured_mask(0.25)");
-  const std::size_t some = bytes_of_vectors(job, masked);
+  RoleWorld world(kWorkers + 1);
+  world.use_virtual_time();
+  std::vector<std::size_t> words;  // of each vector
+  change_answers(world, job, 2, [&](Answer& answer, std::string& body) {
+    secure::Reply reply;
+    if (answer.count() == 0 && reply.ParseFromString(body) && reply.has_masked())
+      words.push_back(reply.masked().words().size() / sizeof(std::uint32_t));
+  });
+  const RoleWorld::Outcome masked = train(job, world);
   expect_complete(masked, job, "masked");
-  EXPECT_NEAR(static_cast<double>(some) / static_cast<double>(all), 0.25, 0.02);
+  const std::size_t parameters = learn::flat_parameters(small_graph()).size();
+  ASSERT_EQ(parameters % 4, 2u);
+  const std::size_t some = (parameters + 2) / 4;                 // rounded
+  EXPECT_EQ(words, std::vector<std::size_t>(60, some + 2 * 2));  // the loss and the correct samples too
   const double accuracy = json_number(masked.result(), "train_accuracy");
-  EXPECT_GT(accuracy, 0.9);
+  EXPECT_GT(accuracy, 0.95);
   job.set_secure_aggregation(false);  // the same codec, with a mask of its own for each worker
-  EXPECT_NEAR(accuracy, json_number(train_in_virtual_time(job).result(), "train_accuracy"), 0.1);
+  const double alone = json_number(train_in_virtual_time(job).result(), "train_accuracy");
+  EXPECT_NEAR(accuracy, alone, 0.03);
+}
+
+TEST(SecureTraining, ReportsWhatItSendsBesidePlainFloats) {
+  TrainJob job = secure(federated_job());
+  const auto uplink = [&] { return nlohmann::json::parse(train_in_virtual_time(job).result())["exchange"]["uplink"]; };
+  const auto parameters = static_cast<double>(learn::flat_parameters(small_graph()).size());
+  const double plain = parameters * sizeof(float) * kWorkers * 3;  // three updates of each worker
+  const auto all = uplink();
+  EXPECT_EQ(all["float_bytes"], plain);
+  EXPECT_GT(all["compression"], 0.9);  // keys and shares are beside the words
+  EXPECT_LT(all["compression"], 1);
+  job.set_codec("structured_mask(0.25)");
+  const auto some = uplink();
+  EXPECT_EQ(some["float_bytes"], plain);
+  EXPECT_GT(some["compression"], 3.6);
+  EXPECT_LT(some["compression"], 4);
 }
 
 TEST(SecureTraining, WithAMaskOfAllIsPlainTraining) {
@@ -398,7 +426,7 @@ TEST(SecureUpdate, SumsToTheMeanOfThoseThatAreLeft) {
                                   .correct = 7,
                                   .count = counts[i],
                                   .early_correct = {static_cast<std::int64_t>(i)}};
-    const auto words = layout.encode(updates[i], stats, weights, 0);
+    const auto words = layout.encode(updates[i], stats, weights, 0).words;
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += words[k];
   }
   const SecureUpdate::Total total = layout.decode(sum, 60, 40, 0);
@@ -427,9 +455,8 @@ TEST(SecureUpdate, WithAMaskSendsTheElementsThatOthersSendAndLeavesTheRest) {
       SumWeights weights;
       weights.set_share(0.5);
       weights.set_discount(1);
-      const auto words = layout.encode(values, {.count = 1}, weights, step);
+      const auto [words, left] = layout.encode(values, {.count = 1}, weights, step);
       for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += words[k];
-      const std::vector<float> left = layout.rest(std::span(values).first(50), step);
       for (std::size_t i = 0; i < 50; ++i) {
         change[i] += values[i];
         rest[i] += left[i];
@@ -447,25 +474,24 @@ TEST(SecureUpdate, WithAMaskSendsTheElementsThatOthersSendAndLeavesTheRest) {
     }
     EXPECT_EQ(sent, 10u);
   }
-  EXPECT_EQ(sent_at_all.size(), 50u);  // with 0.8^40 each one would be left out for ever
+  EXPECT_EQ(sent_at_all.size(), 50u);  // each one had its turn
 }
 
-TEST(UnsentChange, IsAddedOnceTheSumThatLeftItOutIsInTheValues) {
-  UnsentChange unsent;
-  std::vector<float> change = {1, 2};
-  unsent.add_to(change, 0);
-  EXPECT_EQ(change, (std::vector<float>{1, 2}));
-  unsent.leave_out(0, {0, 2});
-  unsent.add_to(change, 1);
-  EXPECT_EQ(change, (std::vector<float>{1, 4}));
-  unsent.leave_out(1, {1, 0});
-  change = {3, 3};
-  unsent.add_to(change, 1);  // there was no such sum
-  EXPECT_EQ(change, (std::vector<float>{3, 5}));
-  unsent.leave_out(1, {3, 0});
-  change = {0, 0};
-  unsent.add_to(change, 2);
-  EXPECT_EQ(change, (std::vector<float>{3, 0}));
+// What is unsent grows until its turn comes.
+TEST(SecureUpdate, WithAMaskLeavesWhatIsBeyondTheRange) {
+  const SecureUpdate layout(8, 0, 0, {.fraction = 0.5, .seed = 7});
+  SumWeights weights;
+  weights.set_share(1);
+  weights.set_discount(1);
+  const std::vector<float> change = {20, -20, 20, -20, 20, -20, 20, -20};
+  const auto [words, rest] = layout.encode(change, {.count = 1}, weights, 0);
+  std::vector<float> sent(8);
+  ASSERT_TRUE(net::read_floats(layout.decode(words, 1, 1, 0).body, sent).ok());
+  EXPECT_EQ(std::ranges::count(sent, 0), 4);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_NEAR(sent[i], sent[i] == 0 ? 0 : std::copysign(16, change[i]), 1e-6) << i;
+    EXPECT_NEAR(sent[i] + rest[i], change[i], 1e-6) << i;
+  }
 }
 
 }  // namespace
