@@ -11,7 +11,7 @@ namespace mangrove::job {
 namespace {
 
 constexpr int kMisses = 3;       // in a row, before a worker is left out for good
-constexpr int kQuestions = 3;    // for a hello, before a worker is told of that says none
+constexpr int kQuestions = 3;    // for a hello, before it is reported that a worker says no hello
 constexpr double kPatience = 3;  // timeouts without a worker to work with, before the job fails
 
 }  // namespace
@@ -133,6 +133,11 @@ void Roster::admit(net::Rank rank) {
   member.state = State::present;
 }
 
+void Roster::hear_late(net::Rank rank) {
+  members_.at(rank).has_worked = true;
+  hear(rank);
+}
+
 void Roster::hear(net::Rank rank) {
   members_.at(rank).questions = 0;
   set_idle(rank, false);
@@ -164,8 +169,8 @@ void Roster::miss(net::Rank rank) {
   member.next_question = context_.clock.now();
   if (!member.has_worked) set_idle(rank, true);
   if (++member.misses < kMisses) return;
-  leave_out_idle(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
-                                                         format_seconds(timeout_) + " (" + words_.timeout + ")"));
+  leave_out(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
+                                                    format_seconds(timeout_) + " (" + words_.timeout + ")"));
 }
 
 void Roster::leave_out_idle(net::Rank rank, const Error& why) {

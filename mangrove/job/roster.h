@@ -100,9 +100,12 @@ class Roster {
   void take_hello(net::Rank rank, Introduction introduction);
   /// Any other message that a worker means well with: it is not silent any more.
   void hear(net::Rank rank);
+  /// It has done what it was asked to, but too late: it is not silent any more, and misses before count on.
+  void hear_late(net::Rank rank);
   /// It has done what it was asked to: misses before do not count any more.
   void forget_misses(net::Rank rank);
-  /// It has not answered in time.
+  /// It has not answered in time. After the third time in a row it is left out; if it has worked before, it is slow
+  /// and not idle.
   void miss(net::Rank rank);
   /// why: without its name.
   void leave_out(net::Rank rank, const Error& why);
