@@ -116,7 +116,7 @@ void Roster::take_hello(net::Rank rank, Introduction introduction) {
   Member& member = members_.at(rank);
   member.introduction = std::move(introduction);
   member.said_hello = true;
-  if (member.misses == 0) set_idle(rank, false);
+  if (!member.owes_answer) set_idle(rank, false);
   if (data_) admit(rank);
 }
 
@@ -139,7 +139,9 @@ void Roster::hear_late(net::Rank rank) {
 }
 
 void Roster::hear(net::Rank rank) {
-  members_.at(rank).questions = 0;
+  Member& member = members_.at(rank);
+  member.questions = 0;
+  member.owes_answer = false;
   set_idle(rank, false);
   come_back(rank);
 }
@@ -159,7 +161,14 @@ void Roster::forget_misses(net::Rank rank) {
   Member& member = members_.at(rank);
   member.misses = 0;
   member.has_worked = true;
+  member.owes_answer = false;
   set_idle(rank, false);
+}
+
+void Roster::note_no_answer(net::Rank rank) {
+  Member& member = members_.at(rank);
+  member.owes_answer = true;
+  if (!member.has_worked) set_idle(rank, true);
 }
 
 /// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
@@ -167,7 +176,7 @@ void Roster::miss(net::Rank rank) {
   Member& member = members_.at(rank);
   member.state = State::silent;
   member.next_question = context_.clock.now();
-  if (!member.has_worked) set_idle(rank, true);
+  note_no_answer(rank);
   if (++member.misses < kMisses) return;
   leave_out(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
                                                     format_seconds(timeout_) + " (" + words_.timeout + ")"));

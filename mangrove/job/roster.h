@@ -109,6 +109,9 @@ class Roster {
   void miss(net::Rank rank);
   /// why: without its name.
   void leave_out(net::Rank rank, const Error& why);
+  /// It has done nothing of what it was asked to do for a timeout, and may be asked again: it is idle, if it has not
+  /// worked before.
+  void note_no_answer(net::Rank rank);
   /// It does nothing of what it was asked to do, as its owner has seen. why: without its name.
   void leave_out_idle(net::Rank rank, const Error& why);
   /// To be called when a receive ends with `unavailable`.
@@ -140,6 +143,7 @@ class Roster {
     int questions = 0;            // without an answer, since it began
     int misses = 0;               // in a row
     bool has_worked = false;      // done something that it was asked to do
+    bool owes_answer = false;     // it has not answered, and has done nothing since
     std::optional<bool> is_idle;  // as was last told; nothing: neither it nor its silence said anything yet
   };
 

@@ -374,6 +374,19 @@ TEST_F(RosterTest, AWorkerThatSaysHelloAndDoesNothingElseIsIdle) {
   EXPECT_EQ(roster().present(), (Ranks{1, 3}));
 }
 
+TEST_F(RosterTest, AWorkerThatGivesNoAnswerIsIdleUntilItDoesSomething) {
+  gather_all();
+  roster().forget_misses(2);
+  for (const net::Rank rank : {1, 2}) roster().note_no_answer(rank);
+  EXPECT_TRUE(idle().at(1));
+  EXPECT_FALSE(idle().at(2)) << "it has worked";
+  roster().take_hello(1, data("60"));
+  EXPECT_TRUE(idle().at(1)) << "to say hello is no work";
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4})) << "it may be asked again";
+  roster().forget_misses(1);
+  EXPECT_FALSE(idle().at(1));
+}
+
 TEST_F(RosterTest, AWorkerThatIsLateEachTimeIsLeftOutAndNotIdle) {
   gather_all();
   roster().miss(2);
