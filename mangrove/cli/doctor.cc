@@ -202,8 +202,8 @@ void examine_network(Findings& findings) {
   findings.push_back({"network", "search", asked.ok() ? State::good : State::missing,
                       asked.ok() ? "the Avahi daemon answers" : asked.error().message,
                       asked.ok() ? ""
-                                 : "`mangrove node --join` then finds no coordinator that is not at the address in its "
-                                   "string: sudo apt install avahi-daemon"});
+                                 : "without it, `mangrove node --join` tries only the address in its string: sudo apt "
+                                   "install avahi-daemon"});
 }
 
 /// Whether `ip` can make a network namespace here. It is removed again.

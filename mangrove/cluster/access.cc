@@ -1,7 +1,7 @@
 #include "mangrove/cluster/access.h"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 
 #include "mangrove/base/file.h"
 #include "mangrove/base/host_name.h"
@@ -20,6 +20,8 @@ using identity::Certificate;
 using identity::Identity;
 using identity::IdentityStore;
 using identity::Role;
+using Found = std::shared_ptr<const net::Credentials>;
+using Shown = std::optional<std::vector<Certificate>>;
 
 constexpr std::chrono::seconds kOwnNodeJoinsWithin(60);
 
@@ -105,10 +107,10 @@ Result<fs::path> find_file(const Access& access, const IdentityStore& store, con
 }
 
 /// Joins, and returns the file of the new identity.
-Result<fs::path> join(const identity::JoinString& string, const identity::Subject& wished, const IdentityStore& store,
-                      Deadline deadline, const std::stop_token& stop) {
+Result<fs::path> join(const identity::JoinString& string, const Shown& shown, const identity::Subject& wished,
+                      const IdentityStore& store, const std::stop_token& stop) {
   MG_TRY(const identity::PrivateKey key, store.joining_key(string, wished));
-  MG_TRY(const Identity joined, enrol(string, wished, deadline, stop, key));
+  MG_TRY(const Identity joined, enrol_at(string, shown, wished, stop, key));
   MG_TRY(fs::path file, store.save(joined, string.id));
   store.forget_joining_key(string, wished);
   return file;
@@ -148,19 +150,20 @@ void renew_if_due(const Access& access, const fs::path& file, const net::Credent
   if (!kept.ok()) log_warn("certificate not renewed", {{"message", kept.error().message}});
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access, const IdentityStore& store,
-                                                                 Deadline deadline, const std::stop_token& stop) {
-  using Found = std::shared_ptr<const net::Credentials>;
-  MG_TRY(const HostPort address, parse_host_port(access.coordinator).context("coordinator"));
+/// errors: those of peek_certificates(), for people.
+Result<Shown> look_at(const std::string& address, Deadline deadline, const std::stop_token& stop) {
   const Seconds patience = std::max(deadline - SteadyClock().now(), 0.0);
-  const auto peeked = identity::peek_certificates(access.coordinator, deadline, stop);
-  if (!peeked.ok() && peeked.code() == Code::unavailable)
-    return make_error(Code::unavailable, access.coordinator + ": no coordinator answers (tried for " +
-                                             format_seconds(patience) + ": " + peeked.error().message +
-                                             "); start one with: mangrove coordinator --listen " + access.coordinator);
-  MG_TRY(const auto shown, peeked);
+  Result<Shown> shown = identity::peek_certificates(address, deadline, stop);
+  if (shown.ok() || shown.code() != Code::unavailable) return shown;
+  return make_error(Code::unavailable, address + ": no coordinator answers (tried for " + format_seconds(patience) +
+                                           ": " + shown.error().message +
+                                           "); start one with: mangrove coordinator --listen " + address);
+}
+
+/// As find_credentials(), with what the coordinator has shown.
+Result<Found> find_with(const Access& access, const Shown& shown, const IdentityStore& store, Deadline deadline,
+                        const std::stop_token& stop) {
+  MG_TRY(const HostPort address, parse_host_port(access.coordinator).context("coordinator"));
   if (!shown) {
     const bool had_one = address.is_loopback() && store.knows_local_coordinator(address.port);
     if (access.identity.empty() && (access.insecure || (address.is_loopback() && !had_one))) return Found();
@@ -183,6 +186,15 @@ Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& a
   return found;
 }
 
+}  // namespace
+
+Result<std::shared_ptr<const net::Credentials>> find_credentials(const Access& access, const IdentityStore& store,
+                                                                 Deadline deadline, const std::stop_token& stop) {
+  MG_RETURN_IF_ERROR(parse_host_port(access.coordinator).context("coordinator"));
+  MG_TRY(const Shown shown, look_at(access.coordinator, deadline, stop));
+  return find_with(access, shown, store, deadline, stop);
+}
+
 Result<Joined> join_or_find_credentials(const Access& access, const identity::JoinString& string,
                                         const identity::Subject& wished, const IdentityStore& store, Deadline deadline,
                                         const std::stop_token& stop) {
@@ -193,16 +205,22 @@ Result<Joined> join_or_find_credentials(const Access& access, const identity::Jo
   for (const IdentityStore::Entry& entry : known) {
     if (!fits(entry.identity, access)) continue;
     with_file.identity = entry.path;
-    // the authority of the string may have been replaced since
-    std::ranges::move(hashes_of(entry.identity.authorities()), std::back_inserter(authority_hashes));
+    // the authority of the string may have been replaced since, because its key is in other hands
+    authority_hashes = hashes_of(entry.identity.authorities());
   }
   Joined joined;
   const auto join_at = [&](const std::string& address, Deadline until) -> Status {
     with_file.coordinator = there.address = joined.coordinator = address;
+    MG_RETURN_IF_ERROR(parse_host_port(address).context("coordinator"));
+    MG_TRY(const Shown shown, look_at(address, until, stop));
+    const Status is_right = check_coordinator(shown, authority_hashes, identity::wall_now());
+    if (access.searches && !is_right.ok())
+      return make_error(Code::unavailable, "what answers at " + address + " is not the coordinator (" +
+                                               is_right.error().message + "); nothing was said to it");
     if (with_file.identity.empty()) {
-      MG_TRY(with_file.identity, join(there, wished, store, until, stop));
+      MG_TRY(with_file.identity, join(there, shown, wished, store, stop));
     }
-    MG_TRY(joined.credentials, find_credentials(with_file, store, until, stop));
+    MG_TRY(joined.credentials, find_with(with_file, shown, store, until, stop));
     return {};
   };
   MG_RETURN_IF_ERROR(access.searches ? call_or_search(access.coordinator, authority_hashes, deadline, stop, join_at)

@@ -45,9 +45,9 @@ struct Joined {
 
 /// Finds credentials for a process that has a join string. The first time the process joins with the string and keeps
 /// its identity in the store; later it uses the identity that it got with this string. wished: the role and the name
-/// that it asks for. If access.searches is set and nobody answers at access.coordinator, or that is "", the coordinator
-/// is looked for on the local network, see call_or_search().
-/// errors: those of find_credentials(), enrol(), call_or_search() and IdentityStore.
+/// that it asks for. If access.searches is set and the coordinator does not answer at access.coordinator, or that is
+/// "", it is looked for on the local network, see call_or_search(). Who answers and has not proven to be it ends
+/// nothing then. errors: those of find_credentials(), enrol(), call_or_search() and IdentityStore.
 Result<Joined> join_or_find_credentials(const Access& access, const identity::JoinString& string,
                                         const identity::Subject& wished, const identity::IdentityStore& store,
                                         Deadline deadline, const std::stop_token& stop);

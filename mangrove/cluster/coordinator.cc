@@ -182,11 +182,14 @@ void Coordinator::Impl::watch(const std::stop_token& stop) {
 }
 
 void Coordinator::Impl::shutdown() {
+  std::unique_ptr<Announcement> withdrawn;  // first, so that nobody finds a coordinator that ends
   {
     MutexLock lock(mutex);
     if (down) return;
     down = true;
+    withdrawn = std::move(announcement);
   }
+  withdrawn.reset();
   if (server == nullptr) return;
   jobs.shutdown(clock.after(kJobEndsWithin));
   service.shutdown(clock.after(kClientHearsWithin));
@@ -195,8 +198,6 @@ void Coordinator::Impl::shutdown() {
   watcher.request_stop();
   woken.notify_all();
   watcher.join();
-  MutexLock lock(mutex);
-  announcement.reset();
 }
 
 Result<std::unique_ptr<Coordinator>> Coordinator::start(const CoordinatorOptions& options) {

@@ -1,6 +1,7 @@
 #include "mangrove/cluster/coordinator_search.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
@@ -19,19 +20,8 @@ using identity::Certificate;
 
 constexpr Seconds kSearchFor = 3;
 constexpr Seconds kCallFirstFor = 3, kCallFor = 60;  // before a search
+constexpr Seconds kLeastPause = 1;                   // after a round in which nobody was found
 constexpr std::size_t kMostAddresses = 32;
-
-/// Checks that a server that shows these certificates is the coordinator of a cluster with one of these authorities.
-Status check_coordinator(const std::vector<Certificate>& shown, const std::vector<std::string>& authority_hashes) {
-  const auto authority = std::ranges::find_if(shown, [&](const Certificate& one) {
-    return one.is_authority() && std::ranges::find(authority_hashes, one.hash()) != authority_hashes.end();
-  });
-  if (authority == shown.end()) return make_error(Code::permission_denied, "it is of another cluster");
-  MG_RETURN_IF_ERROR(check_chain(shown, {*authority}, identity::wall_now()));
-  MG_TRY(const identity::Subject subject, shown.front().subject());
-  if (subject.role == identity::Role::coordinator) return {};
-  return make_error(Code::permission_denied, std::string("it is a ") + role_name(subject.role));
-}
 
 /// Looks at announced addresses, each in a thread, for the one that is right.
 class Candidates {
@@ -51,10 +41,9 @@ class Candidates {
 
  private:
   void look_at(const std::string& address, const std::stop_token& stop) {
-    const auto shown = identity::peek_certificates(address, deadline_, stop);
+    const auto shown = identity::peek_once(address, deadline_, stop);
     if (!shown.ok()) return;  // nobody answers
-    const Status is_right = *shown ? check_coordinator(**shown, authority_hashes_)
-                                   : Status(make_error(Code::permission_denied, "it has no certificate"));
+    const Status is_right = check_coordinator(*shown, authority_hashes_, identity::wall_now());
     if (!is_right.ok()) {
       log_warn("announces itself as this cluster's coordinator, and is not; nothing was said to it",
                {{"address", address}, {"reason", is_right.error().message}});
@@ -72,17 +61,26 @@ class Candidates {
   std::vector<std::jthread> threads_;
 };
 
-std::string found_message(const std::string& address, const std::string& found) {
-  const std::string before = address.empty() ? "" : "nothing answers at " + address + "; ";
-  return before + "found the coordinator of this cluster at " + found;
-}
-
 }  // namespace
 
 std::vector<std::string> hashes_of(const std::vector<Certificate>& authorities) {
   std::vector<std::string> hashes(authorities.size());
   std::ranges::transform(authorities, hashes.begin(), &Certificate::hash);
   return hashes;
+}
+
+Status check_coordinator(const std::optional<std::vector<Certificate>>& shown,
+                         const std::vector<std::string>& authority_hashes, identity::WallTime now) {
+  if (!shown) return make_error(Code::permission_denied, "it has no certificate");
+  std::vector<Certificate> authorities;
+  std::ranges::copy_if(*shown, std::back_inserter(authorities), [&](const Certificate& one) {
+    return one.is_authority() && std::ranges::find(authority_hashes, one.hash()) != authority_hashes.end();
+  });
+  if (authorities.empty()) return make_error(Code::permission_denied, "it is of another cluster");
+  MG_RETURN_IF_ERROR(check_chain(*shown, authorities, now));
+  MG_TRY(const identity::Subject subject, shown->front().subject());
+  if (subject.role == identity::Role::coordinator) return {};
+  return make_error(Code::permission_denied, std::string("it is a ") + role_name(subject.role));
 }
 
 Result<std::string> search_coordinator(const std::vector<std::string>& authority_hashes, Deadline deadline,
@@ -103,30 +101,34 @@ Result<std::string> search_coordinator(const std::vector<std::string>& authority
 Status call_or_search(const std::string& address, const std::vector<std::string>& authority_hashes, Deadline deadline,
                       const std::stop_token& stop, const CoordinatorCall& call) {
   const SteadyClock clock;
-  const auto half_of_rest = [&] { return std::max(deadline - clock.now(), 0.0) / 2; };
+  const auto rest = [&] { return std::max(deadline - clock.now(), 0.0); };
+  const auto is_over = [](const Status& called) { return called.ok() || called.code() != Code::unavailable; };
   for (Seconds patience = kCallFirstFor;; patience = kCallFor) {
-    const Deadline first = clock.after(std::min(patience, half_of_rest()));
+    const Deadline first = clock.after(std::min(patience, rest() / 2));
     Status called =
         address.empty()
             ? Status(make_error(Code::unavailable, "the join string has no address, and --coordinator gives none"))
             : call(address, first);
-    if (called.ok() || called.code() != Code::unavailable || stop.stop_requested()) return called;
+    if (is_over(called) || stop.stop_requested()) return called;
     const Result<std::string> found =
         search_coordinator(authority_hashes, std::min(deadline, clock.after(kSearchFor)), stop);
     if (found.ok()) {
-      log_warn(found_message(address, *found));
-      Status there = call(*found, std::min(deadline, clock.after(kCallFor)));
-      if (there.ok() || there.code() != Code::unavailable || clock.now() >= deadline) return there;
-      continue;
+      log_warn("found the coordinator of this cluster",
+               {{"address", *found}, {"instead_of", address}, {"reason", called.error().message}});
+      called = call(*found, std::min(deadline, clock.after(kCallFor)));
+    } else if (found.code() == Code::failed_precondition && !address.empty()) {
+      called = call(address, deadline);
     }
-    if (found.code() == Code::failed_precondition && !address.empty()) {
-      Status last = call(address, deadline);
-      if (last.ok() || last.code() != Code::unavailable) return last;
-      return make_error(last.code(), last.error().message + "; " + found.error().message);
+    if (is_over(called)) return called;
+    const bool may_come = found.ok() || found.code() == Code::unavailable || found.code() == Code::failed_precondition;
+    if (!may_come || rest() <= kLeastPause) {
+      if (may_come) wait_for_stop(stop, rest());
+      if (found.ok()) return called;
+      return make_error(may_come ? Code::unavailable : found.code(),
+                        called.error().message + "; " + found.error().message);
     }
-    if (found.code() != Code::unavailable || clock.now() >= deadline)
-      return make_error(found.code(), called.error().message + "; " + found.error().message);
-    if (address.empty()) wait_for_stop(stop, std::min(kCallFor, half_of_rest()));
+    // who answers, and is not the coordinator, does so at once
+    wait_for_stop(stop, std::min(rest(), std::max(first - clock.now(), kLeastPause)));
   }
 }
 

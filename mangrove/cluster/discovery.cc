@@ -80,9 +80,9 @@ void on_browsed(AvahiServiceBrowser* browser, AvahiIfIndex interface, AvahiProto
   AvahiClient* const client = avahi_service_browser_get_client(browser);
   if (event == AVAHI_BROWSER_FAILURE) search.failure = reason(avahi_client_errno(client));
   if (event != AVAHI_BROWSER_NEW || ++search.answers > kMostAnswers) return;
-  // an answer that cannot be resolved is none
-  avahi_service_resolver_new(client, interface, protocol, name, type, domain, AVAHI_PROTO_UNSPEC,
-                             AVAHI_LOOKUP_USE_MULTICAST, on_resolved, data);
+  // an answer that cannot be resolved is none; of an unspecified protocol, only the first address would be told
+  avahi_service_resolver_new(client, interface, protocol, name, type, domain, protocol, AVAHI_LOOKUP_USE_MULTICAST,
+                             on_resolved, data);
 }
 
 void on_search_state(AvahiClient* client, AvahiClientState state, void* data) {
@@ -139,7 +139,7 @@ struct Announcement::Impl {
   Client client{};
   AvahiEntryGroup* group = nullptr;  // of the client
   bool is_lost = false;              // the client is of no more use
-  int names = 0;                     // that were tried
+  int names = 0;                     // that were tried since it was announced
   std::string said{};                // why it is not announced, as was logged last
   std::jthread thread;
 };
@@ -234,6 +234,7 @@ void Announcement::Impl::on_group_state(AvahiEntryGroup* group, AvahiEntryGroupS
   AvahiClient* const client = avahi_entry_group_get_client(group);
   if (state == AVAHI_ENTRY_GROUP_ESTABLISHED) {
     self.said.clear();
+    self.names = 0;
     log_info("announced on the local network", {{"port", self.port}});
   }
   if (state == AVAHI_ENTRY_GROUP_FAILURE) self.say(reason(avahi_client_errno(client)));

@@ -42,6 +42,11 @@ Result<Identity> enrol(const JoinString& string, const Subject& wished, Deadline
   if (string.address.empty())
     return make_error(Code::invalid_argument, "the join string has no address: give --coordinator HOST:PORT");
   MG_TRY(const auto shown, identity::peek_certificates(string.address, deadline, stop).context(string.address));
+  return enrol_at(string, shown, wished, stop, key);
+}
+
+Result<Identity> enrol_at(const JoinString& string, const std::optional<std::vector<Certificate>>& shown,
+                          const Subject& wished, const std::stop_token& stop, const PrivateKey& key) {
   if (!shown)
     return make_error(Code::permission_denied,
                       "what answers at " + string.address + " has no certificate; nothing was said to it");

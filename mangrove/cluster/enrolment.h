@@ -1,10 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/clock.h"
 #include "mangrove/base/result.h"
+#include "mangrove/identity/certificate.h"
 #include "mangrove/identity/identity.h"
 #include "mangrove/identity/join_string.h"
 #include "mangrove/net/credentials.h"
@@ -23,6 +26,13 @@ constexpr const char* kEnrolMetadata = "mangrove-enrol-bin";
 Result<identity::Identity> enrol(const identity::JoinString& string, const identity::Subject& wished, Deadline deadline,
                                  const std::stop_token& stop,
                                  const identity::PrivateKey& key = identity::PrivateKey::make());
+
+/// As enrol(), but with what the server at the string's address has shown, see identity::peek_certificates().
+/// errors: those of enrol(). Who shows what the coordinator has shown, and is not it, is `unavailable`.
+Result<identity::Identity> enrol_at(const identity::JoinString& string,
+                                    const std::optional<std::vector<identity::Certificate>>& shown,
+                                    const identity::Subject& wished, const std::stop_token& stop,
+                                    const identity::PrivateKey& key);
 
 /// Makes a new key for a member, and gets a new certificate for it. own: the member's valid credentials.
 /// errors: unavailable, permission_denied (revoked), failed_precondition (this coordinator signs no certificates, or

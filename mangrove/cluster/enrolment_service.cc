@@ -81,6 +81,11 @@ class EnrolmentService::Service final : public Enrolment::Service {
     if (registrar_ == nullptr || !caller) return no_registrar().error();
     return caller->subject.name;
   }
+  /// Counts it, and returns the error.
+  Error refuse(const grpc::ServerContext& context, Refusal why, Error error) const {
+    gate_.refusals().count(why, context.peer(), error.message);
+    return error;
+  }
   Status check_length(const grpc::ServerContext& context, const google::protobuf::Message& question) const {
     Status checked = check_question(question);
     if (!checked.ok()) gate_.refusals().count(Refusal::message_too_long, context.peer(), checked.error().message);
@@ -118,10 +123,13 @@ Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Sign
   EnrolRequest request;
   if (header == context.client_metadata().end() ||
       !request.ParseFromArray(header->second.data(), static_cast<int>(header->second.size())))
-    return make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request");
-  MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
+    return refuse(
+        context, Refusal::bad_join_string,
+        make_error(Code::invalid_argument, std::string("metadata ") + kEnrolMetadata + ": expected a request"));
+  const auto parsed = identity::CertificateRequest::parse(request.request());
+  if (!parsed.ok()) return refuse(context, Refusal::bad_join_string, parsed.error());
   const std::size_t revoked = registrar_->revoked().size();
-  const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), parsed, wall_now());
+  const auto signed_one = registrar_->enrol(request.invitation(), request.secret(), *parsed, wall_now());
   if (!signed_one.ok()) {
     gate_.refusals().count(Refusal::bad_join_string, context.peer(), signed_one.error().message);
     gate_.record_members(context, "join", request.invitation(), signed_one.error());
@@ -145,10 +153,13 @@ Status EnrolmentService::Service::renew(const grpc::ServerContext& context, cons
   MG_TRY(const auto parsed, identity::CertificateRequest::parse(request.request()));
   // the member may have a younger certificate by now, but this connection was made with the old one
   if (caller->valid_to < wall_now())
-    return make_error(Code::permission_denied, "the certificate of this connection has expired");
+    return refuse(context, Refusal::not_allowed,
+                  make_error(Code::permission_denied, "the certificate of this connection has expired"));
   const auto certificate = registrar_->renew(caller->subject, caller->serial, parsed, wall_now());
   if (!certificate.ok()) {
-    gate_.refusals().count(Refusal::not_allowed, context.peer(), certificate.error().message);
+    const bool asks_often = certificate.code() == Code::resource_exhausted;
+    const Refusal why = asks_often ? Refusal::too_many_renewals : Refusal::not_allowed;
+    gate_.refusals().count(why, context.peer(), certificate.error().message);
     gate_.record_members(context, "renew", caller->subject.uri(), certificate.error());
     return certificate.error();
   }

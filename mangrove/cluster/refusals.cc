@@ -19,6 +19,8 @@ const char* refusal_name(Refusal why) {
       return "bad_join_string";
     case Refusal::too_many_joins:
       return "too_many_joins";
+    case Refusal::too_many_renewals:
+      return "too_many_renewals";
     case Refusal::too_many_jobs:
       return "too_many_jobs";
     case Refusal::too_many_streams:

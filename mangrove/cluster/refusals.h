@@ -12,11 +12,12 @@ namespace mangrove::cluster {
 
 /// Why a coordinator refuses what others ask of it or send to it. refusal_name() has the same words.
 enum class Refusal {
-  not_allowed,       // by role or owner, or without a valid certificate
-  bad_join_string,   // and calls to join that cannot be read
-  too_many_joins,    // within a minute
-  too_many_jobs,     // of one client within a minute
-  too_many_streams,  // open at once, of one caller or all
+  not_allowed,        // by role or owner, or without a valid certificate
+  bad_join_string,    // and calls to join that cannot be read
+  too_many_joins,     // within a minute
+  too_many_renewals,  // of one member within a day
+  too_many_jobs,      // of one client within a minute
+  too_many_streams,   // open at once, of one caller or all
   message_too_long,
   impossible_numbers,   // in what a node says of itself
   answers_not_read,     // the stream was cut

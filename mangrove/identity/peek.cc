@@ -66,7 +66,9 @@ std::vector<Certificate> shown_by(const SSL* ssl) {
 
 using Shown = std::optional<std::vector<Certificate>>;
 
-Result<Shown> look(const std::string& address, Deadline deadline, const std::stop_token& stop) {
+}  // namespace
+
+Result<Shown> peek_once(const std::string& address, Deadline deadline, const std::stop_token& stop) {
   constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};  // a gRPC server answers only who speaks HTTP/2
   Owned<BIO> bio(BIO_new_connect(address.c_str()));
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
@@ -86,13 +88,11 @@ Result<Shown> look(const std::string& address, Deadline deadline, const std::sto
   return Shown(shown_by(ssl.get()));
 }
 
-}  // namespace
-
 Result<std::optional<std::vector<Certificate>>> peek_certificates(const std::string& address, Deadline deadline,
                                                                   const std::stop_token& stop) {
   SteadyClock clock;
   for (;;) {
-    Result<Shown> shown = look(address, deadline, stop);
+    Result<Shown> shown = peek_once(address, deadline, stop);
     if (shown.ok() || shown.code() != Code::unavailable || clock.now() + kRetryAfter >= deadline) return shown;
     clock.sleep_until(clock.after(kRetryAfter));
   }

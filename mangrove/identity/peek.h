@@ -11,10 +11,14 @@
 
 namespace mangrove::identity {
 
-/// Asks a server for the certificates that it shows, its own first, to see which cluster it says it is of before
+/// Asks a server once for the certificates that it shows, its own first, to see which cluster it says it is of before
 /// anything is sent to it. They are not checked here and prove nothing yet. Nothing: the server answers, but does not
-/// speak TLS 1.3. address: HOST:PORT, which is tried again and again until it answers.
+/// speak TLS 1.3. address: HOST:PORT.
 /// errors: unavailable (nobody answers by the deadline), cancelled (stop was requested).
+Result<std::optional<std::vector<Certificate>>> peek_once(const std::string& address, Deadline deadline,
+                                                          const std::stop_token& stop);
+
+/// As peek_once(), but tries again and again until somebody answers. errors: those of peek_once().
 Result<std::optional<std::vector<Certificate>>> peek_certificates(const std::string& address, Deadline deadline,
                                                                   const std::stop_token& stop);
 

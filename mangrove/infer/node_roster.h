@@ -45,6 +45,10 @@ class NodeRoster final : private job::Roster::Owner {
   /// Whether the node has the data that gather() returned. REQUIRES is_usable(rank).
   bool has_data(net::Rank rank) const { return roster_.has_data(rank); }
 
+  /// The node has done what it was asked to do.
+  void has_worked(net::Rank rank) { roster_.forget_misses(rank); }
+  /// The node has done nothing of what it was asked to do for a timeout. It may be asked again.
+  void note_no_answer(net::Rank rank) { roster_.note_no_answer(rank); }
   /// The node does nothing of what it was asked to do: it is left out. why: without its name.
   void leave_out_idle(net::Rank rank, const Error& why) { roster_.leave_out_idle(rank, why); }
   /// The node gets no more work. why: without its name.

@@ -11,7 +11,7 @@ namespace mangrove::job {
 namespace {
 
 constexpr int kMisses = 3;       // in a row, before a worker is left out for good
-constexpr int kQuestions = 3;    // for a hello, before a worker is told of that says none
+constexpr int kQuestions = 3;    // for a hello, before it is reported that a worker says no hello
 constexpr double kPatience = 3;  // timeouts without a worker to work with, before the job fails
 
 }  // namespace
@@ -116,7 +116,7 @@ void Roster::take_hello(net::Rank rank, Introduction introduction) {
   Member& member = members_.at(rank);
   member.introduction = std::move(introduction);
   member.said_hello = true;
-  if (member.misses == 0) set_idle(rank, false);
+  if (!member.owes_answer) set_idle(rank, false);
   if (data_) admit(rank);
 }
 
@@ -133,8 +133,15 @@ void Roster::admit(net::Rank rank) {
   member.state = State::present;
 }
 
+void Roster::hear_late(net::Rank rank) {
+  members_.at(rank).has_worked = true;
+  hear(rank);
+}
+
 void Roster::hear(net::Rank rank) {
-  members_.at(rank).questions = 0;
+  Member& member = members_.at(rank);
+  member.questions = 0;
+  member.owes_answer = false;
   set_idle(rank, false);
   come_back(rank);
 }
@@ -154,7 +161,14 @@ void Roster::forget_misses(net::Rank rank) {
   Member& member = members_.at(rank);
   member.misses = 0;
   member.has_worked = true;
+  member.owes_answer = false;
   set_idle(rank, false);
+}
+
+void Roster::note_no_answer(net::Rank rank) {
+  Member& member = members_.at(rank);
+  member.owes_answer = true;
+  if (!member.has_worked) set_idle(rank, true);
 }
 
 /// A silent worker is asked for a sign of life now and then: it may be slow, or the work may never have reached it.
@@ -162,10 +176,10 @@ void Roster::miss(net::Rank rank) {
   Member& member = members_.at(rank);
   member.state = State::silent;
   member.next_question = context_.clock.now();
-  if (!member.has_worked) set_idle(rank, true);
+  note_no_answer(rank);
   if (++member.misses < kMisses) return;
-  leave_out_idle(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
-                                                         format_seconds(timeout_) + " (" + words_.timeout + ")"));
+  leave_out(rank, make_error(Code::unavailable, std::to_string(kMisses) + " times in a row no answer within " +
+                                                    format_seconds(timeout_) + " (" + words_.timeout + ")"));
 }
 
 void Roster::leave_out_idle(net::Rank rank, const Error& why) {

@@ -100,12 +100,18 @@ class Roster {
   void take_hello(net::Rank rank, Introduction introduction);
   /// Any other message that a worker means well with: it is not silent any more.
   void hear(net::Rank rank);
+  /// It has done what it was asked to, but too late: it is not silent any more, and misses before count on.
+  void hear_late(net::Rank rank);
   /// It has done what it was asked to: misses before do not count any more.
   void forget_misses(net::Rank rank);
-  /// It has not answered in time.
+  /// It has not answered in time. After the third time in a row it is left out; if it has worked before, it is slow
+  /// and not idle.
   void miss(net::Rank rank);
   /// why: without its name.
   void leave_out(net::Rank rank, const Error& why);
+  /// It has done nothing of what it was asked to do for a timeout, and may be asked again: it is idle, if it has not
+  /// worked before.
+  void note_no_answer(net::Rank rank);
   /// It does nothing of what it was asked to do, as its owner has seen. why: without its name.
   void leave_out_idle(net::Rank rank, const Error& why);
   /// To be called when a receive ends with `unavailable`.
@@ -137,6 +143,7 @@ class Roster {
     int questions = 0;            // without an answer, since it began
     int misses = 0;               // in a row
     bool has_worked = false;      // done something that it was asked to do
+    bool owes_answer = false;     // it has not answered, and has done nothing since
     std::optional<bool> is_idle;  // as was last told; nothing: neither it nor its silence said anything yet
   };
 

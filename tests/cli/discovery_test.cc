@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "tests/base/sanitizer.h"
 #include "tests/cli/separate_processes.h"
 
@@ -172,7 +174,7 @@ TEST_F(TwoMachines, ANodeFindsTheCoordinatorOfItsStringWhereNobodyAnswersAtTheAd
   const auto node = right.start_mangrove(node_with(string_with(kNobodysAddress)), "n1");
   EXPECT_TRUE(ready_line(*node).starts_with("node n1 ready on 10.91.7.2:")) << node->err();
   EXPECT_TRUE(
-      says(node->err(), "nothing answers at 10.91.7.1:7079; found the coordinator of this cluster at 10.91.7.1:7070"))
+      says(node->err(), "found the coordinator of this cluster address=10.91.7.1:7070 instead_of=10.91.7.1:7079"))
       << node->err();
 }
 
@@ -192,6 +194,12 @@ TEST_F(TwoMachines, WhoeverElseAnnouncesTheClusterIsToldNothing) {
   ::setenv("DBUS_SYSTEM_BUS_ADDRESS", left.bus_address().c_str(), 1);
   const std::vector<std::string> hashes{identity::JoinString::parse(string)->authority_hash};
   const cluster::Announcement of_impostor({"0.0.0.0", 7072}, hashes), of_nobody({"0.0.0.0", 7078}, hashes);
+  std::set<std::string> heard;
+  const auto are_heard = [&] { return heard.contains("10.91.7.1:7072") && heard.contains("10.91.7.1:7078"); };
+  ASSERT_TRUE(cluster::listen_for_coordinators(
+                  hashes, SteadyClock().after(kLong), [&](const std::string& one) { heard.insert(one); }, are_heard)
+                  .ok());
+  ASSERT_TRUE(are_heard());
   const Finished refused = right.run_mangrove(node_with(string), "n1");
   EXPECT_EQ(refused.status, 1) << refused.err;
   EXPECT_TRUE(says(refused.err, "announces itself as this cluster's coordinator, and is not; nothing was said to it"))
@@ -202,9 +210,34 @@ TEST_F(TwoMachines, WhoeverElseAnnouncesTheClusterIsToldNothing) {
   const cluster::Announcement of_genuine({"0.0.0.0", 7070}, hashes);
   const auto node = right.start_mangrove(node_with(string), "n1");
   EXPECT_TRUE(ready_line(*node).starts_with("node n1 ready on ")) << node->err();
-  EXPECT_TRUE(says(node->err(), "found the coordinator of this cluster at 10.91.7.1:7070")) << node->err();
+  EXPECT_TRUE(says(node->err(), "found the coordinator of this cluster address=10.91.7.1:7070")) << node->err();
   EXPECT_FALSE(fs::exists(config / "impostor" / "audit.jsonl")) << text_of(config / "impostor" / "audit.jsonl");
   EXPECT_TRUE(says(text_of(config / "state" / "audit.jsonl"), "n1")) << "the other one's log has it";
+}
+
+TEST_F(TwoMachines, ANodeFindsItsCoordinatorWhereAnotherHasTheAddressNow) {
+  const auto genuine = start_coordinator_at("0.0.0.0:7070", "state");
+  ASSERT_TRUE(is_announced(*genuine)) << genuine->err();
+  const auto another = start_coordinator_at("0.0.0.0:7072", "another", {"--no-announce"});
+  const std::vector<std::string> words = node_with(string_with("10.91.7.1:7072"));
+  for (const char* what : {"the first time", "as a member"}) {
+    const auto node = right.start_mangrove(words, "n1");
+    EXPECT_TRUE(ready_line(*node).starts_with("node n1 ready on ")) << what << ": " << node->err();
+    EXPECT_TRUE(says(node->err(), "instead_of=10.91.7.1:7072")) << what << ": " << node->err();
+    EXPECT_TRUE(says(node->err(), "it is of another cluster")) << what << ": " << node->err();
+  }
+}
+
+TEST_F(TwoMachines, ANodeThatStartsBeforeItsDaemonWaitsForIt) {
+  const auto coordinator_process = start_coordinator_at("0.0.0.0:7070", "state");
+  ASSERT_TRUE(is_announced(*coordinator_process)) << coordinator_process->err();
+  right.stop_avahi();
+  std::vector<std::string> words = node_with(string_with("none"));
+  words.insert(words.end(), {"--join-timeout", "60s"});
+  const auto node = right.start_mangrove(words, "n1");
+  ASSERT_TRUE(node->wait_until([&] { return says(node->err(), "trying on"); }, kLong)) << node->err();
+  ASSERT_NO_FATAL_FAILURE(right.start_avahi());
+  EXPECT_NE(ready_line(*node), "") << node->err();
 }
 
 TEST_F(TwoMachines, WhereNobodyAnnouncesTheClusterItEndsInTimeAndSaysWhatWasTried) {
@@ -253,8 +286,7 @@ TEST_F(TwoMachines, ANodeFindsACoordinatorThatHasMoved) {
   EXPECT_TRUE(node->wait_until(
       [&] {
         return says(node->err(),
-                    "nothing answers at 10.91.7.1:7070; found the coordinator of this cluster at "
-                    "10.91.7.1:7074");
+                    "found the coordinator of this cluster address=10.91.7.1:7074 instead_of=10.91.7.1:7070");
       },
       2 * kLong))
       << node->err();

@@ -1,8 +1,13 @@
 #include "mangrove/cluster/refusals.h"
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "tests/cluster/secure_cluster.h"
 #include "tests/cluster/test_cluster.h"
+
+#include "mangrove/cluster/enrolment.grpc.pb.h"
+#include "mangrove/cluster/rpc.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -73,6 +78,29 @@ TEST(Refusals, ACoordinatorTellsWhatItHasRefused) {
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(Counts(status->refused().begin(), status->refused().end()),
             (Counts{{"not_allowed", 1}, {"message_too_long", 1}}));
+}
+
+TEST_F(SecureCluster, RefusedJoinsAndRenewalsAreCounted) {
+  const auto stub = Enrolment::NewStub(
+      open_channel(coordinator->address(),
+                   net::stranger_credentials(registrar->authority().certificate(), {identity::Role::coordinator})));
+  EnrolRequest without_key;
+  without_key.set_request("no request for a certificate");
+  for (const std::string& request : {std::string(), without_key.SerializeAsString()}) {
+    grpc::ClientContext context;
+    context.set_deadline(from_now(20));
+    if (!request.empty()) context.AddMetadata(kEnrolMetadata, request);
+    Signed answer;
+    const auto call = stub->Enrol(&context, &answer);
+    call->WritesDone();
+    EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  const auto old = net::Credentials::of(identity::Identity::make(registrar->authority(), {identity::Role::node, "pi"},
+                                                                 identity::wall_now() - std::chrono::days(21)));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(renew(coordinator->address(), *old).ok());
+  EXPECT_EQ(renew(coordinator->address(), *old).code(), Code::resource_exhausted);
+  const auto refused = admin()->status({})->refused();
+  EXPECT_EQ(Counts(refused.begin(), refused.end()), (Counts{{"bad_join_string", 2}, {"too_many_renewals", 1}}));
 }
 
 }  // namespace

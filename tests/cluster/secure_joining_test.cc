@@ -1,9 +1,13 @@
 // Who gets into a cluster with certificates, what identity it has then, and whom it takes for the coordinator.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include "tests/cluster/relay.h"
 #include "tests/cluster/secure_cluster.h"
+#include "tests/cluster/test_identity.h"
 
 #include "mangrove/base/file.h"
+#include "mangrove/cluster/address.h"
 
 namespace mangrove::cluster {
 namespace {
@@ -189,6 +193,73 @@ TEST_F(SecureCluster, RefusesAKeyThatOthersMayRead) {
   const auto client = connect(admins, {Role::admin});
   EXPECT_EQ(client.code(), Code::permission_denied);
   EXPECT_NE(client.error().message.find("chmod 600"), std::string::npos) << client.error().message;
+}
+
+/// Joins that look for the coordinator elsewhere, where no network can be searched.
+struct SearchingCluster : SecureCluster {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread uses the environment
+  SearchingCluster() { ::setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1); }
+
+  Status search(const JoinString& string, const std::string& address) const {
+    const Access access{.coordinator = address, .roles = {Role::node}, .searches = true};
+    const auto joined =
+        join_or_find_credentials(access, string, {Role::node, "pi"}, members, SteadyClock().after(2), {});
+    return joined.ok() ? Status() : Status(joined.error());
+  }
+  static std::unique_ptr<Coordinator> impostor(std::shared_ptr<const net::Credentials> credentials) {
+    CoordinatorOptions false_options;
+    false_options.listen = "127.0.0.1:0";
+    false_options.credentials = std::move(credentials);
+    return std::move(*Coordinator::start(false_options));
+  }
+};
+
+TEST_F(SearchingCluster, WhoIsNotTheCoordinatorEndsNoSearchForIt) {
+  const JoinString string = invite("node"), of_another = invite("node");
+  ASSERT_TRUE(join(of_another, {Role::node, "pi"}).ok());
+  const auto another = impostor(test_credentials(Role::coordinator, "c")), plain = impostor(nullptr),
+             node = impostor(
+                 net::Credentials::of(Identity::make(registrar->authority(), {Role::node, "n"}, identity::wall_now())));
+  const std::vector<std::pair<const Coordinator*, std::string>> impostors{{another.get(), "it is of another cluster"},
+                                                                          {plain.get(), "it has no certificate"},
+                                                                          {node.get(), "it is a node"}};
+  for (const auto& [one, why] : impostors) {
+    for (const JoinString& with : {string, of_another}) {  // that of a newcomer, that of a member
+      const Status searched = search(with, one->address());
+      EXPECT_EQ(searched.code(), Code::unavailable) << why;
+      EXPECT_NE(searched.error().message.find("is not the coordinator (" + why), std::string::npos)
+          << searched.error().message;
+    }
+  }
+  EXPECT_TRUE(search(of_another, string.address).ok());
+  EXPECT_TRUE(search(string, string.address).ok()) << "and the string is not used up";
+}
+
+TEST_F(SearchingCluster, WhoPassesTheFirstConnectionOnEndsNoSearchEither) {
+  const JoinString string = invite("node");
+  const auto another = impostor(test_credentials(Role::coordinator, "c"));
+  const auto port = [](const std::string& address) { return parse_host_port(address)->port; };
+  const Relay relay({port(string.address), port(another->address())});
+  const Status searched = search(string, relay.address());
+  EXPECT_EQ(searched.code(), Code::unavailable) << searched.error().message;
+  EXPECT_TRUE(search(string, string.address).ok()) << "the string is not used up";
+}
+
+TEST_F(SearchingCluster, TheCoordinatorItselfMaySayNo) {
+  const JoinString string = invite("node");
+  ASSERT_TRUE(enrol(string, {Role::node, "other"}, soon(), {}).ok());
+  EXPECT_EQ(search(string, string.address).code(), Code::permission_denied);
+}
+
+// The authority of a string may have been replaced because its key was stolen.
+TEST_F(SearchingCluster, AMemberBelievesItsOwnAuthorityAndNotThatOfItsString) {
+  JoinString string = invite("node");
+  ASSERT_TRUE(join(string, {Role::node, "pi"}).ok());
+  string.authority_hash = test_authority().certificate().hash();
+  const auto thief = impostor(test_credentials(Role::coordinator, "c"));
+  const Status searched = search(string, thief->address());
+  EXPECT_EQ(searched.code(), Code::unavailable) << searched.error().message;
+  EXPECT_TRUE(search(string, string.address).ok());
 }
 
 TEST(Plain, ListensOnThisMachineAlone) {

@@ -363,7 +363,43 @@ TEST_F(RosterTest, AWorkerThatSaysHelloAndDoesNothingElseIsIdle) {
   roster().hear(3);
   EXPECT_FALSE(idle().at(3)) << "a late answer is";
   for (int i = 0; i < 2; ++i) roster().miss(2);
-  EXPECT_TRUE(idle().at(2)) << "three times in a row";
+  EXPECT_FALSE(idle().at(2)) << "it has worked, and is slow";
+  EXPECT_EQ(roster().present(), (Ranks{1, 3, 4})) << "left out after three times in a row";
+  roster().miss(4);
+  for (int i = 0; i < 2; ++i) {
+    roster().hear(4);  // it says that it is there, and does no more
+    roster().miss(4);
+  }
+  EXPECT_TRUE(idle().at(4));
+  EXPECT_EQ(roster().present(), (Ranks{1, 3}));
+}
+
+TEST_F(RosterTest, AWorkerThatGivesNoAnswerIsIdleUntilItDoesSomething) {
+  gather_all();
+  roster().forget_misses(2);
+  for (const net::Rank rank : {1, 2}) roster().note_no_answer(rank);
+  EXPECT_TRUE(idle().at(1));
+  EXPECT_FALSE(idle().at(2)) << "it has worked";
+  roster().take_hello(1, data("60"));
+  EXPECT_TRUE(idle().at(1)) << "to say hello is no work";
+  EXPECT_EQ(roster().present(), (Ranks{1, 2, 3, 4})) << "it may be asked again";
+  roster().forget_misses(1);
+  EXPECT_FALSE(idle().at(1));
+}
+
+TEST_F(RosterTest, AWorkerThatIsLateEachTimeIsLeftOutAndNotIdle) {
+  gather_all();
+  roster().miss(2);
+  EXPECT_TRUE(idle().at(2)) << "nothing has come of it yet";
+  roster().hear_late(2);
+  EXPECT_FALSE(idle().at(2));
+  EXPECT_TRUE(roster().is_present(2));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(roster().is_present(2));
+    roster().miss(2);
+    EXPECT_FALSE(idle().at(2));
+    if (i == 0) roster().hear_late(2);
+  }
   EXPECT_EQ(roster().present(), (Ranks{1, 3, 4}));
 }
 

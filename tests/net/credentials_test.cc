@@ -3,10 +3,17 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
 
 #include "tests/base/eventually.h"
 #include "tests/base/temporary_folder.h"
 #include "tests/net/grpc_process.h"
+#include "tests/net/tcp.h"
 
 #include "mangrove/identity/peek.h"
 #include "mangrove/identity/secret_file.h"
@@ -238,6 +245,27 @@ TEST(Peek, ShowsWhoAnswersAndTellsPlainText) {
   const auto nothing = identity::peek_certificates(plain.address(), soon(), {});
   ASSERT_TRUE(nothing.ok()) << nothing.error().message;
   EXPECT_FALSE(nothing->has_value());
+}
+
+// Who is led to an address that a stranger has chosen connects there no more than once.
+TEST(Peek, OnceIsOneConnection) {
+  // NOLINTNEXTLINE(cert-err33-c): as the program does
+  std::signal(SIGPIPE, SIG_IGN);
+  const Socket listener = listen_locally();
+  const std::string address = "127.0.0.1:" + std::to_string(port_of(listener));
+  std::atomic<int> connections = 0;
+  const std::jthread server([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd waiting{listener.fd(), POLLIN, 0};
+      if (::poll(&waiting, 1, 10) <= 0) continue;
+      ++connections;
+      const Socket hangs_up(::accept(listener.fd(), nullptr, nullptr));
+    }
+  });
+  EXPECT_EQ(identity::peek_once(address, SteadyClock().after(20), {}).code(), Code::unavailable);
+  EXPECT_EQ(connections, 1);
+  EXPECT_EQ(identity::peek_certificates(address, SteadyClock().after(1), {}).code(), Code::unavailable);
+  EXPECT_GT(connections, 2) << "others try again";
 }
 
 TEST(Peek, GivesUpAtTheDeadline) {

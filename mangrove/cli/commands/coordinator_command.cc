@@ -42,8 +42,8 @@ struct State {
     keys.add("identity", identity,
              "PEM file with a key, certificate and authority made elsewhere, or - for standard input");
     keys.add("no_announce", no_announce,
-             "do not announce this coordinator on the local network (mDNS); one with certificates that others reach is "
-             "announced by default, so that `mangrove node --join` finds it");
+             "Do not announce this coordinator on the local network (mDNS). By default a coordinator with certificates "
+             "announces itself, if other machines can reach it.");
     keys.add("insecure", options.insecure, "no certificates: plain text, and anybody may do everything");
     return keys;
   }

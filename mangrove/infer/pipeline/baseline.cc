@@ -39,9 +39,11 @@ Result<net::Rank> ask_one_node(const job::RoleContext& context, NodeRoster& node
     while (nodes.is_usable(rank) && !requests.is_silent(rank, context.clock.now())) {
       MG_TRY(const std::optional<NodeRoster::Said> said, nodes.next(requests.silent_from(rank)));
       const Taken taken = said && said->rank == rank ? take(said->message, request) : Taken::ignored;
+      if (taken != Taken::ignored) nodes.has_worked(rank);
       if (taken == Taken::complete) return rank;
       if (taken == Taken::accepted) requests.answer_in_part(rank, request, context.clock.now());
     }
+    if (nodes.is_usable(rank)) nodes.note_no_answer(rank);
     requests.forget_rank(rank);
     reports.redone("single", rank);
   }

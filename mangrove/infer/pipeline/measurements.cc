@@ -17,10 +17,11 @@ constexpr int kLinkRounds = 2;      // and its link, without which a plan can be
 using Take = std::function<bool(net::Rank, const FromNode&)>;
 
 /// Gives nodes their commands, again after each timeout, until `take` has accepted an answer of each, or it is lost, or
-/// the peer that its command names is. These are no job::Requests: nobody else can answer for a node, so its silence
-/// means nothing but that a message may have been lost, and an answer to any of its commands will do.
-Status ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeout, int rounds,
-               std::map<net::Rank, Command> commands, const Take& take) {
+/// the peer that its command names is. Returns those that have given no answer. These are no job::Requests: nobody else
+/// can answer for a node, so its silence means nothing but that a message may have been lost, and an answer to any of
+/// its commands will do.
+Result<net::RankSet> ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeout, int rounds,
+                             std::map<net::Rank, Command> commands, const Take& take) {
   const auto is_pointless = [&](const auto& entry) {
     const net::Rank peer = entry.second.peer();
     return !nodes.is_usable(entry.first) || (peer > 0 && !nodes.is_usable(peer));
@@ -34,7 +35,9 @@ Status ask_all(const job::RoleContext& context, NodeRoster& nodes, Seconds timeo
       std::erase_if(commands, is_pointless);
     }
   }
-  return {};
+  net::RankSet silent;
+  for (const auto& [rank, command] : commands) silent.push_back(rank);
+  return silent;
 }
 
 /// Sizes that make sense, of each operator.
@@ -89,8 +92,11 @@ class Measuring {
     command.set_request(1);
     std::map<net::Rank, Command> commands;
     for (const net::Rank rank : ranks) commands[rank] = command;
-    return ask_all(context_, nodes_, timeout_, kProfileRounds, commands,
-                   [&](net::Rank rank, const FromNode& message) { return take_profile(rank, message); });
+    MG_TRY(const net::RankSet silent,
+           ask_all(context_, nodes_, timeout_, kProfileRounds, commands,
+                   [&](net::Rank rank, const FromNode& message) { return take_profile(rank, message); }));
+    for (const net::Rank rank : silent) nodes_.note_no_answer(rank);
+    return {};
   }
 
   bool take_profile(net::Rank rank, const FromNode& message) {
@@ -111,6 +117,7 @@ class Measuring {
     measured.operator_memory = {profile.operator_memory().begin(), profile.operator_memory().end()};
     measured.process = profile.process();
     measured.was_kept = profile.was_kept();
+    nodes_.has_worked(rank);
     return true;
   }
 
@@ -126,9 +133,11 @@ class Measuring {
       before = rank;
     }
     const std::map<net::Rank, Command> links = commands;
-    return ask_all(context_, nodes_, timeout_, kLinkRounds, commands, [&](net::Rank rank, const FromNode& message) {
-      return message.has_link() && take_link(rank, links.at(rank).peer(), message.link());
-    });
+    const auto asked =
+        ask_all(context_, nodes_, timeout_, kLinkRounds, commands, [&](net::Rank rank, const FromNode& message) {
+          return message.has_link() && take_link(rank, links.at(rank).peer(), message.link());
+        });
+    return asked.ok() ? Status() : Status(asked.error());  // a node without a link may do all the rest
   }
 
   bool take_link(net::Rank from, net::Rank to, const Link& link) {

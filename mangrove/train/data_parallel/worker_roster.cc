@@ -258,7 +258,7 @@ WorkerRoster::News WorkerRoster::take_answer(net::Rank rank, std::string payload
   if (is_answer) worker.speed.add(answer.count(), answer.compute_s());  // late ones count too
   if (roster_.is_silent(rank) || worker.state == State::abandoned) {    // late: of no use, but the worker is
     if (worker.state == State::abandoned) roster_.forget_misses(rank);
-    roster_.hear(rank);
+    is_answer ? roster_.hear_late(rank) : roster_.hear(rank);
     worker.state = State::idle;
     return {};
   }

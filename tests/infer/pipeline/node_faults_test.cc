@@ -3,11 +3,13 @@
 #include <functional>
 
 #include "tests/infer/inference_job.h"
+#include "tests/infer/watched_endpoint.h"
 
 #include "mangrove/base/random.h"
 #include "mangrove/infer/messages.pb.h"
 #include "mangrove/infer/networks.h"
 #include "mangrove/infer/pipeline/pipeline.h"
+#include "mangrove/infer/strategy.h"
 #include "mangrove/infer/tags.h"
 #include "mangrove/net/payload.h"
 
@@ -269,6 +271,51 @@ TEST(Garbage, FromTheLeaderHarmsNoNode) {
     return {};
   });
   EXPECT_TRUE(outcome.others.front().ok()) << outcome.others.front().error().message;
+}
+
+/// Runs the job on three nodes; rank 3 says hello, and what this leaves of its other messages. Returns who is idle.
+std::map<net::Rank, bool> idle_in(const InferJob& job, const std::function<bool(const FromNode&)>& leaves) {
+  RoleWorld world(4);
+  world.use_virtual_time();
+  world.replace(3, [&](job::RoleContext& context) {
+    WatchedEndpoint endpoint(context.endpoint);
+    endpoint.on_send = [&](net::Rank, net::Tag tag, std::string& payload) {
+      FromNode message;
+      if (tag != kFromNodeTag || !message.ParseFromString(payload)) return;
+      if (!message.has_hello() && !message.has_need_network() && !leaves(message)) payload.clear();
+    };
+    job::RoleContext watched = with_endpoint(context, endpoint);
+    return run_inference(without_networks(job), watched);
+  });
+  std::map<net::Rank, bool> idle;
+  const RoleWorld::Outcome outcome = world.run([&](job::RoleContext& context) {
+    if (context.endpoint.rank() != 0) return run_inference(without_networks(job), context);
+    job::RoleContext leader = context;
+    leader.idle = [&](net::Rank rank, bool is_idle) { idle[rank] = is_idle; };
+    return run_inference(job, leader);
+  });
+  EXPECT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  return idle;
+}
+
+TEST(MuteNode, ThatSaysHelloAndMeasuresNothingIsIdle) {
+  for (const char* strategy : {"pipeline", "single"}) {
+    InferJob job = small_job(kSamples, 0);
+    job.set_strategy(strategy);
+    job.set_answer_timeout_s(2);
+    const std::map<net::Rank, bool> third{{1, false}, {2, false}, {3, true}};
+    EXPECT_EQ(idle_in(job, [](const FromNode&) { return false; }), third) << strategy;
+    EXPECT_EQ(idle_in(job, [](const FromNode& message) { return message.has_link(); }), third)
+        << strategy << ": a link is not enough";
+  }
+}
+
+TEST(MuteNode, ThatHasMeasuredItselfIsNotIdleInSingle) {
+  InferJob job = small_job(kSamples, 0);
+  job.set_strategy("single");
+  job.set_answer_timeout_s(2);
+  const std::map<net::Rank, bool> none{{1, false}, {2, false}, {3, false}};
+  EXPECT_EQ(idle_in(job, [](const FromNode& message) { return message.has_profile(); }), none);
 }
 
 }  // namespace
