@@ -12,7 +12,7 @@ namespace {
 using identity::Role;
 using identity::SignedText;
 
-constexpr const char* kTitle = "mangrove networks of a job\n";  // nothing else that is signed begins so
+constexpr const char* kNetworksTitle = "mangrove networks of a job\n";  // nothing else that is signed begins so
 
 std::string line(std::string_view name, const std::string& sha256) {
   return std::string(name) + ": " + sha256 + "\n";
@@ -66,8 +66,8 @@ Result<SignedText> signature_of(const JobSpec& job, const std::vector<identity::
 }  // namespace
 
 std::string networks_text(const JobSpec& job) {
-  if (job.has_infer()) return kTitle + text_of(job.infer());
-  return kTitle + line("model", job.train().model(), "") + line("frozen", job.train().frozen(), "");
+  if (job.has_infer()) return kNetworksTitle + text_of(job.infer());
+  return kNetworksTitle + line("model", job.train().model(), "") + line("frozen", job.train().frozen(), "");
 }
 
 Status sign_networks(JobSpec& job, const identity::Identity& owner) {
