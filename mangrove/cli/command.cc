@@ -1,5 +1,6 @@
 #include "mangrove/cli/command.h"
 
+#include <CLI/Config.hpp>  // has parts of CLI::App that every program needs
 #include <algorithm>
 #include <array>
 #include <cerrno>
