@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds, and runs every test, optimised; checks how the code is written (scripts/check.sh); then
-# runs the tests of most modules under AddressSanitizer and UndefinedBehaviorSanitizer, and those of some that begin threads
-# under ThreadSanitizer. Tests that were skipped are listed at the end.
+# Installs what is needed, builds, and runs every test, optimised; checks how the code is written (scripts/check.sh);
+# then runs the tests of most modules under AddressSanitizer and UndefinedBehaviorSanitizer, and those of some that begin
+# threads under ThreadSanitizer. Tests that were skipped are listed at the end.
 #
 #   ./test.sh            # check release asan-short tsan-short
 #   ./test.sh tsan       # only that one of: check release asan-short asan tsan-short tsan
 #
 # asan has train, cluster, cli, exits, privacy, job and fuzz besides what asan-short has; tsan has train and infer
-# besides
-# what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for them.
+# besides what tsan-short has. Neither runs without a name: from nothing, two cores would need more than an hour for
+# them.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 

@@ -7,8 +7,7 @@
 #   scripts/fuzz.sh all 10m        # each target for ten minutes
 #
 # A run begins with fuzz/seeds/TARGET and what earlier runs kept in build/fuzz/corpus/TARGET. Bytes that end the reader
-# go
-# to fuzz/found/TARGET. Mend the reader, and commit the file with the mend: tests/fuzz replays it from then on.
+# go to fuzz/found/TARGET. Mend the reader, and commit the file with the mend: tests/fuzz replays it from then on.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 

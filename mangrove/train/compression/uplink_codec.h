@@ -19,8 +19,8 @@ inline bool is_plain(std::string_view codec) {
   return codec.empty() || codec == "none";
 }
 
-/// Whether each worker's updates are encoded for themselves. A secure sum sends the words of a SecureUpdate, of which a
-/// codec says only how many there are.
+/// Whether each worker's codec encodes its updates. A secure sum takes the words of a SecureUpdate in place of that; of
+/// the job's codec it has only the fraction of the parameters.
 inline bool is_encoded(const TrainJob& job) {
   return !is_plain(job.codec()) && !job.secure_aggregation();
 }

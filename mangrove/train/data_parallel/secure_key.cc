@@ -17,27 +17,28 @@ Error refuse(const std::string& why) {
   return make_error(Code::invalid_argument, "secure_aggregation: the leader sees sums only, " + why);
 }
 
-/// " or a, b": the codecs that can be used.
-std::string codecs_with_masks() {
-  std::string names;
+/// Names the codecs that can be used.
+std::string use_other() {
+  std::string names = "use codec none";
   for (const codec::CodecRow& row : codec::codecs())
-    if (row.can_share_mask) names += (names.empty() ? " or " : ", ") + std::string(row.name);
+    if (row.can_share_mask) names += " or " + std::string(row.name);
   return names;
 }
 
 Status check_codec(const TrainJob& job) {
   if (is_plain(job.codec())) return {};
-  if (is_auto(job)) return refuse("so workers cannot each choose a codec of their own; use codec none");
+  if (is_auto(job)) return refuse("so workers cannot each choose a codec of their own; " + use_other());
   MG_TRY(const codec::CodecRow* row, codec::find_codec(job.codec()).context("codec"));
   const std::string codec = "codec '" + std::string(row->name) + "'";
   if (row->can_share_mask) {
     if (job.codec_warmup() == 0) return {};
-    return refuse("of masks that all workers draw alike; use no codec_warmup, or no secure_aggregation");
+    return refuse(
+        "and with codec_warmup the number of elements goes by each worker's own messages; use no codec_warmup, or no "
+        "secure_aggregation");
   }
   if (row->is_sparse)
-    return refuse("and with " + codec + " each worker sends other elements, which do not add up; use codec none" +
-                  codecs_with_masks());
-  return refuse("and messages of " + codec + " do not add up before they are decoded; use codec none");
+    return refuse("and with " + codec + " each worker sends other elements, which do not add up; " + use_other());
+  return refuse("and messages of " + codec + " do not add up before they are decoded; " + use_other());
 }
 
 }  // namespace

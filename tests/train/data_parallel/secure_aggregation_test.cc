@@ -399,9 +399,12 @@ TEST(SecureTraining, IsRefusedWhereSumsAreNotEnough) {
          job.set_codec("structured_mask(0.1)");
          job.set_codec_warmup(2);
        },
-       "use no codec_warmup"},
-      {[](TrainJob& job) { job.set_codec("int8"); }, "messages of codec 'int8' do not add up"},
-      {[](TrainJob& job) { job.set_codec("auto"); }, "so workers cannot each choose a codec of their own"}};
+       "and with codec_warmup the number of elements goes by each worker's own messages; use no codec_warmup, or no "
+       "secure_aggregation"},
+      {[](TrainJob& job) { job.set_codec("int8"); },
+       "and messages of codec 'int8' do not add up before they are decoded; use codec none or structured_mask"},
+      {[](TrainJob& job) { job.set_codec("auto"); },
+       "so workers cannot each choose a codec of their own; use codec none or structured_mask"}};
   for (const Refused& refused : all) {
     TrainJob job = secure(federated_job());
     refused.choose(job);
