@@ -30,8 +30,8 @@ namespace {
 using Fate = net::InProcessWorld::Fate;
 
 constexpr int kWorkers = 4;
-constexpr std::int64_t kSamples = 4 * 16 * 3;  // of an epoch: three rounds
-constexpr int kRepliesOfASum = 4;              // keys, shares, masked vector, secrets
+constexpr std::int64_t kSamples = std::int64_t{4} * 16 * 3;  // of an epoch: three rounds
+constexpr int kRepliesOfASum = 4;                            // keys, shares, masked vector, secrets
 
 TrainJob federated_job() {
   TrainJob job = small_job(kSamples);
@@ -258,8 +258,8 @@ TEST(SecureTraining, WithASharedMaskSendsAFractionAndLearns) {
   expect_complete(masked, job, "masked");
   const std::size_t parameters = learn::flat_parameters(small_graph()).size();
   ASSERT_EQ(parameters % 4, 2u);
-  const std::size_t some = (parameters + 2) / 4;                 // rounded
-  EXPECT_EQ(words, std::vector<std::size_t>(60, some + 2 * 2));  // the loss and the correct samples too
+  const std::size_t some = (parameters + 2) / 4;             // rounded
+  EXPECT_EQ(words, std::vector<std::size_t>(60, some + 4));  // the loss and the correct samples too
   const double accuracy = json_number(masked.result(), "train_accuracy");
   EXPECT_GT(accuracy, 0.95);
   job.set_secure_aggregation(false);  // the same codec, with a mask of its own for each worker
