@@ -150,7 +150,7 @@ void renew_if_due(const Access& access, const fs::path& file, const net::Credent
   if (!kept.ok()) log_warn("certificate not renewed", {{"message", kept.error().message}});
 }
 
-/// errors: those of peek_certificates(), for people.
+/// Asks for the certificates that a server shows. errors: those of peek_certificates(), with what to do.
 Result<Shown> look_at(const std::string& address, Deadline deadline, const std::stop_token& stop) {
   const Seconds patience = std::max(deadline - SteadyClock().now(), 0.0);
   Result<Shown> shown = identity::peek_certificates(address, deadline, stop);
@@ -160,7 +160,7 @@ Result<Shown> look_at(const std::string& address, Deadline deadline, const std::
                                            "); start one with: mangrove coordinator --listen " + address);
 }
 
-/// As find_credentials(), with what the coordinator has shown.
+/// Does as find_credentials() does, with what the coordinator has shown.
 Result<Found> find_with(const Access& access, const Shown& shown, const IdentityStore& store, Deadline deadline,
                         const std::stop_token& stop) {
   MG_TRY(const HostPort address, parse_host_port(access.coordinator).context("coordinator"));

@@ -26,7 +26,6 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kAnswersWithin = 10;
-constexpr Seconds kCloseWithin = 1;
 constexpr Seconds kAwayAtMost = 600;  // a coordinator that is started again
 constexpr Seconds kRetryAfter = 0.5;
 
@@ -242,7 +241,7 @@ Client::Impl::Talk Client::Impl::talk(FromClient first, const Reporter& report, 
     pusher.request_stop();
     pushing.TryCancel();
   }
-  outbox.close(kCloseWithin);
+  outbox.close(kLastWordsWithin);
   if (talk.ended) context.TryCancel();  // else it has ended, and cancelling would hide why
   const Status broken = net::from_grpc(stream->Finish());
   talk.has_detached = !talk.ended && stops.stream.stop_requested();

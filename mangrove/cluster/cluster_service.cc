@@ -23,9 +23,7 @@ namespace {
 using identity::Role;
 using NodeStream = grpc::ServerReaderWriter<ToNode, FromNode>;
 
-constexpr Seconds kLastWordsWithin = 1;  // to a node
-constexpr int kMostJoinsAMinute = 1200;  // from an address, behind which there may be a hall of boards
-constexpr int kMostJoinsOfOne = 120;     // member, a minute: each may add a rank to a job for good
+constexpr int kMostJoinsOfOne = 120;  // member, a minute: each may add a rank to a job for good
 
 ToNode about_revoked(const std::set<std::string>& serials) {
   ToNode message;

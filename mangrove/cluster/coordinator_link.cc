@@ -20,7 +20,6 @@ namespace mangrove::cluster {
 namespace {
 
 constexpr Seconds kWelcomeWithin = 5;
-constexpr Seconds kStreamEndsWithin = 1;  // on a stream that has ended
 constexpr Seconds kRetryAfter = 0.2;
 constexpr double kTimesAsPatient = 10;  // with its coordinator as that is with a node
 constexpr Seconds kFetchWithin = 600;   // a large model over a slow link
@@ -95,7 +94,7 @@ Status CoordinatorLink::Impl::greet(const NodeDescription& description, Deadline
   }
   if (!first.has_welcome()) {
     if (read) context.TryCancel();  // else it has ended, and cancelling would hide why
-    outbox.close(kStreamEndsWithin);
+    outbox.close(kLastWordsWithin);
     const Status status = net::from_grpc(stream->Finish());
     return status.ok() ? Status(make_error(Code::unavailable, "no welcome")) : status;
   }
@@ -150,8 +149,9 @@ void CoordinatorLink::Impl::end() {
 CoordinatorLink::CoordinatorLink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::join(const CoordinatorPlace& coordinator,
-                                                               const NodeDescription& description, Measure measure,
-                                                               Deadline deadline, const std::stop_token& stop) {
+                                                               const NodeDescription& description,
+                                                               const Measure& measure, Deadline deadline,
+                                                               const std::stop_token& stop) {
   SteadyClock clock;
   const Seconds patience = std::max(deadline - clock.now(), 0.0);
   Status last;

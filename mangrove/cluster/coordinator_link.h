@@ -30,7 +30,7 @@ class CoordinatorLink {
   /// Joins, trying again until the deadline. errors: unavailable (nobody answers; names the address and what to start),
   /// permission_denied (the coordinator refuses this node), cancelled (stop was requested).
   static Result<std::unique_ptr<CoordinatorLink>> join(const CoordinatorPlace& coordinator,
-                                                       const NodeDescription& description, Measure measure,
+                                                       const NodeDescription& description, const Measure& measure,
                                                        Deadline deadline, const std::stop_token& stop);
   ~CoordinatorLink();
 

@@ -27,8 +27,9 @@ Result<identity::Identity> enrol(const identity::JoinString& string, const ident
                                  const std::stop_token& stop,
                                  const identity::PrivateKey& key = identity::PrivateKey::make());
 
-/// As enrol(), but with what the server at the string's address has shown, see identity::peek_certificates().
-/// errors: those of enrol(). Who shows what the coordinator has shown, and is not it, is `unavailable`.
+/// Does as enrol() does, and takes what the server at the string's address has shown: see
+/// identity::peek_certificates(). errors: those of enrol(). Who shows what the coordinator has shown, and is not it, is
+/// `unavailable`.
 Result<identity::Identity> enrol_at(const identity::JoinString& string,
                                     const std::optional<std::vector<identity::Certificate>>& shown,
                                     const identity::Subject& wished, const std::stop_token& stop,

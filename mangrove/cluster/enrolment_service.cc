@@ -17,8 +17,6 @@ namespace {
 using identity::Role;
 using identity::wall_now;
 
-constexpr int kMostEnrolmentsAMinute = 1200;  // from an address, behind which there may be a hall of boards
-
 std::int64_t seconds(identity::WallTime time) {
   return time.time_since_epoch().count();
 }
@@ -108,14 +106,14 @@ class EnrolmentService::Service final : public Enrolment::Service {
   Gate& gate_;
   const Listeners listeners_;
   const SteadyClock clock_;
-  RateLimit joins_{"joins from one address", kMostEnrolmentsAMinute};
+  RateLimit joins_{"joins from one address", kMostJoinsAMinute};
   mutable Mutex mutex_;
   std::string address_ MG_GUARDED_BY(mutex_);  // set while calls come in already
 };
 
 Status EnrolmentService::Service::enrol(const grpc::ServerContext& context, Signed& response) {
   if (registrar_ == nullptr) return no_registrar();
-  if (const Status taken = joins_.take(address_of(context.peer()), clock_.now()); !taken.ok()) {
+  if (Status taken = joins_.take(address_of(context.peer()), clock_.now()); !taken.ok()) {
     gate_.refusals().count(Refusal::too_many_joins, context.peer(), taken.error().message);
     return taken;
   }
@@ -216,9 +214,9 @@ Status EnrolmentService::Service::list(const grpc::ServerContext& context, ListM
 Status EnrolmentService::Service::revoke(const grpc::ServerContext& context, const RevokeRequest& request) {
   MG_TRY(const std::string by, admin(context));
   MG_RETURN_IF_ERROR(check_length(context, request));
-  const Status done = registrar_->revoke(request.name(), wall_now());
+  Status done = registrar_->revoke(request.name(), wall_now());
   gate_.record_members(context, "revoke", request.name(), done);
-  MG_RETURN_IF_ERROR(done);
+  if (!done.ok()) return done;
   log_info("revoked", {{"name", request.name()}, {"by", by}});
   listeners_.revoked();
   return {};

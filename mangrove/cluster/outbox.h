@@ -12,6 +12,9 @@
 
 namespace mangrove::cluster {
 
+/// How long what waits may still be written to a stream that has ended.
+inline constexpr Seconds kLastWordsWithin = 1;
+
 /// Messages on their way into one stream: sending never waits for a slow or frozen peer, a thread of the outbox does.
 /// If more waits than there is room for, the stream is cut, since its peer reads nothing.
 /// threads: any thread may call any method.

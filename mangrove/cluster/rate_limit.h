@@ -9,6 +9,9 @@
 
 namespace mangrove::cluster {
 
+/// Of joins from one address, behind which there may be a hall of boards.
+inline constexpr int kMostJoinsAMinute = 1200;
+
 /// Limits how many times a minute each caller may do something. A caller's minute begins with the first time.
 /// threads: any thread may call any method.
 class RateLimit {

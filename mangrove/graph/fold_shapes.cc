@@ -7,6 +7,7 @@
 
 #include "mangrove/base/suggestion.h"
 #include "mangrove/graph/batch_in_shapes.h"
+#include "mangrove/graph/element_type.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
 #include "mangrove/graph/operator.h"
@@ -19,16 +20,12 @@ namespace {
 // All computed values together have no more elements: a file cannot make loading take much memory.
 constexpr std::int64_t kMostElementsInAll = std::int64_t{1} << 22;
 
-bool is_float(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64;
-}
-
 class ShapeFolder {
  public:
   ShapeFolder(GraphParts parts, const FoldOptions& options) : options_(options), parts_(std::move(parts)) {
     outputs_.insert(parts_.outputs.begin(), parts_.outputs.end());
     for (const auto& [name, tensor] : parts_.initializers) {
-      const bool number = !is_float(tensor.dtype()) || tensor.elements() == 1 || options_.constants.contains(name);
+      const bool number = !is_floating(tensor.dtype()) || tensor.elements() == 1 || options_.constants.contains(name);
       if (number && tensor.elements() <= kMostShapeElements) numbers_.insert(name);
     }
     for (const auto& [name, info] : parts_.inputs) depends_on_[name] = "the data of '" + name + "'";
@@ -69,11 +66,11 @@ class ShapeFolder {
     std::string why_not = "no shapes are computed with it";
     if (is_shape_operator(node.op)) {
       Result<ShapeValue> computed = evaluate(node);
-      if (computed.ok() && remember(node.outputs[0], std::move(computed).value())) {
-        if (!outputs_.contains(node.outputs[0])) return {};
-      } else if (!computed.ok()) {
+      if (!computed.ok()) {
         why_not = computed.error().message;
         if (computes_with_batch(node)) return make_error(Code::unimplemented, describe(node) + ": " + why_not);
+      } else if (remember(node.outputs[0], std::move(computed).value()) && !outputs_.contains(node.outputs[0])) {
+        return {};
       }
     }
     note_dependence(node, why_not);

@@ -6,6 +6,7 @@
 #include "mangrove/base/check.h"
 #include "mangrove/base/process_memory.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/graph/element_type.h"
 #include "mangrove/graph/node_check.h"
 #include "mangrove/graph/node_inference.h"
 #include "mangrove/graph/operator.h"
@@ -30,10 +31,6 @@ Status check_outputs(const GraphParts& parts, const Values& values) {
     }
   }
   return {};
-}
-
-bool is_floating(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64;
 }
 
 // Floating-point initializers at these positions of each node's inputs, in node order.

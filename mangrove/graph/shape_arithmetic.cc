@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mangrove/graph/broadcast.h"
+#include "mangrove/graph/element_type.h"
 #include "mangrove/graph/onnx_tensor.h"
 #include "mangrove/graph/shape_evaluators.h"
 
@@ -13,10 +14,6 @@ namespace mangrove::shape_evaluators {
 namespace {
 
 using Element = ShapeValue::Element;
-
-bool is_real(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64;
-}
 
 // As the type would hold it: f32 rounds, integers must fit.
 Result<Element> stored_as(DType dtype, Element element) {
@@ -98,14 +95,14 @@ Error batch_arithmetic() {
 
 bool is_number(DType dtype, const Element& element, std::int64_t number) {
   if (element.is_batch) return false;
-  return is_real(dtype) ? element.real == static_cast<double>(number) : element.integer == number;
+  return is_floating(dtype) ? element.real == static_cast<double>(number) : element.integer == number;
 }
 
 Result<Element> add(DType dtype, const Element& a, const Element& b) {
   if (a.is_batch && is_number(dtype, b, 0)) return a;
   if (b.is_batch && is_number(dtype, a, 0)) return b;
   if (a.is_batch || b.is_batch) return batch_arithmetic();
-  if (is_real(dtype)) return Element{.real = a.real + b.real};
+  if (is_floating(dtype)) return Element{.real = a.real + b.real};
   Element sum;
   if (__builtin_add_overflow(a.integer, b.integer, &sum.integer)) return unknown("an overflow");
   return sum;
@@ -115,7 +112,7 @@ Result<Element> subtract(DType dtype, const Element& a, const Element& b) {
   if (a.is_batch && b.is_batch) return Element{};
   if (a.is_batch && is_number(dtype, b, 0)) return a;
   if (a.is_batch || b.is_batch) return batch_arithmetic();
-  if (is_real(dtype)) return Element{.real = a.real - b.real};
+  if (is_floating(dtype)) return Element{.real = a.real - b.real};
   Element difference;
   if (__builtin_sub_overflow(a.integer, b.integer, &difference.integer)) return unknown("an overflow");
   return difference;
@@ -125,7 +122,7 @@ Result<Element> multiply(DType dtype, const Element& a, const Element& b) {
   if (is_number(dtype, a, 1) && b.is_batch) return b;
   if (a.is_batch && is_number(dtype, b, 1)) return a;
   if (a.is_batch || b.is_batch) return batch_arithmetic();
-  if (is_real(dtype)) return Element{.real = a.real * b.real};
+  if (is_floating(dtype)) return Element{.real = a.real * b.real};
   Element product;
   if (__builtin_mul_overflow(a.integer, b.integer, &product.integer)) return unknown("an overflow");
   return product;
@@ -133,10 +130,10 @@ Result<Element> multiply(DType dtype, const Element& a, const Element& b) {
 
 // Integers are divided as in C: towards zero.
 Result<Element> divide(DType dtype, const Element& a, const Element& b) {
-  if (a.is_batch && b.is_batch) return is_real(dtype) ? Element{.real = 1} : Element{.integer = 1};
+  if (a.is_batch && b.is_batch) return is_floating(dtype) ? Element{.real = 1} : Element{.integer = 1};
   if (a.is_batch && is_number(dtype, b, 1)) return a;
   if (a.is_batch || b.is_batch) return batch_arithmetic();
-  if (is_real(dtype)) return Element{.real = a.real / b.real};
+  if (is_floating(dtype)) return Element{.real = a.real / b.real};
   if (b.integer == 0) return unknown("a division by zero");
   if (b.integer == -1) return subtract(dtype, Element{}, a);  // the least integer has no positive counterpart
   return Element{.integer = a.integer / b.integer};
@@ -145,7 +142,7 @@ Result<Element> divide(DType dtype, const Element& a, const Element& b) {
 // With the sign of the divisor, as ONNX's Mod of integers.
 Result<Element> modulo(DType dtype, const Element& a, const Element& b) {
   if (a.is_batch || b.is_batch) return batch_arithmetic();
-  if (is_real(dtype)) return unknown("a remainder of reals");
+  if (is_floating(dtype)) return unknown("a remainder of reals");
   if (b.integer == 0) return unknown("a division by zero");
   if (b.integer == -1) return Element{};
   const std::int64_t rest = a.integer % b.integer;
@@ -153,13 +150,13 @@ Result<Element> modulo(DType dtype, const Element& a, const Element& b) {
 }
 
 bool less_than(DType dtype, const Element& a, const Element& b) {
-  return is_real(dtype) ? a.real < b.real : a.integer < b.integer;
+  return is_floating(dtype) ? a.real < b.real : a.integer < b.integer;
 }
 
 // Which is smaller, as far as that does not depend on the batch, which is 1 at least.
 Result<bool> is_less(DType dtype, const Element& a, const Element& b) {
   if (a.is_batch && b.is_batch) return false;
-  if (is_real(dtype) && (a.is_batch || b.is_batch)) return batch_arithmetic();
+  if (is_floating(dtype) && (a.is_batch || b.is_batch)) return batch_arithmetic();
   if (a.is_batch) return b.integer <= 1 ? Result<bool>(false) : Result<bool>(batch_arithmetic());
   if (b.is_batch) return a.integer < 1 ? Result<bool>(true) : Result<bool>(batch_arithmetic());
   return less_than(dtype, a, b);
@@ -188,10 +185,10 @@ Result<Element> equal(DType dtype, const Element& a, const Element& b) {
   if (a.is_batch && b.is_batch) return Element{.integer = 1};
   if (a.is_batch || b.is_batch) {  // the batch is no number below 1, e.g. not the -1 that stands for "keep"
     const Element& number = a.is_batch ? b : a;
-    if (is_real(dtype) || number.integer >= 1) return batch_arithmetic();
+    if (is_floating(dtype) || number.integer >= 1) return batch_arithmetic();
     return Element{.integer = 0};
   }
-  return Element{.integer = is_real(dtype) ? a.real == b.real : a.integer == b.integer};
+  return Element{.integer = is_floating(dtype) ? a.real == b.real : a.integer == b.integer};
 }
 
 Result<Element> both(DType, const Element& a, const Element& b) {
@@ -244,15 +241,15 @@ Result<ShapeValue> cast(const Node& node, Inputs inputs) {
   MG_TRY(const std::int64_t to, attribute_or<std::int64_t>(node, "to", 0));
   MG_TRY(const DType dtype, decode_dtype(static_cast<std::int32_t>(to)));
   ShapeValue result = *inputs[0];
-  const bool from_real = is_real(result.dtype);
+  const bool from_real = is_floating(result.dtype);
   result.dtype = dtype;
   for (Element& element : result.elements) {
     if (element.is_batch && dtype == DType::boolean) element = {.integer = 1};  // a batch holds at least one sample
     if (element.is_batch) continue;
-    if (from_real && !is_real(dtype)) {
+    if (from_real && !is_floating(dtype)) {
       if (!(std::abs(element.real) < 9e18)) return unknown("a real that no integer holds");
       element = {.integer = dtype == DType::boolean ? element.real != 0 : static_cast<std::int64_t>(element.real)};
-    } else if (!from_real && is_real(dtype)) {
+    } else if (!from_real && is_floating(dtype)) {
       element = {.real = static_cast<double>(element.integer)};
     }
     if (dtype == DType::boolean) element.integer = element.integer != 0;
@@ -266,7 +263,7 @@ Result<ShapeValue> reduce_prod(const Node& node, Inputs inputs) {
   const ShapeValue& value = *inputs[0];
   if (value.shape.rank() > 1) return unknown("a product over a value of rank " + std::to_string(value.shape.rank()));
   MG_TRY(const std::int64_t keep, attribute_or<std::int64_t>(node, "keepdims", 1));
-  const Element one = is_real(value.dtype) ? Element{.real = 1} : Element{.integer = 1};
+  const Element one = is_floating(value.dtype) ? Element{.real = 1} : Element{.integer = 1};
   Element product = one;
   for (const Element& element : value.elements) {
     MG_TRY(const Element computed, multiply(value.dtype, product, element));

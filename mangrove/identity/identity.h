@@ -34,7 +34,7 @@ class Identity {
 
   const PrivateKey& key() const { return key_; }
   const Certificate& certificate() const { return chain_.front(); }
-  /// Its own certificate, and those between it and an authority.
+  /// The certificates from its own one up to, and without, an authority.
   const std::vector<Certificate>& chain() const { return chain_; }
   const std::vector<Certificate>& authorities() const { return authorities_; }
   const Subject& subject() const { return subject_; }

@@ -18,7 +18,7 @@ namespace mangrove::identity {
 Result<std::optional<std::vector<Certificate>>> peek_once(const std::string& address, Deadline deadline,
                                                           const std::stop_token& stop);
 
-/// As peek_once(), but tries again and again until somebody answers. errors: those of peek_once().
+/// Does as peek_once() does, and tries again and again until somebody answers. errors: those of peek_once().
 Result<std::optional<std::vector<Certificate>>> peek_certificates(const std::string& address, Deadline deadline,
                                                                   const std::stop_token& stop);
 

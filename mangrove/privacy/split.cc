@@ -53,14 +53,14 @@ constexpr std::size_t kGroup = 8;
 
 /// The least and the largest finite value; zeros where there is none.
 std::array<float, 2> range_of(std::span<const float> values) {
-  constexpr float kEndless = std::numeric_limits<float>::infinity();
+  constexpr float kInfiniteValue = std::numeric_limits<float>::infinity();
   std::array<float, kGroup> least, largest;  // of every eighth value, so that GCC vectorises the loop
-  least.fill(kEndless);
-  largest.fill(-kEndless);
+  least.fill(kInfiniteValue);
+  largest.fill(-kInfiniteValue);
   for (std::size_t i = 0; i < values.size(); i += kGroup) {
     for (std::size_t j = 0; j < std::min(kGroup, values.size() - i); ++j) {
       const float value = values[i + j];
-      const bool is_finite = std::abs(value) < kEndless;
+      const bool is_finite = std::abs(value) < kInfiniteValue;
       least[j] = is_finite && value < least[j] ? value : least[j];
       largest[j] = is_finite && value > largest[j] ? value : largest[j];
     }
@@ -74,6 +74,7 @@ std::uint64_t pack(std::span<const float> group, std::array<float, 2> range, flo
   std::array<std::uint32_t, kGroup> levels{};
   for (std::size_t j = 0; j < group.size(); ++j) {
     const float level = range[1] > 0 ? (group[j] - range[0]) / range[1] : 0;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): it is never negative
     levels[j] = static_cast<std::uint32_t>((level > 0 ? std::min(level, most) : 0) + 0.5f);
   }
   std::uint64_t packed = 0;

@@ -18,10 +18,6 @@ Error refuse(const std::string& why) {
   return make_error(Code::failed_precondition, why);
 }
 
-Error no_fit(const std::string& what) {
-  return make_error(Code::data_loss, what);
-}
-
 void add_share(Revealed& revealed, ClientId client, const Secret& share) {
   Share& added = *revealed.add_shares();
   added.set_client(client);

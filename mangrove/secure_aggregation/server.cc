@@ -12,10 +12,6 @@
 namespace mangrove::secure {
 namespace {
 
-Error misfit(const std::string& what) {
-  return make_error(Code::data_loss, what);
-}
-
 Error too_few(std::size_t left, std::size_t of, std::size_t needed) {
   return make_error(Code::failed_precondition, "too many drop-outs: " + std::to_string(left) + " of " +
                                                    std::to_string(of) + " clients that share secrets are left, and " +
@@ -64,7 +60,7 @@ Result<Server::Orders> Server::next() {
   return Orders();
 }
 
-Server::Orders Server::send(std::map<ClientId, Order> orders) {
+Server::Orders Server::send(const std::map<ClientId, Order>& orders) {
   Orders bytes;
   for (const auto& [client, order] : orders) {
     bytes[client] = order.SerializeAsString();
@@ -81,7 +77,7 @@ Server::Orders Server::begin() {
     order.set_round(round_);
     order.set_client(client);
   }
-  return send(std::move(orders));
+  return send(orders);
 }
 
 Result<Server::Orders> Server::introduce() {
@@ -103,7 +99,7 @@ Result<Server::Orders> Server::introduce() {
     }
     members_.at(client).neighbours = std::move(neighbours);
   }
-  return send(std::move(orders));
+  return send(orders);
 }
 
 Result<Server::Orders> Server::deliver() {
@@ -121,7 +117,7 @@ Result<Server::Orders> Server::deliver() {
     const auto holders_left = static_cast<std::size_t>(inbox.envelopes_size()) + 1;
     if (holders_left < threshold_) return too_few(holders_left, holders(client).size(), threshold_);
   }
-  return send(std::move(orders));
+  return send(orders);
 }
 
 Server::Orders Server::dispute() {
@@ -132,7 +128,7 @@ Server::Orders Server::dispute() {
     accusers.resize(std::min(accusers.size(), most_shown(holders(accused).size(), threshold_)));
     orders[accused].mutable_dispute()->mutable_accusers()->Add(accusers.begin(), accusers.end());
   }
-  return send(std::move(orders));
+  return send(orders);
 }
 
 Result<Server::Orders> Server::ask_for_secrets() {
@@ -158,18 +154,18 @@ Result<Server::Orders> Server::ask_for_secrets() {
       }
     }
   }
-  return send(std::move(orders));
+  return send(orders);
 }
 
 /// Whoever lies about a secret is named, all of them, before the round ends.
 Status Server::unmask() {
   Status lied;
   for (const ClientId client : dealt_) {
-    const Status status = has_vector_of(client) ? unmask_own(client) : unmask_pairs(client);
+    Status status = has_vector_of(client) ? unmask_own(client) : unmask_pairs(client);
     if (!status.ok() && status.code() != Code::aborted) return status;
-    if (!status.ok()) lied = status;
+    if (!status.ok()) lied = std::move(status);
   }
-  MG_RETURN_IF_ERROR(lied);
+  if (!lied.ok()) return lied;
   sum_.clients.assign(masked_.begin(), masked_.end());
   return {};
 }
@@ -217,7 +213,7 @@ Status Server::take_reply(ClientId from, const Reply& reply) {
   if (step_ == Step::mask && reply.has_masked()) return take_masked(from, reply.masked());
   if (step_ == Step::show && reply.has_opened()) return take_opened(from, reply.opened());
   if (step_ == Step::reveal && reply.has_revealed()) return take_revealed(from, reply.revealed());
-  return misfit("not to what was asked");
+  return no_fit("not to what was asked");
 }
 
 Status Server::take_keys(ClientId from, const Keys& keys) {
@@ -248,17 +244,17 @@ std::size_t Server::place(ClientId dealer, ClientId holder) const {
 Status Server::take_dealt(ClientId from, const Dealt& dealt) {
   const std::vector<ClientId> all = holders(from);
   if (static_cast<std::size_t>(dealt.envelopes_size()) != all.size())
-    return misfit("envelopes for other clients than its neighbours and itself");
+    return no_fit("envelopes for other clients than its neighbours and itself");
   std::map<ClientId, Envelope> envelopes;
   std::map<ClientId, ShareDigests> digests;
   for (int i = 0; i < dealt.envelopes_size(); ++i) {
     const Envelope& envelope = dealt.envelopes(i);
     const ClientId holder = all[static_cast<std::size_t>(i)];
-    if (envelope.client() != holder) return misfit("envelopes for other clients than its neighbours and itself");
+    if (envelope.client() != holder) return no_fit("envelopes for other clients than its neighbours and itself");
     MG_TRY(digests[holder], read_digests(envelope));
     const bool is_own = holder == from;
     if (envelope.key().size() != (is_own ? 0 : kKeyBytes) || envelope.sealed().size() != (is_own ? 0 : kSealedBytes))
-      return misfit("an envelope of another length");
+      return no_fit("an envelope of another length");
     if (!is_own) envelopes[holder] = envelope;
   }
   members_.at(from).envelopes = std::move(envelopes);
@@ -273,7 +269,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
   const std::vector<ClientId>& neighbours = members_.at(from).neighbours;
   for (const ClientId client : accused) {
     if (!std::ranges::binary_search(neighbours, client) || !dealt_.contains(client))
-      return misfit("an accusation of a client that has sent it no envelope");
+      return no_fit("an accusation of a client that has sent it no envelope");
   }
   if (accused.empty()) {
     MG_TRY(const std::vector<std::uint32_t> words, read_words(masked.words(), words_));
@@ -282,7 +278,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
     masked_.insert(from);
     return {};
   }
-  if (!masked.words().empty()) return misfit("an accusation and words");
+  if (!masked.words().empty()) return no_fit("an accusation and words");
   for (const ClientId client : accused) disputes_[client].push_back(from);
   return {};
 }
@@ -291,7 +287,7 @@ Status Server::take_masked(ClientId from, const Masked& masked) {
 Status Server::take_opened(ClientId from, const Opened& opened) {
   std::vector<ClientId>& accusers = disputes_.at(from);
   if (static_cast<std::size_t>(opened.keys_size()) != accusers.size())
-    return misfit("keys of other envelopes than were asked for");
+    return no_fit("keys of other envelopes than were asked for");
   for (std::size_t i = 0; i < accusers.size(); ++i) {
     const ClientId accuser = accusers[i];
     MG_TRY(const Secret key, read_secret(opened.keys(static_cast<int>(i)), "key"));
@@ -311,17 +307,17 @@ Status Server::take_revealed(ClientId from, const Revealed& revealed) {
   std::vector<ClientId> dealers = holders(from);
   std::erase_if(dealers, [&](ClientId client) { return !dealt_.contains(client); });
   if (static_cast<std::size_t>(revealed.shares_size()) != dealers.size())
-    return misfit("shares of other clients than were asked for");
+    return no_fit("shares of other clients than were asked for");
   std::vector<Secret> shares;
   for (int i = 0; i < revealed.shares_size(); ++i) {
     const ClientId dealer = dealers[static_cast<std::size_t>(i)];
-    if (revealed.shares(i).client() != dealer) return misfit("shares of other clients than were asked for");
+    if (revealed.shares(i).client() != dealer) return no_fit("shares of other clients than were asked for");
     MG_TRY(const Secret share, read_secret(revealed.shares(i).share(), "share"));
     const Route route{round_, dealer, from};
     const ShareDigests& digests = members_.at(dealer).digests.at(from);
     const bool fits =
         has_vector_of(dealer) ? fits_seed_digest(route, digests, share) : fits_key_digest(route, digests, share);
-    if (!fits) return misfit("a share that is not the one it was dealt");
+    if (!fits) return no_fit("a share that is not the one it was dealt");
     shares.push_back(share);
   }
   for (std::size_t i = 0; i < dealers.size(); ++i)

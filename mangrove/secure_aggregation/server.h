@@ -96,7 +96,7 @@ class Server {
   Status take_revealed(ClientId from, const Revealed& revealed);
   Status take_reply(ClientId from, const Reply& reply);
 
-  Orders send(std::map<ClientId, Order> orders);
+  Orders send(const std::map<ClientId, Order>& orders);
   Error other_secret(ClientId client);
   void accuse(ClientId client, const std::string& deed);
   std::vector<ClientId> holders(ClientId client) const;

@@ -33,6 +33,10 @@ void append(std::string& text, std::uint64_t number, int bytes) {
 
 }  // namespace
 
+Error no_fit(const std::string& what) {
+  return make_error(Code::data_loss, what);
+}
+
 Result<Order> parse_order(std::string_view bytes) {
   return parse<Order>(bytes, kMostBytes);
 }

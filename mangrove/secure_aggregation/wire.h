@@ -16,6 +16,9 @@ namespace mangrove::secure {
 /// No message is longer, but for the words of a vector.
 constexpr std::size_t kMostBytes = 64 * 1024;
 
+/// The error data_loss of a message that does not fit what it should be.
+Error no_fit(const std::string& what);
+
 /// A message, unless it is longer than kMostBytes and this many words. errors: data_loss.
 Result<Order> parse_order(std::string_view bytes);
 Result<Reply> parse_reply(std::string_view bytes, std::size_t words);

@@ -16,12 +16,10 @@ namespace {
 Result<cluster::ModelSignature> verified(const std::string& file,
                                          const std::vector<identity::Certificate>& authorities) {
   MG_TRY(const std::string network, read_file(file));
-  const std::string beside = file + kSignatureEnding;
-  const Result<std::string> text = read_file(beside);
-  if (!text.ok() && text.code() == Code::not_found)
-    return make_error(Code::not_found, file + ": it has no signature: there is no " + beside);
-  if (!text.ok()) return text.error();
-  MG_TRY(cluster::ModelSignature signature, cluster::ModelSignature::parse(*text).context(beside));
+  Result<cluster::ModelSignature> read = load_signature(file);
+  if (!read.ok() && read.code() == Code::not_found)
+    return make_error(Code::not_found, file + ": it has no signature: there is no " + file + kSignatureEnding);
+  MG_TRY(cluster::ModelSignature signature, std::move(read));
   MG_RETURN_IF_ERROR(signature.check_fits(network).context(file));
   MG_RETURN_IF_ERROR(signature.check_signer(authorities).context(file));
   return signature;

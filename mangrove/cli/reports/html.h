@@ -13,6 +13,9 @@ std::string escaped(const std::string& text);
 /// The text in at most so many bytes, with "..." at its end where it is cut, which is never within a character.
 std::string shortened(std::string_view text, std::size_t most);
 
+/// The longest name of a node or run that a page shows, in bytes.
+constexpr std::size_t kLongestName = 200;
+
 /// A whole page: light or dark as the reader's system is; it needs no other file and no script.
 /// body: HTML. Its classes: a, b (two series), n0 .. n9 (nodes, runs), and those of the charts.
 std::string html_page(const std::string& title, const std::string& body);

@@ -18,7 +18,6 @@ namespace {
 using Answers = InferenceHistory::Answers;
 
 constexpr std::size_t kMostRows = 64;
-constexpr std::size_t kLongestLegend = 200;
 constexpr double kMilli = 1000;
 
 Curve scaled(Curve curve, double factor) {
@@ -76,7 +75,7 @@ std::string share_text(const std::optional<double>& share) {
 
 /// A name that somebody else gave.
 std::string shown(const std::string& name) {
-  return shortened(name, kLongestLegend);
+  return shortened(name, kLongestName);
 }
 
 /// Tiers from the bottom up, and what stayed and went from one to the next.

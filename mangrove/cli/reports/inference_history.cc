@@ -14,7 +14,6 @@ namespace mangrove::cli {
 namespace {
 
 constexpr std::size_t kMostNames = 64;  // of phases, tiers, exits, or boards of stages
-constexpr std::size_t kLongestName = 200;
 constexpr std::int64_t kMostExits = 16;
 constexpr std::string_view kEvaluations[] = {"validate", "test",
                                              "evaluate"};  // phases of training; the last: until 0.1

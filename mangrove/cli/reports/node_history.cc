@@ -16,7 +16,6 @@ using cluster::SampleLine;
 constexpr std::size_t kLastSteps = 8;
 constexpr std::size_t kMostNodes = 256, kMostJobs = 256, kMostPurposes = 32;
 constexpr std::size_t kMostIntervals = 1024;
-constexpr std::size_t kLongestNodeName = 200;
 
 PhaseSeconds operator-(const PhaseSeconds& a, const PhaseSeconds& b) {
   return {a.load - b.load, a.compute - b.compute, a.encode - b.encode, a.wire - b.wire, a.wait - b.wait};
@@ -143,7 +142,7 @@ NodeHistories::NodeHistories(NodeHistories&&) noexcept = default;
 void NodeHistories::take(const nlohmann::json& line) {
   auto sample = read_line<SampleLine>(line);
   if (!sample || !std::isfinite(sample->time)) return;
-  sample->node = shortened(sample->node, kLongestNodeName);
+  sample->node = shortened(sample->node, kLongestName);
   if (begins_.size() >= kMostJobs && !begins_.contains(sample->job)) return;
   const double begin = begins_.emplace(sample->job, latest_).first->second;
   auto follower = std::ranges::find(followers_, sample->node, &Follower::name);

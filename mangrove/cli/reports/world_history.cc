@@ -16,7 +16,6 @@ namespace mangrove::cli {
 namespace {
 
 constexpr std::size_t kMostPurposes = 16;
-constexpr std::size_t kLongestWorldName = 200;
 constexpr std::size_t kMostFaults = 200;
 constexpr std::size_t kMostRows = 40;  // devices in the picture of faults
 constexpr double kWidth = 980, kLabel = 110, kRow = 22, kBar = 14;
@@ -58,12 +57,12 @@ void WorldHistory::take(const nlohmann::json& line) {
   if (!read.ok() || !std::isfinite(read->time)) return;
   last_ = std::max(last_, read->time);
   if (read->event == "message") {
-    const std::string purpose = shortened(read->purpose.value_or(""), kLongestWorldName);
+    const std::string purpose = shortened(read->purpose.value_or(""), kLongestName);
     if (bytes_.size() >= kMostPurposes && !bytes_.contains(purpose)) return;
     bytes_[purpose].add(read->time, read->bytes.value_or(0) / 1e6);
   } else if (style_of(read->event) != nullptr && all_faults_++ < static_cast<std::int64_t>(kMostFaults)) {
     faults_.push_back(
-        {shortened(read->node.value_or(""), kLongestWorldName), read->event, read->time, read->duration.value_or(0)});
+        {shortened(read->node.value_or(""), kLongestName), read->event, read->time, read->duration.value_or(0)});
   }
 }
 

@@ -6,8 +6,8 @@
 
 #include "mangrove/base/file.h"
 #include "mangrove/cli/flag_ranges.h"
-#include "mangrove/cluster/model_signature.h"
 #include "mangrove/graph/onnx.h"
+#include "mangrove/identity/signature.h"
 #include "mangrove/zoo/zoo.h"
 
 namespace mangrove::cli {
@@ -15,16 +15,13 @@ namespace {
 
 /// A network that was changed or mistaken since it was signed is noticed before it is used.
 Status check_signature_beside(const std::string& path) {
-  const std::string beside = path + kSignatureEnding;
-  std::error_code unreadable;  // then load_onnx() says what is wrong with the path
-  if (!fs::exists(beside, unreadable)) return {};
-  MG_TRY(const std::string text, read_file(beside));
+  const Result<cluster::ModelSignature> signature = load_signature(path);
+  if (!signature.ok() && signature.code() == Code::not_found) return {};
   MG_TRY(const std::string network, read_file(path));
-  Result<cluster::ModelSignature> signature = cluster::ModelSignature::parse(text);
   const Status fits = signature.ok() ? signature->check_fits(network) : Status(signature.error());
   if (fits.ok()) return {};
   return make_error(fits.code(), path + ": the signature beside it does not fit: " + fits.error().message +
-                                     "; if the change was yours, remove the signature: rm " + beside);
+                                     "; if the change was yours, remove the signature: rm " + path + kSignatureEnding);
 }
 
 /// The model as its paper has it; of a model that is not listed, its family's first.
@@ -39,6 +36,15 @@ const zoo::ModelEntry* paper_entry(const std::string& model) {
 }
 
 }  // namespace
+
+Result<cluster::ModelSignature> load_signature(const std::string& path) {
+  const std::string beside = path + kSignatureEnding;
+  std::error_code unreadable;  // then reading says why
+  if (const std::uintmax_t size = fs::file_size(beside, unreadable); !unreadable && size > identity::kLongestSignature)
+    return make_error(Code::invalid_argument, beside + ": a signature has at most 64 KiB");
+  MG_TRY(const std::string text, read_file(beside));
+  return cluster::ModelSignature::parse(text).context(beside);
+}
 
 void ModelSettings::declare(Keys& keys) {
   keys.add("sample_shape", sample_shape,

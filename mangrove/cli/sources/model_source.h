@@ -6,6 +6,7 @@
 
 #include "mangrove/base/keys.h"
 #include "mangrove/base/result.h"
+#include "mangrove/cluster/model_signature.h"
 #include "mangrove/graph/graph.h"
 
 namespace mangrove::cli {
@@ -33,6 +34,10 @@ Result<std::map<std::string, Shape>> parse_input_shapes(const std::string& text)
 
 /// What a file's name has behind it where its signature is: model.onnx.sig beside model.onnx.
 constexpr const char* kSignatureEnding = ".sig";
+
+/// Reads the signature beside a network. errors: not_found (there is none), invalid_argument (longer than a signature,
+/// or those of ModelSignature::parse()), those of read_file().
+Result<cluster::ModelSignature> load_signature(const std::string& path);
 
 /// An ONNX file, its open dimensions as the key input_shape says. If a signature lies beside it, it must be of this
 /// file; who has signed it is not asked (see `mangrove model verify`).

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "mangrove/infer/pipeline/trust_key.h"
-
 namespace mangrove::infer {
 namespace {
 
@@ -492,17 +490,6 @@ TEST(Evidence, SaysOnAverageNothingAgainstAnHonestDevice) {
   EXPECT_NEAR(evidence(4, 50, 0.01), 1.57, 0.01);
   EXPECT_NEAR(evidence(7, 50, 0.01), 9.13, 0.01);
   EXPECT_DOUBLE_EQ(evidence(8, 50, 0.01), 9.5);
-}
-
-TEST(TrustKey, IsAShareOrNone) {
-  EXPECT_EQ(*parse_trust("none"), std::nullopt);
-  EXPECT_EQ(*parse_trust(""), std::nullopt);
-  EXPECT_EQ(*parse_trust("spot_checks=0.02"), 0.02);
-  for (const char* text : {"spot_checks", "spot_checks=", "spot_checks=2", "spot_checks=0", "spot_checks=nan",
-                           "spot_checks=0.02,", "checks=0.1"})
-    EXPECT_EQ(
-        parse_trust(text).error().message,
-        "trust: must be none, or like spot_checks=0.02, a share from 0.0001 to 1, got '" + std::string(text) + "'");
 }
 
 }  // namespace
