@@ -1,9 +1,11 @@
 #include "mangrove/base/process_cpu.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -63,6 +65,12 @@ Seconds process_cpu_time() {
 Seconds rationed_time() {
   static const double limit = cpu_limit();
   return limit < 1 ? process_cpu_time() / limit : 0;
+}
+
+/// A step of the nice value is a factor of 1.25 (sched(7)). Linux has one for each thread.
+void weigh_thread(double part) {
+  const int steps = static_cast<int>(std::lround(std::log(1 / part) / std::log(1.25)));
+  if (steps > 0) setpriority(PRIO_PROCESS, 0, std::min(getpriority(PRIO_PROCESS, 0) + steps, 19));
 }
 
 }  // namespace mangrove

@@ -22,4 +22,9 @@ Seconds process_cpu_time();
 /// something short that follows a pause takes less, as there is still quota. 0 where it may use more.
 Seconds rationed_time();
 
+/// Gives the calling thread, and the threads that it starts from now on, this part of the time that it would get beside
+/// other threads; more than 0, at most 1. It gets more where the others do not use theirs. The part is kept to a tenth
+/// or so, by the thread's nice value; it cannot be raised again.
+void weigh_thread(double part);
+
 }  // namespace mangrove

@@ -26,6 +26,12 @@ void ClusterSettings::declare(Keys& keys) {
   keys.add("no_limits", no_limits, "testbed: continue even if the limits of the boards cannot be set");
   keys.add("nodes", nodes, "nodes of the cluster or testbed to use; 0: all", 0, cluster::kMostNodes);
   keys.add("threads", threads, "threads of each embedded node", kThreads);
+  keys.add("priority", priority, "with --coordinator: of the jobs that wait for nodes, the highest begins first", -100,
+           100);
+  keys.add("share", share, "part of each node's threads and memory that the job takes; others may take the rest", 0.01,
+           1);
+  keys.add("labels", labels, "use only nodes that have all these labels, e.g. kind=pi4,zone=greenhouse");
+  for (const char* key : {"priority", "share", "labels"}) keys.at(key).page = "several-jobs.md";
 }
 
 void DataSettings::declare(Keys& keys) {

@@ -11,13 +11,16 @@ namespace mangrove::cli {
 
 /// Which cluster a job runs on.
 struct ClusterSettings {
-  std::int64_t local = 1;    // nodes of an embedded cluster on this machine
-  std::string coordinator;   // HOST:PORT of a running cluster; then `local` is not used
-  std::string identity;      // a PEM file to use in place of the identities that this user has; "": those
-  bool insecure = false;     // plain text is accepted at any address
-  std::string testbed;       // a board file: the embedded cluster's nodes are emulated boards, `local` is not used
-  bool no_limits = false;    // go on where the limits of boards cannot be set
-  std::int64_t nodes = 0;    // of a running cluster or a testbed, for this job; 0: all
+  std::int64_t local = 1;   // nodes of an embedded cluster on this machine
+  std::string coordinator;  // HOST:PORT of a running cluster; then `local` is not used
+  std::string identity;     // a PEM file to use in place of the identities that this user has; "": those
+  bool insecure = false;    // plain text is accepted at any address
+  std::string testbed;      // a board file: the embedded cluster's nodes are emulated boards, `local` is not used
+  bool no_limits = false;   // go on where the limits of boards cannot be set
+  std::int64_t nodes = 0;   // of a running cluster or a testbed, for this job; 0: all
+  std::int64_t priority = 0;
+  double share = 1;          // of each node
+  std::string labels;        // of nodes, with commas between
   std::int64_t threads = 1;  // of each embedded node
   void declare(Keys& keys);
 

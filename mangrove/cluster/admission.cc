@@ -4,12 +4,13 @@
 #include <limits>
 #include <string>
 
+#include "mangrove/base/suggestion.h"
 #include "mangrove/base/units.h"
 
 namespace mangrove::cluster {
 namespace {
 
-constexpr Seconds kLongestWait = 3600;  // for nodes: nobody else has a job meanwhile
+constexpr Seconds kLongestWait = 3600;  // for nodes to join
 constexpr Seconds kRejoinWithin = 15;   // after a restart of the coordinator
 
 }  // namespace
@@ -18,6 +19,7 @@ constexpr Seconds kRejoinWithin = 15;   // after a restart of the coordinator
 Admission::Admission(const JobSpec& job, std::optional<std::size_t> nodes_before, Instant began)
     : wanted_(job.nodes()),
       timeout_(job.nodes_timeout_s()),
+      labels_(job.labels().begin(), job.labels().end()),
       takes_newcomers_(job.has_train()),
       nodes_before_(nodes_before),
       began_(began) {}
@@ -32,20 +34,27 @@ Status Admission::check() const {
   return {};
 }
 
-Result<std::vector<Member>> Admission::first(std::vector<Member> alive, Instant now) const {
-  MG_TRY(const bool enough, are_enough(alive.size(), now - began_));
-  if (!enough) return std::vector<Member>();
-  if (wanted_ != 0) alive.resize(std::min(alive.size(), static_cast<std::size_t>(wanted_)));
-  return alive;
+std::size_t Admission::least() const {
+  return nodes_before_ ? 1 : static_cast<std::size_t>(std::max(wanted_, 1));
 }
 
-Result<bool> Admission::are_enough(std::size_t found, Seconds waited) const {
-  if (nodes_before_) return found > 0 && (found >= *nodes_before_ || waited >= kRejoinWithin);
-  if (found >= std::max<std::size_t>(static_cast<std::size_t>(wanted_), 1)) return true;
-  if (wanted_ == 0) return make_error(Code::failed_precondition, "no nodes have joined");
+Result<std::vector<Member>> Admission::first(std::vector<Member> free, std::size_t joined, Instant now) {
+  MG_TRY(const bool enough, are_enough(free.size(), joined, now - began_));
+  if (!enough && !nodes_before_ && joined >= least()) began_ = now;
+  if (!enough) return std::vector<Member>();
+  if (wanted_ != 0) free.resize(std::min(free.size(), static_cast<std::size_t>(wanted_)));
+  return free;
+}
+
+Result<bool> Admission::are_enough(std::size_t free, std::size_t joined, Seconds waited) const {
+  if (nodes_before_) return free > 0 && (free >= *nodes_before_ || waited >= kRejoinWithin);
+  if (free >= least()) return true;
+  if (joined >= least()) return false;  // other jobs have them
+  const std::string kind = labels_.empty() ? "" : " with the labels " + join_words(labels_);
+  if (wanted_ == 0) return make_error(Code::failed_precondition, "no nodes" + kind + " have joined");
   if (waited < timeout_) return false;
-  return make_error(Code::deadline_exceeded, std::to_string(wanted_) + (wanted_ == 1 ? " node" : " nodes") +
-                                                 " asked for, " + std::to_string(found) + " joined within " +
+  return make_error(Code::deadline_exceeded, std::to_string(wanted_) + (wanted_ == 1 ? " node" : " nodes") + kind +
+                                                 " asked for, " + std::to_string(joined) + " joined within " +
                                                  format_seconds(timeout_));
 }
 

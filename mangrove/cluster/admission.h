@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mangrove/base/result.h"
@@ -21,20 +22,24 @@ class Admission {
 
   /// errors: invalid_argument (a number of nodes or a timeout that makes no sense).
   Status check() const;
-  /// Those of the nodes that are alive which the job begins with; none: it has to wait for more.
+  /// Those of the free nodes which the job begins with; none: it has to wait for more. joined: how many there are, with
+  /// those that other jobs have; the timeout runs only while these are too few.
   /// errors: failed_precondition (it takes what is there, and there is nothing), deadline_exceeded (too few).
-  Result<std::vector<Member>> first(std::vector<Member> alive, Instant now) const;
+  Result<std::vector<Member>> first(std::vector<Member> free, std::size_t joined, Instant now);
+  /// The nodes that must have joined before it can begin.
+  std::size_t least() const;
   /// How many newcomers a job takes in that runs on so many nodes.
   std::size_t room(std::size_t nodes) const;
 
  private:
-  Result<bool> are_enough(std::size_t found, Seconds waited) const;
+  Result<bool> are_enough(std::size_t free, std::size_t joined, Seconds waited) const;
 
   const int wanted_;  // 0: all that there are, and those that come later
   const Seconds timeout_;
+  const std::vector<std::string> labels_;  // that its nodes must have
   const bool takes_newcomers_;
   const std::optional<std::size_t> nodes_before_;
-  const Instant began_;
+  Instant began_;  // to wait for nodes that have not joined
 };
 
 }  // namespace mangrove::cluster

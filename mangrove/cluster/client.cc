@@ -116,11 +116,23 @@ Result<std::vector<JobStatus>> Client::jobs() {
   return std::vector<JobStatus>(response.jobs().begin(), response.jobs().end());
 }
 
-Result<std::string> Client::switch_scheduler(const std::string& scheduler) {
+Result<std::vector<std::string>> Client::events(const std::string& job_id) {
+  grpc::ClientContext context;
+  context.set_deadline(from_now(kAnswersWithin));
+  ListEventsRequest request;
+  request.set_job_id(job_id);
+  ListEventsResponse response;
+  MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->ListEvents(&context, request, &response))
+                         .context("coordinator at " + impl_->coordinator));
+  return std::vector<std::string>(response.events().begin(), response.events().end());
+}
+
+Result<std::string> Client::switch_scheduler(const std::string& scheduler, const std::string& job_id) {
   grpc::ClientContext context;
   context.set_deadline(from_now(kAnswersWithin));
   SwitchSchedulerRequest request;
   request.set_scheduler(scheduler);
+  request.set_job_id(job_id);
   SwitchSchedulerResponse response;
   MG_RETURN_IF_ERROR(net::from_grpc(impl_->stub->SwitchScheduler(&context, request, &response))
                          .context("coordinator at " + impl_->coordinator));
@@ -267,8 +279,9 @@ Status Client::Impl::reconnect(Deadline deadline, const std::stop_token& stop) {
 
 /// errors: cancelled, always.
 Error Client::Impl::detached(const std::string& job_id) const {
-  return make_error(Code::cancelled, "detached from job " + job_id + ", which goes on; stop it with: mangrove jobs " +
-                                         "--coordinator " + coordinator + " --stop " + job_id);
+  return make_error(Code::cancelled, "detached from job " + job_id +
+                                         ", which goes on; stop it with: mangrove job stop " + job_id +
+                                         " --coordinator " + coordinator);
 }
 
 Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& stops) {
@@ -283,8 +296,8 @@ Status Client::Impl::run(FromClient first, const Reporter& report, const Stops& 
     if (spoken.has_detached) return detached(followed);
     if (!job.kept()) return spoken.broken;
     const std::string how_on = "; job " + job.job_id() +
-                               " goes on when it is back; follow it with: mangrove jobs --coordinator " + coordinator +
-                               " --follow " + job.job_id();
+                               " goes on when it is back; follow it with: mangrove job follow " + job.job_id() +
+                               " --coordinator " + coordinator;
     if (!lost) {
       lost = clock.now();
       tell(report, kCoordinatorLost, "trying to reach it again for " + format_seconds(kAwayAtMost));

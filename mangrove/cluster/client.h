@@ -34,15 +34,20 @@ class Client {
 
   const std::string& coordinator() const;  // its address
   Result<std::vector<NodeStatus>> nodes();
-  /// The nodes, and the job that runs. errors: unavailable; cancelled (stop was requested).
+  /// The nodes, and the jobs that run or wait. errors: unavailable; cancelled (stop was requested).
   Result<ListNodesResponse> status(const std::stop_token& stop);
-  /// The newest first. errors: failed_precondition (the coordinator keeps no jobs), unavailable.
+  /// The newest first: those that run or wait and, where the coordinator keeps jobs, those that have ended.
+  /// errors: unavailable.
   Result<std::vector<JobStatus>> jobs();
 
-  /// Has that scheduler take over in the job with tiers that runs; returns the job's id. errors: failed_precondition
-  /// (no job runs, or one without tiers), invalid_argument (unknown, or it needs a tier that is not there),
-  /// unavailable.
-  Result<std::string> switch_scheduler(const std::string& scheduler);
+  /// The events of a job so far, JSON objects, the oldest first. errors: not_found, permission_denied (it is
+  /// another's), unavailable.
+  Result<std::vector<std::string>> events(const std::string& job_id);
+
+  /// Has that scheduler take over in this job with tiers, or in the only one that runs where job_id is ""; returns the
+  /// job's id. errors: failed_precondition (it does not run, has no tiers, or there are several), invalid_argument
+  /// (unknown, or it needs a tier that is not there), unavailable.
+  Result<std::string> switch_scheduler(const std::string& scheduler, const std::string& job_id = "");
 
   /// Asks for a join string; only admins may. ttl: how long the string is valid; uses: how many members may join with
   /// it; name: the new member's name, or "" for the name that it asks for. errors: permission_denied,

@@ -8,8 +8,10 @@
 
 #include "mangrove/base/log.h"
 #include "mangrove/base/printable.h"
+#include "mangrove/base/suggestion.h"
 #include "mangrove/cluster/client_session.h"
 #include "mangrove/cluster/cluster.grpc.pb.h"
+#include "mangrove/cluster/job_report.h"
 #include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/node_checks.h"
 #include "mangrove/cluster/open_calls.h"
@@ -89,6 +91,8 @@ class ClusterService::Service final : public Cluster::Service {
                          ListNodesResponse* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const ListJobsRequest* request,
                         ListJobsResponse* response) override;
+  grpc::Status ListEvents(grpc::ServerContext* context, const ListEventsRequest* request,
+                          ListEventsResponse* response) override;
   grpc::Status SwitchScheduler(grpc::ServerContext* context, const SwitchSchedulerRequest* request,
                                SwitchSchedulerResponse* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const GetJobRequest* request, JobSpec* response) override;
@@ -114,6 +118,7 @@ class ClusterService::Service final : public Cluster::Service {
   static void reject(const Member& member, const std::string& reason, StreamLink& link);
   void gone(const Member& member, MemberState state);
   void count_client(int change);
+  Result<std::shared_ptr<Job>> job_with_tiers(const std::string& id) const;
 
   Membership& membership_;
   JobQueue& jobs_;
@@ -176,7 +181,7 @@ grpc::Status ClusterService::Service::Join(grpc::ServerContext* context, NodeStr
 void ClusterService::Service::gone(const Member& member, MemberState state) {
   if (!membership_.gone(member.id, state)) return;
   log_info("node gone", {{"node", member.description.name()}, {"state", member_state_name(state)}});
-  if (const auto job = jobs_.current()) job->member_gone(member.id, state);
+  jobs_.each_run([&](JobAttempt& job) { job.member_gone(member.id, state); });
 }
 
 /// certified: the name in the node's certificate; "": it has shown none.
@@ -198,7 +203,7 @@ Member ClusterService::Service::welcome(const NodeDescription& description, cons
     if (const std::set<std::string> revoked = gate_.revoked(); !revoked.empty()) link->send(about_revoked(revoked));
   }
   log_info("node joined", {{"node", member.description.name()}, {"address", description.address()}});
-  if (const auto job = jobs_.current()) job->member_joined();
+  jobs_.each_run([](JobAttempt& job) { job.member_joined(); });
   return member;
 }
 
@@ -218,7 +223,6 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
       reject(member, checked.error().message, link);
       return MemberState::lost;
     }
-    const std::shared_ptr<JobAttempt> job = jobs_.current();
     if (message.has_leaving()) return MemberState::left;
     if (message.has_heartbeat()) {
       if (!membership_.heartbeat(member.id, message.heartbeat(), clock_.now())) {
@@ -226,10 +230,12 @@ MemberState ClusterService::Service::follow(const Member& member, NodeStream* st
         return MemberState::lost;
       }
       link.echo();
-      if (job) job->resources_used(member.id, message.heartbeat());
+      jobs_.each_run([&](JobAttempt& job) { job.resources_used(member.id, message.heartbeat()); });
     }
-    if (message.has_role_ended() && job) job->role_ended(member.id, message.role_ended());
-    if (message.has_members_known() && job) job->members_known(member.id, message.members_known());
+    if (message.has_role_ended())
+      jobs_.each_run([&](JobAttempt& job) { job.role_ended(member.id, message.role_ended()); });
+    if (message.has_members_known())
+      jobs_.each_run([&](JobAttempt& job) { job.members_known(member.id, message.members_known()); });
   }
   return MemberState::lost;
 }
@@ -276,14 +282,14 @@ grpc::Status ClusterService::Service::PushFrames(grpc::ServerContext* context, g
   if (!stream->Read(&frame)) return {grpc::StatusCode::INVALID_ARGUMENT, "a client must say first whose frames it has"};
   call.greeted();
   if (const Status checked = check_question(frame); !checked.ok()) return refuse(*context, checked);
-  const std::shared_ptr<Job> owned = jobs_.running();
+  const std::shared_ptr<Job> owned = jobs_.find(frame.job_id());
   const std::shared_ptr<JobAttempt> job = owned == nullptr ? nullptr : owned->current_run();
   if (job != nullptr)
     if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) {
       gate_.record(*context, "push_frames", frame.job_id(), own);
       return net::to_grpc(own);
     }
-  if (job == nullptr || job->id() != frame.job_id() || job->frames() == nullptr)
+  if (job == nullptr || job->frames() == nullptr)
     return {grpc::StatusCode::NOT_FOUND, "job '" + frame.job_id() + "' does not run here, or asks for no frames"};
   gate_.record(*context, "push_frames", frame.job_id());
   while (stream->Read(&frame)) {
@@ -313,7 +319,7 @@ grpc::Status ClusterService::Service::ListNodes(grpc::ServerContext* context, co
   const auto caller = gate_.admit(*context, {Role::viewer, Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
   for (NodeStatus& status : membership_.list(clock_.now())) *response->add_nodes() = std::move(status);
-  if (const auto job = jobs_.current()) job->describe(*response);
+  for (const auto& job : jobs_.all()) job->current_run()->describe(job->id(), *response);
   for (const auto& [name, count] : gate_.refusals().counts()) (*response->mutable_refused())[name] = count;
   return grpc::Status::OK;
 }
@@ -322,14 +328,57 @@ grpc::Status ClusterService::Service::ListJobs(grpc::ServerContext* context, con
                                                ListJobsResponse* response) {
   const auto caller = gate_.admit(*context, {Role::viewer, Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
-  if (jobs_.store() == nullptr)
-    return {grpc::StatusCode::FAILED_PRECONDITION,
-            "it keeps no jobs; start it with: mangrove coordinator --state FOLDER"};
   Result<std::vector<JobStatus>> jobs =
-      jobs_.store()->list([&](const std::string& owner) { return Gate::check_owner(*caller, owner).ok(); });
+      jobs_.list([&](const std::string& owner) { return Gate::check_owner(*caller, owner).ok(); });
   if (!jobs.ok()) return net::to_grpc(jobs.error());
   for (JobStatus& job : *jobs) *response->add_jobs() = std::move(job);
   return grpc::Status::OK;
+}
+
+grpc::Status ClusterService::Service::ListEvents(grpc::ServerContext* context, const ListEventsRequest* request,
+                                                 ListEventsResponse* response) {
+  const auto caller = gate_.admit(*context, {Role::viewer, Role::client, Role::admin});
+  if (!caller.ok()) return net::to_grpc(caller.error());
+  if (const Status checked = check_question(*request); !checked.ok()) return refuse(*context, checked);
+  const std::shared_ptr<Job> live = jobs_.find(request->job_id());
+  std::string owner;
+  Result<std::vector<std::string>> events = make_error(Code::not_found, "job '" + request->job_id() + "' is not known");
+  if (live != nullptr) {
+    owner = live->owner();
+    events = live->current_run()->events();
+  } else if (jobs_.store() != nullptr) {
+    const Result<JobStore::Ended> past = jobs_.store()->ended(request->job_id());
+    if (!past.ok()) return net::to_grpc(past.error());
+    owner = past->owner;
+    events = past->result ? events_of(past->result->json) : std::vector<std::string>();
+  }
+  if (events.ok())
+    if (const Status own = Gate::check_owner(*caller, owner); !own.ok()) events = own.error();
+  gate_.record(*context, "list_events", request->job_id(), events.ok() ? Status() : Status(events.error()));
+  if (!events.ok()) return net::to_grpc(events.error());
+  for (std::string& event : *events) response->add_events(std::move(event));
+  return grpc::Status::OK;
+}
+
+/// The job with this id or, for "", the only one with tiers.
+/// errors: failed_precondition (there is none, or there are several).
+Result<std::shared_ptr<Job>> ClusterService::Service::job_with_tiers(const std::string& id) const {
+  if (!id.empty()) {
+    if (const auto job = jobs_.find(id)) return job;
+    return make_error(Code::failed_precondition, "job '" + id + "' does not run here");
+  }
+  const std::vector<std::shared_ptr<Job>> jobs = jobs_.all();
+  if (jobs.empty()) return make_error(Code::failed_precondition, "no job runs");
+  std::vector<std::shared_ptr<Job>> found;
+  std::vector<std::string> names;
+  for (const auto& job : jobs) {
+    if (job->current_run()->job().infer().tiers_size() == 0) continue;
+    found.push_back(job);
+    names.push_back(job->id());
+  }
+  if (found.size() > 1)
+    return make_error(Code::failed_precondition, "several jobs with tiers run: " + join_words(names) + "; say which");
+  return found.empty() ? jobs.front() : found.front();
 }
 
 grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* context,
@@ -338,17 +387,18 @@ grpc::Status ClusterService::Service::SwitchScheduler(grpc::ServerContext* conte
   const auto caller = gate_.admit(*context, {Role::client, Role::admin});
   if (!caller.ok()) return net::to_grpc(caller.error());
   if (const Status checked = check_question(*request); !checked.ok()) return refuse(*context, checked);
-  const std::shared_ptr<Job> owned = jobs_.running();
-  if (owned == nullptr) return {grpc::StatusCode::FAILED_PRECONDITION, "no job runs"};
+  const Result<std::shared_ptr<Job>> found = job_with_tiers(request->job_id());
+  if (!found.ok()) return net::to_grpc(found.error());
+  const std::shared_ptr<Job>& owned = *found;
   if (const Status own = Gate::check_owner(*caller, owned->owner()); !own.ok()) {
     gate_.record(*context, "switch_scheduler", owned->id(), own);
     return net::to_grpc(own);
   }
   const std::shared_ptr<JobAttempt> job = owned->current_run();
   const Status switched = job->switch_scheduler(request->scheduler());
-  gate_.record(*context, "switch_scheduler", job->id() + " " + request->scheduler(), switched);
+  gate_.record(*context, "switch_scheduler", owned->id() + " " + request->scheduler(), switched);
   if (!switched.ok()) return net::to_grpc(switched);
-  response->set_job_id(job->id());
+  response->set_job_id(owned->id());
   return grpc::Status::OK;
 }
 
@@ -357,9 +407,9 @@ grpc::Status ClusterService::Service::GetJob(grpc::ServerContext* context, const
   const auto caller = gate_.admit(*context, {Role::node});
   if (!caller.ok()) return net::to_grpc(caller.error());
   if (const Status checked = check_question(*request); !checked.ok()) return refuse(*context, checked);
-  const std::shared_ptr<JobAttempt> job = jobs_.current();
-  if (job == nullptr || job->id() != request->job_id())
-    return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
+  const std::shared_ptr<Job> owned = jobs_.find_run(request->job_id());
+  if (owned == nullptr) return {grpc::StatusCode::NOT_FOUND, "job '" + request->job_id() + "' does not run here"};
+  const std::shared_ptr<JobAttempt> job = owned->current_run();
   if (*caller && !job->is_for((*caller)->subject.uri())) {
     const Status refused = make_error(Code::permission_denied, (*caller)->subject.name + " has no part in this job");
     gate_.record(*context, "get_job", job->id(), refused);

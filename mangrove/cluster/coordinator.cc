@@ -17,6 +17,7 @@
 #include "mangrove/cluster/job_queue.h"
 #include "mangrove/cluster/membership.h"
 #include "mangrove/cluster/message_limits.h"
+#include "mangrove/cluster/node_allocator.h"
 #include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/rpc.h"
 #include "mangrove/net/grpc_transport.h"
@@ -63,6 +64,7 @@ struct Coordinator::Impl {
   Clock& clock = *awake;
   Refusals refusals{clock};
   Membership membership;
+  NodeAllocator allocator{membership};
   net::GrpcTransport transport{awake, options.credentials};
   const std::unique_ptr<JobStore> store;  // nullptr: nothing is kept
   JobQueue jobs;
@@ -88,6 +90,7 @@ Coordinator::Impl::Impl(const CoordinatorOptions& given, std::unique_ptr<JobStor
       membership(given.heartbeat_interval, given.heartbeat_misses),
       store(std::move(kept)),
       jobs({.membership = membership,
+            .allocator = allocator,
             .transport = transport,
             .clock = clock,
             .credentials = given.credentials,
@@ -172,7 +175,7 @@ void Coordinator::Impl::watch(const std::stop_token& stop) {
     const Instant now = clock.now();
     for (const MemberId member : membership.expire(now)) {
       log_warn("node lost: no heartbeat", {{"member", member}});
-      if (const auto job = jobs.current()) job->member_gone(member, MemberState::lost);
+      jobs.each_run([&](JobAttempt& job) { job.member_gone(member, MemberState::lost); });
     }
     service.cut_mute_streams(now);
     service.cut_expired(identity::wall_now());

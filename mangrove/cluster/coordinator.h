@@ -29,9 +29,9 @@ struct CoordinatorOptions {
   RoleMain play = run_role;      // what a role does
 };
 
-/// The one process of a cluster that knows its members, and where rank 0 of a job runs. One job at a time. With a state
-/// folder, a job that was running when it was killed goes on from its last checkpoint when it is started again.
-/// threads: any thread may call any method.
+/// The one process of a cluster that knows its members, and where rank 0 of each job runs. With a state folder, the
+/// jobs that were running when it was killed go on from their last checkpoints when it is started again. threads: any
+/// thread may call any method.
 class Coordinator {
  public:
   /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed),
@@ -41,7 +41,7 @@ class Coordinator {
 
   /// HOST:PORT with the port really taken; the host is a reachable one (not 0.0.0.0).
   std::string address() const;
-  /// Stops a running job in good order (its client gets the checkpoint), tells the nodes, closes the port.
+  /// Stops the running jobs in good order (their clients get the checkpoints), tells the nodes, closes the port.
   void shutdown();
 
  private:

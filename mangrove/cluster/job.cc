@@ -54,7 +54,7 @@ void Job::run() {
 /// As after a restart of the coordinator; the nodes may have gone before it in the same power cut.
 bool Job::begins_again(const Status& ended) {
   if (!is_kept() || ended.ok() || !current_run()->has_lost_everyone()) return false;
-  Result<std::optional<JobStore::Interrupted>> from = store_->interrupted(JobStore::Restart::nodes_ended);
+  Result<std::optional<JobStore::Interrupted>> from = store_->again(id_);
   keep(from.ok() ? Status() : Status(from.error()), "restart");
   if (!from.ok() || !*from) return false;
   {

@@ -50,18 +50,33 @@ Status JobAttempt::run() {
 
 Status JobAttempt::run_whole() {
   MG_RETURN_IF_ERROR(admission_.check());
-  MG_TRY(const std::vector<Member> nodes, wait_for_nodes());
-  assign_ranks(nodes);
-  const Status led = lead();
-  return finish(led);
+  around_.allocator.enter({.job = id_,
+                           .priority = job_.priority(),
+                           .share = share_of(job_),
+                           .labels = {job_.labels().begin(), job_.labels().end()},
+                           .wanted = admission_.least(),
+                           .is_elastic = job_.has_train() && job_.nodes() == 0});
+  const Result<std::vector<Member>> nodes = wait_for_nodes();
+  Status led;
+  if (nodes.ok()) {
+    assign_ranks(*nodes);
+    led = lead();
+  }
+  around_.allocator.leave(id_);
+  return nodes.ok() ? finish(led) : Status(nodes.error());
 }
 
 Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
-  MutexLock lock(mutex_);
-  while (true) {
-    Result<std::vector<Member>> nodes = admission_.first(around_.membership.for_jobs(), around_.clock.now());
+  const auto pick = [this](std::vector<Member> free, std::size_t joined) {
+    return admission_.first(std::move(free), joined, around_.clock.now());
+  };
+  for (bool has_told = false;; has_told = true) {
+    Result<std::vector<Member>> nodes = around_.allocator.begin(id_, pick);
     if (!nodes.ok()) return without_idle(nodes.error(), around_.membership.put_aside());
     if (!nodes->empty()) return nodes;
+    if (const std::vector<std::string> others = around_.allocator.others_at_work(id_); !has_told && !others.empty())
+      on_report(job::event_report(Queued{others}));
+    MutexLock lock(mutex_);
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
     changed_.wait_for(mutex_, kLookEvery);
   }
@@ -69,6 +84,7 @@ Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
 
 void JobAttempt::assign_ranks(const std::vector<Member>& nodes) {
   MutexLock lock(mutex_);
+  waits_ = false;
   for (const Member& node : nodes) record_.add_node(node, around_.clock.now());
   members_.begin(nodes);
   // from here on member_gone() finds them; whoever went in between is found now
@@ -130,6 +146,7 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
   Instant report_at = around_.clock.now();
   bool cancelled = false;
   while (true) {
+    give_up_nodes();
     admit_newcomers();
     publish();
     start_newcomers();
@@ -186,14 +203,27 @@ void JobAttempt::on_report(Report report) {
 void JobAttempt::admit_newcomers() {
   MutexLock lock(mutex_);
   if (led_ || stop_requested_) return;
-  std::size_t room = admission_.room(members_.alive_count());
+  const std::size_t room = admission_.room(members_.alive_count());
   if (room == 0) return;
-  for (const Member& node : around_.membership.for_jobs()) {
-    if (members_.has(node.id)) continue;
+  const auto may_come = [this](MemberId node) MG_REQUIRES(mutex_) { return members_.may_come(node); };
+  for (const Member& node : around_.allocator.grow(id_, room, may_come)) {
     record_.add_node(node, around_.clock.now());
     add_event(kNodeJoined, node.description.name());
     members_.add(node);
-    if (--room == 0) return;
+  }
+}
+
+/// To jobs of higher priority that wait.
+void JobAttempt::give_up_nodes() {
+  MutexLock lock(mutex_);
+  if (led_) return;
+  for (const MemberId node : around_.allocator.to_give_up(id_)) {
+    if (!members_.give_up(node)) {
+      around_.allocator.release(id_, node);
+      continue;
+    }
+    record_.set_state(node, MemberState::left);
+    add_event(kNodeGivenUp, members_.name(node));
   }
 }
 
@@ -287,6 +317,7 @@ void JobAttempt::member_gone(MemberId member, MemberState state) {
 }
 
 void JobAttempt::lose(MemberId member, MemberState state) {
+  around_.allocator.release(id_, member);
   if (!members_.lose(member)) return;
   record_.set_state(member, state);
   add_event(state == MemberState::left ? kNodeLeft : kNodeLost, members_.name(member));
@@ -299,7 +330,8 @@ void JobAttempt::add_event(const NodeEventKind& kind, const std::string& node, c
 
 void JobAttempt::role_ended(MemberId member, const RoleEnded& ended) {
   MutexLock lock(mutex_);
-  if (ended.job_id() != id_ || !members_.end(member)) return;
+  if (ended.job_id() != id_ || !members_.end(member, ended.rank())) return;
+  if (!led_) around_.allocator.release(id_, member);  // for good, or given up
   changed_.notify_all();
   // after rank 0 has ended, or when told to, a role ends as it happens to
   if (ended.code() == 0 || ended.code() == static_cast<int>(Code::cancelled) || led_ || !members_.lose(member)) return;
@@ -325,14 +357,33 @@ void JobAttempt::resources_used(MemberId member, const ResourceUse& use) {
 
 // ---- questions and requests
 
-void JobAttempt::describe(ListNodesResponse& response) const {
-  CurrentJob& job = *response.mutable_job();
-  job.set_id(id_);
-  job.set_kind(job_.has_train() ? "train" : "infer");
-  job.set_strategy(job_.has_train() ? job_.train().strategy() : job_.infer().strategy());
+void JobAttempt::describe(const std::string& job, ListNodesResponse& response) const {
+  CurrentJob& current = *response.add_jobs();
+  current.set_id(job);
+  current.set_kind(job_.has_train() ? "train" : "infer");
+  current.set_strategy(job_.has_train() ? job_.train().strategy() : job_.infer().strategy());
+  current.set_priority(job_.priority());
+  current.set_share(share_of(job_));
   MutexLock lock(mutex_);
-  job.set_progress(record_.progress());
-  for (NodeStatus& node : *response.mutable_nodes()) node.set_rank(members_.rank_of(node.description().name()));
+  current.set_state(waits_ ? "waiting" : "running");
+  current.set_progress(record_.progress());
+  for (NodeStatus& node : *response.mutable_nodes()) {
+    const net::Rank rank = members_.rank_of(node.description().name());
+    if (rank == 0) continue;
+    NodeRole& role = *node.add_roles();
+    role.set_job_id(job);
+    role.set_rank(rank);
+  }
+}
+
+bool JobAttempt::is_waiting() const {
+  MutexLock lock(mutex_);
+  return waits_;
+}
+
+std::vector<std::string> JobAttempt::events() const {
+  MutexLock lock(mutex_);
+  return record_.events();
 }
 
 bool JobAttempt::has_lost_everyone() const {

@@ -16,6 +16,7 @@
 #include "mangrove/cluster/job_members.h"
 #include "mangrove/cluster/job_record.h"
 #include "mangrove/cluster/membership.h"
+#include "mangrove/cluster/node_allocator.h"
 #include "mangrove/cluster/run_role.h"
 #include "mangrove/data/data_folder.h"
 #include "mangrove/job/frame_queue.h"
@@ -28,6 +29,7 @@ namespace mangrove::cluster {
 /// What every job of a coordinator works with.
 struct JobEnvironment {
   Membership& membership;
+  NodeAllocator& allocator;
   net::GrpcTransport& transport;
   Clock& clock;
   std::string own_address{};                              // of rank 0
@@ -41,7 +43,8 @@ struct JobEnvironment {
 /// One job from its request to its end: waits for nodes (see Admission), gives them their roles (see JobMembers), plays
 /// rank 0, follows the membership, and hands on reports (see JobRecord). Nodes that join a training job while it runs
 /// get the next free ranks, as long as the job has fewer nodes than it asked for; a node that was lost and joins again
-/// is one of them. A node that does not confirm for ten times the silence limit that it has heard of newcomers is left
+/// is one of them. What nodes the job gets of those that there are, and when it gives some to others, says the
+/// NodeAllocator. A node that does not confirm for ten times the silence limit that it has heard of newcomers is left
 /// out, since they wait for it. When the job has ended, the membership hears which nodes did nothing in it.
 /// threads: one calls run(); any thread may call the others.
 class JobAttempt {
@@ -56,6 +59,7 @@ class JobAttempt {
              std::optional<std::size_t> nodes_before = {});
 
   const std::string& id() const { return id_; }
+  const JobSpec& job() const { return job_; }
   /// The job as nodes get it: without networks that they may have already.
   const JobSpec& job_of_nodes() const { return job_of_nodes_ ? *job_of_nodes_ : job_; }
 
@@ -84,8 +88,10 @@ class JobAttempt {
   void members_known(MemberId member, const MembersKnown& known);
   void resources_used(MemberId member, const ResourceUse& use);
 
-  /// What the job is, and which ranks the nodes have.
-  void describe(ListNodesResponse& response) const;
+  /// Adds what the job is, and which roles nodes have in it. job: its id for people.
+  void describe(const std::string& job, ListNodesResponse& response) const;
+  bool is_waiting() const;                  // for its first nodes
+  std::vector<std::string> events() const;  // JSON, so far
 
  private:
   Status run_whole();
@@ -97,6 +103,7 @@ class JobAttempt {
   Status finish(Status led);
   void on_report(Report report);
   void admit_newcomers();
+  void give_up_nodes();
   void start_newcomers();
   void leave_out_unaware();
   void publish();
@@ -112,7 +119,7 @@ class JobAttempt {
   std::optional<const JobSpec> job_of_nodes_;  // where it is another
   const JobEnvironment around_;
   const Listener listener_;
-  const Admission admission_;
+  Admission admission_;  // of the thread of run()
   job::FrameQueue frames_;
   job::Machine device_;
   std::stop_source stop_;
@@ -121,6 +128,7 @@ class JobAttempt {
   Condition changed_;
   JobMembers members_ MG_GUARDED_BY(mutex_);
   JobRecord record_ MG_GUARDED_BY(mutex_);
+  bool waits_ MG_GUARDED_BY(mutex_) = true;               // for its first nodes
   bool news_ MG_GUARDED_BY(mutex_) = false;               // for supervise()
   std::map<net::Rank, bool> idle_ MG_GUARDED_BY(mutex_);  // see RoleContext::idle
   /// Of nodes that newcomers wait for: the version that each knows, and since when there has been none that is newer.

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "mangrove/cluster/node_checks.h"
 #include "mangrove/infer/job_settings.h"
 #include "mangrove/infer/tiers/checks.h"
 #include "mangrove/job/keys.h"
@@ -27,6 +28,7 @@ Status check_of_kind(const JobSpec& job) {
 Status check_job(const JobSpec& job) {
   try {
     MG_RETURN_IF_ERROR(check_of_kind(job));
+    MG_RETURN_IF_ERROR(check_labels({job.labels().begin(), job.labels().end()}));
     return job::check_keys(job);
   } catch (const std::bad_alloc&) {
     return make_error(Code::resource_exhausted, "out of memory");

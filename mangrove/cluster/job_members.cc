@@ -30,10 +30,24 @@ bool JobMembers::lose(MemberId node) {
   return true;
 }
 
-bool JobMembers::end(MemberId node) {
-  if (!has(node)) return false;
-  entries_[place(node)].ended = true;
+bool JobMembers::give_up(MemberId node) {
+  if (!lose(node)) return false;
+  entries_[place(node)].given_up = true;
+  tell_to_end(entries_[place(node)]);
   return true;
+}
+
+bool JobMembers::end(MemberId node, net::Rank rank) {
+  const auto i = static_cast<std::size_t>(rank) - 1;
+  if (rank < 1 || i >= entries_.size() || entries_[i].node.id != node) return false;
+  entries_[i].ended = true;
+  return true;
+}
+
+bool JobMembers::may_come(MemberId node) const {
+  if (!has(node)) return true;
+  const Entry& entry = entries_[place(node)];
+  return entry.given_up && (entry.ended || place(node) >= started_);
 }
 
 void JobMembers::know(MemberId node, std::uint64_t version) {
@@ -129,16 +143,19 @@ void JobMembers::start(const net::Members& known) {
 
 void JobMembers::end_roles() {
   entries_.resize(started_);
-  for (const Entry& entry : entries_) {
-    ToNode message;
-    message.mutable_end_role()->set_job_id(job_);
-    entry.node.link->send(std::move(message));
-  }
+  for (const Entry& entry : entries_) tell_to_end(entry);
+}
+
+void JobMembers::tell_to_end(const Entry& entry) const {
+  ToNode message;
+  message.mutable_end_role()->set_job_id(job_);
+  entry.node.link->send(std::move(message));
 }
 
 std::size_t JobMembers::place(MemberId node) const {
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.node.id == node; });
-  return static_cast<std::size_t>(found - entries_.begin());
+  for (std::size_t i = entries_.size(); i > 0; --i)
+    if (entries_[i - 1].node.id == node) return i - 1;
+  return entries_.size();
 }
 
 void JobMembers::fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const {

@@ -19,7 +19,7 @@ namespace mangrove::cluster {
 ///
 ///     begin() --start()--> at work --end()--> ended
 ///     add() --publish(), all others say that they know() it, introduce(), start()--> at work
-///     any of them --lose()--> gone, for good
+///     any of them --lose() or give_up()--> gone; whoever comes back is a newcomer with another rank
 ///
 /// Messages to nodes go over their links, which never block. threads: one at a time.
 class JobMembers {
@@ -34,12 +34,17 @@ class JobMembers {
   void add(Member node);
   /// The node does not take part any more. False: it was gone already, or is none of the job's.
   bool lose(MemberId node);
-  /// Its role has ended. False: it is none of the job's.
-  bool end(MemberId node);
+  /// As lose(), of a node that is well: its role is told to end.
+  bool give_up(MemberId node);
+  /// Its role with this rank has ended. False: it is none of the job's.
+  bool end(MemberId node, net::Rank rank);
   /// The node has heard of the members as they were in this version.
   void know(MemberId node, std::uint64_t version);
 
   bool has(MemberId node) const { return place(node) < entries_.size(); }
+  /// Whether it may be a newcomer: it has never taken part, or was given up and its role has ended. One whose role has
+  /// failed would fail again.
+  bool may_come(MemberId node) const;
   /// REQUIRES: has(node).
   const std::string& name(MemberId node) const { return entries_.at(place(node)).node.description.name(); }
   /// Of the node with this name that takes part; 0: none does.
@@ -76,12 +81,14 @@ class JobMembers {
   struct Entry {
     Member node;
     bool gone = false;
+    bool given_up = false;
     bool ended = false;       // its role
     std::uint64_t known = 0;  // version of the members that its node has been told of
   };
 
-  /// entries_.size(): it has none.
+  /// Of its last stay; entries_.size(): it has none.
   std::size_t place(MemberId node) const;
+  void tell_to_end(const Entry& entry) const;
   void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const;
 
   const std::string job_, own_address_, own_subject_;

@@ -38,6 +38,8 @@ class JobRecord {
   /// errors: internal (it is no JSON object).
   Result<std::optional<Report>> take_result();
 
+  /// JSON: of nodes and of rank 0, in order.
+  const std::vector<std::string>& events() const { return events_; }
   bool has_result() const { return result_.has_value(); }
   /// The last report of progress, JSON; "": there was none.
   const std::string& progress() const { return progress_; }

@@ -69,4 +69,13 @@ Result<std::string> complete_result(const std::string& result, std::span<const N
   return dump(json);
 }
 
+std::vector<std::string> events_of(const std::string& result) {
+  const job::Json json = job::Json::parse(result, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> events;
+  if (!json.is_object() || !json.contains("events")) return events;
+  for (const job::Json& event : json["events"])
+    if (event.is_object()) events.push_back(dump(event));
+  return events;
+}
+
 }  // namespace mangrove::cluster

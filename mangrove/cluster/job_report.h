@@ -119,4 +119,7 @@ Report nodes_report(std::span<const NodeUsage> nodes, std::span<const NodeSample
 Result<std::string> complete_result(const std::string& result, std::span<const NodeUsage> nodes,
                                     std::span<const std::string> events);
 
+/// The events in such a result, JSON objects in order; none: it has no readable ones.
+std::vector<std::string> events_of(const std::string& result);
+
 }  // namespace mangrove::cluster

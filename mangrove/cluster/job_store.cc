@@ -46,7 +46,18 @@ std::string this_boot() {
   return boot;
 }
 
-/// What a job does, on one line for people, whatever its texts are. REQUIRES that these are UTF-8.
+std::string state_of(const Status& ended) {
+  if (ended.ok()) return "done";
+  return ended.code() == Code::cancelled ? "stopped" : "failed";
+}
+
+/// The columns that take_up() reads.
+const char* const kUnended =
+    "SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive), owner, "
+    "(SELECT count(*) FROM members WHERE job = id) FROM jobs WHERE state = 'running'";
+
+}  // namespace
+
 std::string title_of(const JobSpec& job) {
   std::string title = job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
                                       : "infer " + job.infer().data() + ", " + job.infer().strategy();
@@ -55,13 +66,6 @@ std::string title_of(const JobSpec& job) {
     if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
   return title;
 }
-
-std::string state_of(const Status& ended) {
-  if (ended.ok()) return "done";
-  return ended.code() == Code::cancelled ? "stopped" : "failed";
-}
-
-}  // namespace
 
 Result<std::unique_ptr<JobStore>> JobStore::open(const fs::path& folder) {
   MG_RETURN_IF_ERROR(make_writable_folder(folder).context("state"));
@@ -233,20 +237,40 @@ Result<std::optional<std::string>> JobStore::why_parked(const std::string& id, s
   return std::optional<std::string>();
 }
 
-Result<std::optional<JobStore::Interrupted>> JobStore::interrupted(Restart why) {
+Result<std::vector<JobStore::Interrupted>> JobStore::interrupted() {
   MutexLock lock(mutex_);
   MG_RETURN_IF_ERROR(settle_unwritten());
-  MG_TRY(const auto rows,
-         database_.run(
-             "SELECT id, request, starts, (SELECT count(*) FROM members WHERE job = id AND alive), owner FROM jobs "
-             "WHERE state = 'running' ORDER BY number DESC LIMIT 1"));
+  MG_TRY(const auto rows, database_.run(std::string(kUnended) + " ORDER BY number"));
+  std::vector<Interrupted> found;
+  for (const Database::Row& row : rows) {
+    Result<std::optional<Interrupted>> job = take_up(row, Restart::coordinator_ended);
+    if (!job.ok())
+      log_error("job not gone on with", {{"job", text(row, 0)}, {"message", job.error().message}});
+    else if (*job)
+      found.push_back(std::move(**job));
+  }
+  return found;
+}
+
+Result<std::optional<JobStore::Interrupted>> JobStore::again(const std::string& id) {
+  MutexLock lock(mutex_);
+  MG_RETURN_IF_ERROR(settle_unwritten());
+  MG_TRY(const auto rows, database_.run(std::string(kUnended) + " AND id = ?", {id}));
   if (rows.empty()) return std::optional<Interrupted>();
-  const Database::Row& row = rows.front();
-  Interrupted found{.id = text(row, 0), .job = {}, .starts = integer(row, 2) + 1, .nodes = 0, .owner = text(row, 4)};
+  return take_up(rows.front(), Restart::nodes_ended);
+}
+
+Result<std::optional<JobStore::Interrupted>> JobStore::take_up(const Database::Row& row, Restart why) {
+  const bool has_run = integer(row, 5) > 0;  // else it has only waited for nodes, and is to blame for nothing
+  Interrupted found{
+      .id = text(row, 0), .job = {}, .starts = integer(row, 2) + (has_run ? 1 : 0), .nodes = 0, .owner = text(row, 4)};
   found.nodes = static_cast<std::size_t>(std::max<std::int64_t>(0, integer(row, 3)));
   if (!found.job.ParseFromString(text(row, 1)))
     return make_error(Code::data_loss, (folder_ / "coordinator.db").string() + ": job " + found.id + " cannot be read");
-  MG_TRY(const std::optional<std::string> parked, why_parked(found.id, found.starts, why));
+  std::optional<std::string> parked;
+  if (has_run) {
+    MG_TRY(parked, why_parked(found.id, found.starts, why));
+  }
   if (parked) {
     std::error_code not_there;
     fs::rename(checkpoint_path(found.id), last_checkpoint_path(found.id), not_there);

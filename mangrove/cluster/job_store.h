@@ -16,6 +16,9 @@
 
 namespace mangrove::cluster {
 
+/// What a job does, on one line for people, whatever its texts are. REQUIRES that these are UTF-8.
+std::string title_of(const JobSpec& job);
+
 /// What a coordinator must remember when it is killed: its jobs, the nodes of each, its last checkpoint, its result. A
 /// folder with coordinator.db (SQLite) and, for each job, JOB.checkpoint.safetensors and JOB.onnx where there are such.
 /// threads: any thread may call any method.
@@ -42,14 +45,15 @@ class JobStore {
     std::size_t nodes = 0;  // that it had last
     std::string owner{};
   };
-  /// Why a job begins once more.
-  enum class Restart { coordinator_ended, nodes_ended };
-  /// The job that had not ended, if there is one. It counts as started once more.
+  /// The jobs that had not ended when the coordinator did, the oldest first. Each counts as started once more. Those
+  /// that cannot be read are left out, with a line in the log.
   ///
-  /// A job may be what ends the coordinator. So it fails here, and nothing is returned, if the coordinator died twice
-  /// with it since its last checkpoint, on a machine that stayed up, or if it was started five times and never came to
-  /// a checkpoint. Its last checkpoint is then kept as JOB.last.safetensors.
-  Result<std::optional<Interrupted>> interrupted(Restart why = Restart::coordinator_ended);
+  /// A job may be what ends the coordinator. So it fails here, and is not returned, if the coordinator died twice with
+  /// it since its last checkpoint, on a machine that stayed up, or if it was started five times and never came to a
+  /// checkpoint. Its last checkpoint is then kept as JOB.last.safetensors.
+  Result<std::vector<Interrupted>> interrupted();
+  /// This job, which has lost all its nodes and begins once more; nothing: it has ended, or fails as above.
+  Result<std::optional<Interrupted>> again(const std::string& id);
   /// Writes down that the coordinator ends in good order and goes on with the job later.
   Status suspend(const std::string& id);
 
@@ -66,12 +70,15 @@ class JobStore {
 
  private:
   JobStore(fs::path folder, Database database) : folder_(std::move(folder)), database_(std::move(database)) {}
+  /// Why a job begins once more.
+  enum class Restart { coordinator_ended, nodes_ended };
   Status prepare() MG_REQUIRES(mutex_);
   Status write_end(const std::string& id, const Status& ended, const std::optional<Report>& result) MG_REQUIRES(mutex_);
   Status forget_old() MG_REQUIRES(mutex_);
   /// Why the job must not be started again, if so: see interrupted().
   Result<std::optional<std::string>> why_parked(const std::string& id, std::int64_t starts, Restart why)
       MG_REQUIRES(mutex_);
+  Result<std::optional<Interrupted>> take_up(const Database::Row& row, Restart why) MG_REQUIRES(mutex_);
   Status settle_unwritten() MG_REQUIRES(mutex_);
   fs::path checkpoint_path(const std::string& id) const { return folder_ / (id + ".checkpoint.safetensors"); }
   /// An empty file, which a full disk still takes: the job has ended so, and its row could not say it.

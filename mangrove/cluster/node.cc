@@ -94,6 +94,7 @@ Status Node::Impl::open() {
   if (listen.is_wildcard()) {
     MG_TRY(listen.host, local_host_towards(to).context("coordinator " + options.coordinator));
   }
+  MG_RETURN_IF_ERROR(check_labels(options.labels));
   const Host host = describe_host();
   MG_TRY(const double flops, measure_reference_conv(options.threads, clock));
   description.set_name(options.name.empty() ? host.name : options.name);
@@ -103,6 +104,7 @@ Status Node::Impl::open() {
   description.set_threads(options.threads);
   description.set_memory_bytes(host.memory);
   description.set_reference_conv_flops(flops);
+  description.mutable_labels()->Add(options.labels.begin(), options.labels.end());
   return {};
 }
 

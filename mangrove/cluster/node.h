@@ -4,6 +4,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
@@ -21,6 +22,7 @@ struct NodeOptions {
   bool insecure = false;                                  // plain text is allowed on any address
   bool searches = false;  // looks for the coordinator on the local network where it does not answer; with credentials
   int threads = 0;        // for kernels; 0 takes all cores
+  std::vector<std::string> labels{};  // that jobs may ask for; see check_labels()
   data::DataFolder data_folder;
   Seconds join_timeout = 10;  // how long an unreachable coordinator is tried
   // how long a lost coordinator is tried; nothing: until the certificate expires, or for 600 s in plain text
@@ -33,9 +35,9 @@ struct NodeOptions {
 /// threads: any thread may call any method.
 class Node {
  public:
-  /// Returns when it has joined. errors: unavailable (coordinator not reachable within join_timeout; names the
-  /// address), already_exists (port in use), failed_precondition (plain text on an address that others reach),
-  /// permission_denied (the coordinator refuses this node).
+  /// Returns when it has joined. errors: those of check_labels(), unavailable (coordinator not reachable within
+  /// join_timeout; names the address), already_exists (port in use), failed_precondition (plain text on an address that
+  /// others reach), permission_denied (the coordinator refuses this node).
   static Result<std::unique_ptr<Node>> start(const NodeOptions& options);
   ~Node();
 

@@ -1,9 +1,11 @@
 #include "mangrove/cluster/node_checks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <string>
+#include <string_view>
 
+#include "mangrove/base/printable.h"
 #include "mangrove/cluster/address.h"
 
 namespace mangrove::cluster {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestText = 256;  // a name of a host has up to 253 characters
 constexpr int kMostCores = 4096;
+constexpr std::size_t kMostLabels = 32, kLongestLabel = 63;
 constexpr double kMostFlops = 1e18;
 constexpr double kMostPercent = 100.0 * kMostCores;
 
@@ -39,6 +42,7 @@ Status check(const NodeDescription& node) {
   MG_RETURN_IF_ERROR(check_range("cores", node.cores(), 0, kMostCores));
   MG_RETURN_IF_ERROR(check_range("threads", node.threads(), 0, kMostCores));
   MG_RETURN_IF_ERROR(check_count("memory_bytes", node.memory_bytes()));
+  MG_RETURN_IF_ERROR(check_labels({node.labels().begin(), node.labels().end()}));
   return check_range("reference_conv_flops", node.reference_conv_flops(), 0, kMostFlops);
 }
 
@@ -61,6 +65,22 @@ Status check(const ResourceUse& use) {
 }
 
 }  // namespace
+
+Status check_labels(const std::vector<std::string>& labels) {
+  if (labels.size() > kMostLabels)
+    return make_error(Code::invalid_argument,
+                      "labels: at most " + std::to_string(kMostLabels) + ", got " + std::to_string(labels.size()));
+  for (const std::string& label : labels) {
+    const bool is_plain = std::ranges::all_of(label, [](unsigned char c) {
+      return std::isalnum(c) != 0 || std::string_view("-_.=/").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (label.empty() || label.size() > kLongestLabel || !is_plain)
+      return make_error(Code::invalid_argument, "labels: '" + printable(cut_short(label, kLongestLabel)) +
+                                                    "' must have 1 to " + std::to_string(kLongestLabel) +
+                                                    " letters, digits and - _ . = /");
+  }
+  return {};
+}
 
 Status check_message(const FromNode& message) {
   const auto length = static_cast<Bytes>(message.ByteSizeLong());

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "mangrove/base/result.h"
 #include "mangrove/base/units.h"
 #include "mangrove/cluster/cluster.pb.h"
@@ -13,5 +16,8 @@ constexpr Bytes kLongestHeartbeat = MiB(1);  // it counts bytes by peer and purp
 /// have. The coordinator stores these values, shows them in tables and plans with them.
 /// errors: invalid_argument (names the field), resource_exhausted (too long).
 Status check_message(const FromNode& message);
+
+/// Checks the labels of a node, or those that a job asks for. errors: invalid_argument (names the label).
+Status check_labels(const std::vector<std::string>& labels);
 
 }  // namespace mangrove::cluster

@@ -2,7 +2,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "mangrove/base/suggestion.h"
 #include "mangrove/job/event.h"
 
 namespace mangrove::cluster {
@@ -18,6 +20,7 @@ inline constexpr NodeEventKind kNodeLeft{"node_left", false, "", " has left"};
 inline constexpr NodeEventKind kNodeJoined{"node_joined", false, "", " has joined"};
 inline constexpr NodeEventKind kRoleFailed{"role_failed", true, "", " could not do its part"};
 inline constexpr NodeEventKind kNodeIdle{"node_idle", true, "", " does nothing for the job"};
+inline constexpr NodeEventKind kNodeGivenUp{"node_given_up", false, "", " goes to a job of higher priority"};
 inline constexpr NodeEventKind kCoordinatorLost{"coordinator_lost", true, "the coordinator at ", " does not answer"};
 inline constexpr NodeEventKind kCoordinatorBack{"coordinator_back", false, "the coordinator at ", " answers again"};
 
@@ -51,6 +54,17 @@ struct WaitingForNodes {
 
   std::string sentence() const { return "all nodes are lost; the job goes on when one joins"; }
   static void fields(auto&, auto&) {}
+};
+
+/// A job waits for nodes that others have.
+struct Queued {
+  static constexpr const char* kEvent = "queued";
+  static constexpr bool kIsWarning = false;
+
+  std::vector<std::string> jobs;  // the others
+
+  std::string sentence() const { return "waiting for nodes that other jobs have: " + join_words(jobs); }
+  static void fields(auto& self, auto& field) { field("jobs", self.jobs); }
 };
 
 }  // namespace mangrove::cluster

@@ -1,8 +1,11 @@
 #include "mangrove/cluster/role_runner.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/process_cpu.h"
 #include "mangrove/cluster/wire_status.h"
 #include "mangrove/net/node_name.h"
 
@@ -75,11 +78,14 @@ void RoleRunner::start(const StartRole& start, const std::string& own_address, c
 void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   Status status;
   if (Result<JobSpec> job = host.fetch_job(role.job_id, stop); job.ok()) {
+    const double share = share_of(*job);
+    weigh_thread(share);  // before it starts threads for kernels, which inherit the weight
+    job::Machine device("/", share);
     job::RoleContext context{.endpoint = *role.endpoint,
                              .clock = around_.clock,
-                             .device = device_,
+                             .device = device,
                              .data_folder = around_.data_folder,
-                             .threads = around_.threads,
+                             .threads = threads_for(*job),
                              .stop = stop,
                              .report = [](Report) {},
                              .step_done = [&role](const job::StepTimes& step) { role.steps.add(step); }};
@@ -100,6 +106,10 @@ void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   host.role_ended(ended_message(role.job_id, role.rank, status));
   MutexLock lock(mutex_);
   role.over = true;
+}
+
+int RoleRunner::threads_for(const JobSpec& job) const {
+  return std::max(1, static_cast<int>(std::lround(around_.threads * share_of(job))));
 }
 
 void RoleRunner::end(const std::string& job_id) {

@@ -36,8 +36,8 @@ class RoleHost {
   virtual void role_ended(RoleEnded ended) = 0;
 };
 
-/// The roles of one node, each in a thread of its own. There is more than one only for the moment that an old one takes
-/// to end.
+/// The roles of one node, each in a thread of its own: one for each job that has a share of the node, and those that
+/// take a moment to end.
 /// threads: any thread may call any method.
 class RoleRunner {
  public:
@@ -53,7 +53,7 @@ class RoleRunner {
   void end_all();
   void members_changed(const MembersChanged& news, const std::string& coordinator);
 
-  /// Of all roles since the node started: sent_bytes, received_bytes, flows; and the steps of the role that runs.
+  /// Of all roles since the node started: sent_bytes, received_bytes, flows; and the steps of the newest that runs.
   void add_use(ResourceUse& use) const;
 
  private:
@@ -66,13 +66,13 @@ class RoleRunner {
     std::jthread thread;
   };
   void play(Role& role, const std::stop_token& stop, RoleHost& host);
+  int threads_for(const JobSpec& job) const;
   void reap() MG_REQUIRES(mutex_);
   /// By the name of the peer's node: ranks are a job's own.
   using Flows = std::map<std::pair<std::string, net::Purpose>, net::Flow>;
   static void add_flows(Flows& flows, const net::Endpoint& endpoint);
 
   const RoleEnvironment around_;
-  job::Machine device_;
   mutable Mutex mutex_;
   std::list<Role> roles_ MG_GUARDED_BY(mutex_);
   Flows past_ MG_GUARDED_BY(mutex_);  // of roles that are over

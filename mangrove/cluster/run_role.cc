@@ -1,5 +1,6 @@
 #include "mangrove/cluster/run_role.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -14,6 +15,10 @@ std::optional<JobSpec> job_of_nodes(const JobSpec& job) {
   JobSpec other = job;
   *other.mutable_infer() = infer::without_networks(std::move(*other.mutable_infer()));
   return other;
+}
+
+double share_of(const JobSpec& job) {
+  return job.share() > 0 ? std::min(job.share(), 1.0) : 1;
 }
 
 Status run_role(const JobSpec& job, job::RoleContext& context) {

@@ -13,6 +13,9 @@ namespace mangrove::cluster {
 /// by who does not have them.
 std::optional<JobSpec> job_of_nodes(const JobSpec& job);
 
+/// The part of each of its nodes that the job takes: more than 0, at most 1.
+double share_of(const JobSpec& job);
+
 /// Plays one rank of a job to its end. errors: those of the job; cancelled (it was stopped).
 using RoleMain = std::function<Status(const JobSpec&, job::RoleContext&)>;
 

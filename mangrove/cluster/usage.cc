@@ -91,8 +91,8 @@ std::vector<NodeSample> UsageBook::take_samples() {
 }
 
 UsageBook::Entry* UsageBook::find(MemberId node) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.node == node; });
-  return found == entries_.end() ? nullptr : &*found;
+  const auto found = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) { return e.node == node; });
+  return found == entries_.rend() ? nullptr : &*found;
 }
 
 }  // namespace mangrove::cluster

@@ -65,7 +65,7 @@ class UsageBook {
     std::int64_t step_before = 0;  // the last one in a sample
   };
   std::vector<NodeUsage> rows(bool overall) const;
-  Entry* find(MemberId node);
+  Entry* find(MemberId node);  // its last stay
   std::vector<Entry> entries_;
 };
 

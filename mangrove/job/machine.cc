@@ -33,7 +33,7 @@ std::string processor(const fs::path& root) {
 
 std::string Machine::host() const {
   const std::vector<OwnControlGroup> groups = control_groups("cpu", root_);
-  return cpu_share() < cores() && !groups.empty() ? host_name() + groups.front().folder.string() : host_name();
+  return cpu_limit(root_) < cores() && !groups.empty() ? host_name() + groups.front().folder.string() : host_name();
 }
 
 std::string Machine::description() const {
@@ -45,7 +45,7 @@ int Machine::cores() const {
 }
 
 double Machine::cpu_share() const {
-  return cpu_limit(root_);
+  return part_ * cpu_limit(root_);
 }
 
 Seconds Machine::computed() const {
@@ -61,7 +61,7 @@ Seconds Machine::rationed() const {
 }
 
 Bytes Machine::memory() const {
-  return memory_limit(root_);
+  return part_ < 1 ? static_cast<Bytes>(part_ * static_cast<double>(memory_limit(root_))) : memory_limit(root_);
 }
 
 Bytes Machine::resident_memory() const {

@@ -11,8 +11,9 @@ namespace mangrove::job {
 /// The device that this process runs on.
 class Machine final : public Device {
  public:
-  /// root: where /proc and /sys are, for tests.
-  explicit Machine(fs::path root = "/") : root_(std::move(root)) {}
+  /// root: where /proc and /sys are, for tests. part: of its time and memory, where several jobs share it; more than 0,
+  /// at most 1.
+  explicit Machine(fs::path root = "/", double part = 1) : root_(std::move(root)), part_(part) {}
 
   std::string host() const override;
   std::string description() const override;
@@ -31,6 +32,7 @@ class Machine final : public Device {
 
  private:
   const fs::path root_;
+  const double part_;
 };
 
 }  // namespace mangrove::job

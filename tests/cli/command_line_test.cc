@@ -279,8 +279,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
-  for (const char* command : {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "jobs", "switch", "top",
-                              "report", "data", "model", "predict"}) {
+  for (const char* command : {"run", "train", "eval", "infer", "coordinator", "node", "nodes", "jobs", "job", "switch",
+                              "top", "report", "data", "model", "predict"}) {
     const Finished run = run_program({program(), command, "--help"});
     EXPECT_EQ(run.status, 0) << command;
     EXPECT_NE(run.out.find("Examples:\n  mangrove " + std::string(command)), std::string::npos) << run.out;

@@ -150,8 +150,7 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
   const auto again = start_node("a");
   ASSERT_NE(ready_line(*again), "") << again->err();
   const Finished followed = run_program(
-      {program(), "jobs", "--coordinator", address, "--follow", job, "--run-dir", folder / "followed", "--json"},
-      kLong);
+      {program(), "job", "follow", job, "--coordinator", address, "--run-dir", folder / "followed", "--json"}, kLong);
   ASSERT_EQ(followed.status, 0) << followed.err;
   EXPECT_EQ(json::parse(followed.out)["samples"], kSamples);
   EXPECT_TRUE(fs::exists(folder / "followed/model.onnx"));
@@ -160,7 +159,7 @@ TEST_F(Restart, AJobOutlivesTheWholeCluster) {
   json line;
   for (std::string text; std::getline(metrics, text) && !line.contains("step");) line = json::parse(text);
   EXPECT_GE(line.value("step", std::int64_t{0}), step) << line;
-  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--follow", "job-0"}).status, 2);
+  EXPECT_EQ(run_program({program(), "job", "follow", "job-0", "--coordinator", address}).status, 2);
 }
 
 TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
@@ -172,14 +171,14 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
   ::signal(SIGHUP, SIG_DFL);  // `nohup` would have the followers ignore it
   for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGKILL}) {
     const fs::path followed = folder / ("followed-" + std::to_string(signal));
-    Process follower({program(), "jobs", "--coordinator", address, "--follow", id, "--run-dir", followed});
+    Process follower({program(), "job", "follow", id, "--coordinator", address, "--run-dir", followed});
     const auto has_heard = [&] { return fs::exists(followed / "metrics.jsonl"); };
     ASSERT_TRUE(follower.wait_until(has_heard, kLong) && has_heard()) << follower.err();
     follower.signal(signal);
     EXPECT_EQ(follower.wait(20), signal == SIGKILL ? 128 + SIGKILL : 130) << follower.err();
     const std::string sentence = "mangrove: detached from job " + id +
-                                 ", which goes on; stop it with: mangrove jobs --coordinator " + address + " --stop " +
-                                 id + "\n";
+                                 ", which goes on; stop it with: mangrove job stop " + id + " --coordinator " +
+                                 address + "\n";
     EXPECT_EQ(follower.err().find(sentence) != std::string::npos, signal != SIGKILL) << follower.err();
   }
   // the checkpoint of a run that is stopped is the last thing that its client hears
@@ -188,14 +187,14 @@ TEST_F(Restart, AClientThatOnlyFollowsAJobNeverStopsItUnlessAskedTo) {
       owner->wait_until([&] { return text_of(run_dir / "metrics.jsonl").size() > before.size() + 1000; }, kLong));
   ASSERT_GT(text_of(run_dir / "metrics.jsonl").size(), before.size() + 1000) << "the job has gone on";
   EXPECT_EQ(kept_jobs().at(0)["state"], "running");
-  const Finished stopped = run_program({program(), "jobs", "--coordinator", address, "--stop", id, "--json"}, kLong);
+  const Finished stopped = run_program({program(), "job", "stop", id, "--coordinator", address, "--json"}, kLong);
   ASSERT_EQ(stopped.status, 0) << stopped.err;
   EXPECT_EQ(json::parse(stopped.out)["job"], id);
   EXPECT_EQ(owner->wait(20), 1) << "it was stopped, but not by a signal to its client";
   EXPECT_NE(owner->err().find("checkpoint saved"), std::string::npos) << owner->err();
   EXPECT_EQ(kept_jobs().at(0)["state"], "stopped");
-  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--stop", id}).status, 1) << "once is enough";
-  EXPECT_EQ(run_program({program(), "jobs", "--coordinator", address, "--stop", "job-0"}).status, 2);
+  EXPECT_EQ(run_program({program(), "job", "stop", id, "--coordinator", address}).status, 1) << "once is enough";
+  EXPECT_EQ(run_program({program(), "job", "stop", "job-0", "--coordinator", address}).status, 2);
 }
 
 TEST_F(Restart, ADamagedStateIsAClearError) {

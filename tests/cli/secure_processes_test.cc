@@ -193,8 +193,8 @@ TEST_F(Secure, AViewerLooksAClientRunsAndNeitherInvites) {
   ASSERT_TRUE(run->wait_until(
       [&] { return text_of(folder / "clients" / "metrics.jsonl").find("progress") != std::string::npos; }, kLong));
   const Finished status = as("viewer", {"top", "--once", "--json", "--coordinator", address});
-  const std::string job = json::parse(status.out)["job"]["id"];
-  expect_refused(as("viewer", {"jobs", "--follow", job, "--coordinator", address, "--run-dir", folder / "f"}),
+  const std::string job = json::parse(status.out)["jobs"][0]["id"];
+  expect_refused(as("viewer", {"job", "follow", job, "--coordinator", address, "--run-dir", folder / "f"}),
                  "has the role viewer");
   expect_refused(as("viewer", {"switch", "--scheduler", "end", "--coordinator", address}), "has the role viewer");
   run->signal(SIGINT);

@@ -121,9 +121,9 @@ TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
     const Finished asked = run_program({program(), "top", "--coordinator", address, "--json"});
     ASSERT_EQ(asked.status, 0) << asked.err;
     top = json::parse(asked.out);
-    if (top["job"].is_object() && top["nodes"][1]["steps"]["count"] > 0 && fs::exists(run_dir / "metrics.jsonl")) break;
+    if (!top["jobs"].empty() && top["nodes"][1]["steps"]["count"] > 0 && fs::exists(run_dir / "metrics.jsonl")) break;
   }
-  EXPECT_EQ(top["job"]["kind"], "train");
+  EXPECT_EQ(top["jobs"][0]["kind"], "train");
   ASSERT_EQ(top["nodes"].size(), 2u);
   for (const json& node : top["nodes"]) {
     EXPECT_EQ(node["state"], "alive");

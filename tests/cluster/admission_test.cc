@@ -22,27 +22,36 @@ std::vector<Member> alive(std::size_t count) {
 constexpr std::nullopt_t kNew = std::nullopt;
 
 TEST(Admission, BeginsWithAsManyNodesAsTheJobAsksFor) {
-  const Admission admission(training(2), kNew, {100});
-  EXPECT_TRUE(admission.first(alive(1), {100})->empty()) << "it waits";
-  EXPECT_EQ(admission.first(alive(3), {101})->size(), 2u);
-  const auto late = admission.first(alive(1), {105});
+  Admission admission(training(2), kNew, {100});
+  EXPECT_TRUE(admission.first(alive(1), 1, {100})->empty()) << "it waits";
+  EXPECT_EQ(admission.first(alive(3), 3, {101})->size(), 2u);
+  const auto late = admission.first(alive(1), 1, {105});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.code(), Code::deadline_exceeded);
   EXPECT_EQ(late.error().message, "2 nodes asked for, 1 joined within 5.0 s");
 }
 
+TEST(Admission, WaitsWithoutALimitForNodesThatOthersHave) {
+  Admission admission(training(2), kNew, {100});
+  EXPECT_TRUE(admission.first(alive(1), 2, {104})->empty());
+  EXPECT_TRUE(admission.first({}, 3, {1'000'000})->empty());
+  EXPECT_TRUE(admission.first({}, 1, {1'000'004})->empty()) << "a node is lost: now the timeout runs";
+  EXPECT_EQ(admission.first({}, 1, {1'000'005}).code(), Code::deadline_exceeded);
+  EXPECT_TRUE(Admission(training(0), kNew, {0}).first({}, 1, {1'000'000})->empty());
+}
+
 TEST(Admission, WithoutANumberTakesWhatThereIs) {
-  const Admission admission(training(0), kNew, {0});
-  EXPECT_EQ(admission.first(alive(3), {0})->size(), 3u);
-  EXPECT_EQ(admission.first({}, {0}).code(), Code::failed_precondition);
+  Admission admission(training(0), kNew, {0});
+  EXPECT_EQ(admission.first(alive(3), 3, {0})->size(), 3u);
+  EXPECT_EQ(admission.first({}, 0, {0}).code(), Code::failed_precondition);
 }
 
 TEST(Admission, AfterARestartWaitsAWhileForTheNodesThatItHad) {
-  const Admission admission(training(0), 3, {0});
-  EXPECT_TRUE(admission.first(alive(2), {14})->empty());
-  EXPECT_EQ(admission.first(alive(3), {1})->size(), 3u);
-  EXPECT_EQ(admission.first(alive(1), {15})->size(), 1u);
-  EXPECT_TRUE(admission.first({}, {1000})->empty()) << "it waits for ever for the first";
+  Admission admission(training(0), 3, {0});
+  EXPECT_TRUE(admission.first(alive(2), 2, {14})->empty());
+  EXPECT_EQ(admission.first(alive(3), 3, {1})->size(), 3u);
+  EXPECT_EQ(admission.first(alive(1), 1, {15})->size(), 1u);
+  EXPECT_TRUE(admission.first({}, 0, {1000})->empty()) << "it waits for ever for the first";
 }
 
 TEST(Admission, TakesNewcomersWhileItHasFewerNodesThanItAsksFor) {

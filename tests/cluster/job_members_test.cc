@@ -90,7 +90,7 @@ TEST_F(JobMembersTest, NobodyWaitsForOneThatIsGoneOrHasEnded) {
   members.start(members.members());
   members.add(node(3));
   EXPECT_FALSE(members.introduce());
-  EXPECT_TRUE(members.end(1));
+  EXPECT_TRUE(members.end(1, 1));
   members.lose(2);
   EXPECT_TRUE(members.introduce());
 }
@@ -119,11 +119,33 @@ TEST_F(JobMembersTest, EndsRolesOnlyOfThoseThatHaveOne) {
   EXPECT_TRUE(sent(1).back().has_end_role());
   EXPECT_TRUE(sent(3).empty());
   EXPECT_FALSE(members.has(3));
-  EXPECT_FALSE(members.end(3));
+  EXPECT_FALSE(members.end(3, 3));
   EXPECT_FALSE(members.all_ended());
-  members.end(1);
+  members.end(1, 1);
   members.lose(2);
   EXPECT_TRUE(members.all_ended());
+}
+
+TEST_F(JobMembersTest, ANodeThatWasGivenUpComesBackWithAnotherRankWhenItsRoleHasEnded) {
+  members.begin({node(1), node(2)});
+  members.start(members.members());
+  EXPECT_FALSE(members.may_come(2));
+  EXPECT_TRUE(members.give_up(2));
+  EXPECT_TRUE(sent(2).back().has_end_role());
+  EXPECT_EQ(members.alive_count(), 1u);
+  EXPECT_FALSE(members.may_come(2)) << "its role has not ended";
+  EXPECT_FALSE(members.end(2, 1)) << "that is another node's rank";
+  EXPECT_TRUE(members.end(2, 2));
+  EXPECT_TRUE(members.may_come(2));
+  members.add(node(2));
+  members.publish();
+  members.know(1, sent(1).back().members_changed().version());
+  members.start(*members.introduce());
+  ASSERT_TRUE(sent(2).back().has_start_role());
+  EXPECT_EQ(sent(2).back().start_role().rank(), 3);
+  EXPECT_FALSE(members.may_come(2));
+  EXPECT_TRUE(members.lose(2));
+  EXPECT_FALSE(members.may_come(2)) << "it would fail again";
 }
 
 TEST_F(JobMembersTest, SaysForWhomNewcomersWait) {

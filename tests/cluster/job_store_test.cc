@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 
 #include "tests/base/small_disk.h"
 #include "tests/base/temporary_folder.h"
@@ -27,6 +28,20 @@ Report checkpoint(int step, const std::string& content) {
 }
 
 /// As an admin sees them.
+/// The only job that goes on; nothing: none does.
+std::optional<JobStore::Interrupted> interrupted(JobStore& store) {
+  const auto found = store.interrupted();
+  EXPECT_TRUE(found.ok()) << found.error().message;
+  EXPECT_LE(found->size(), 1u);
+  return found->empty() ? std::nullopt : std::optional(found->front());
+}
+
+/// Begins a job, and gives it a node.
+Status begin_with_a_node(JobStore& store, const std::string& id, const JobSpec& job = scripted_job("echo")) {
+  MG_RETURN_IF_ERROR(store.begin(id, job));
+  return store.set_members(id, {.version = 1, .all = {{0, "coordinator", true}, {1, "a", true}}});
+}
+
 Result<std::vector<JobStatus>> list(JobStore& store) {
   return store.list([](const std::string&) { return true; });
 }
@@ -44,15 +59,14 @@ TEST(JobStore, AJobThatHadNotEndedGoesOnFromItsLastCheckpoint) {
   }
   for (int starts = 2; starts < 4; ++starts) {
     const auto store = opened(folder);
-    const auto interrupted = store->interrupted();
-    ASSERT_TRUE(interrupted.ok()) << interrupted.error().message;
-    ASSERT_TRUE(*interrupted);
-    EXPECT_EQ((*interrupted)->id, "job-1");
-    EXPECT_EQ((*interrupted)->job.nodes(), 2);
-    EXPECT_EQ((*interrupted)->job.train().strategy(), "echo");
-    EXPECT_EQ((*interrupted)->job.train().resume_from(), "nine");
-    EXPECT_EQ((*interrupted)->nodes, 2u);
-    EXPECT_EQ((*interrupted)->starts, starts);
+    const auto found = interrupted(*store);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->id, "job-1");
+    EXPECT_EQ(found->job.nodes(), 2);
+    EXPECT_EQ(found->job.train().strategy(), "echo");
+    EXPECT_EQ(found->job.train().resume_from(), "nine");
+    EXPECT_EQ(found->nodes, 2u);
+    EXPECT_EQ(found->starts, starts);
     const JobStatus status = list(*store)->front();
     EXPECT_EQ(status.state(), "running");
     EXPECT_EQ(status.step(), 9);
@@ -97,15 +111,15 @@ TEST(JobStore, WithoutACheckpointItBeginsAnew) {
   JobSpec job = scripted_job("echo");
   job.mutable_train()->set_resume_from("of an earlier run");
   ASSERT_TRUE(opened(folder)->begin("job-1", job).ok());
-  EXPECT_EQ((*opened(folder)->interrupted())->job.train().resume_from(), "of an earlier run");
+  EXPECT_EQ(interrupted(*opened(folder))->job.train().resume_from(), "of an earlier run");
 }
 
 TEST(JobStore, AJobThatTheCoordinatorDiedWithTwiceIsLeftAlone) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
-  EXPECT_TRUE(*opened(folder)->interrupted()) << "once may be anything";
+  ASSERT_TRUE(begin_with_a_node(*opened(folder), "job-1").ok());
+  EXPECT_TRUE(interrupted(*opened(folder))) << "once may be anything";
   const auto store = opened(folder);
-  EXPECT_FALSE(*store->interrupted());
+  EXPECT_FALSE(interrupted(*store));
   EXPECT_EQ(list(*store)->front().state(), "failed");
   EXPECT_NE(list(*store)->front().message().find("the coordinator died 2 times while it ran this job"),
             std::string::npos)
@@ -116,11 +130,11 @@ TEST(JobStore, WhatAJobThatIsLeftAloneCameToIsKept) {
   const TemporaryFolder folder;
   {
     const auto store = opened(folder);
-    ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
+    ASSERT_TRUE(begin_with_a_node(*store, "job-1").ok());
     ASSERT_TRUE(store->checkpoint("job-1", checkpoint(7, "seven")).ok());
   }
-  EXPECT_TRUE(*opened(folder)->interrupted());
-  EXPECT_FALSE(*opened(folder)->interrupted());
+  EXPECT_TRUE(interrupted(*opened(folder)));
+  EXPECT_FALSE(interrupted(*opened(folder)));
   const fs::path kept = folder / "state/job-1.last.safetensors";
   const auto store = opened(folder);
   EXPECT_EQ(*read_file(kept), "seven");
@@ -129,11 +143,11 @@ TEST(JobStore, WhatAJobThatIsLeftAloneCameToIsKept) {
 
 TEST(JobStore, ACoordinatorThatEndsInGoodOrderHasNotDied) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo")).ok());
+  ASSERT_TRUE(begin_with_a_node(*opened(folder), "job-1").ok());
   for (int starts = 2; starts <= 5; ++starts) {
     const auto store = opened(folder);
     ASSERT_TRUE(store->suspend("job-1").ok());
-    EXPECT_TRUE(*store->interrupted()) << starts;
+    EXPECT_TRUE(interrupted(*store)) << starts;
     ASSERT_TRUE(store->suspend("job-1").ok());
   }
 }
@@ -141,12 +155,38 @@ TEST(JobStore, ACoordinatorThatEndsInGoodOrderHasNotDied) {
 TEST(JobStore, AJobThatComesToNoCheckpointIsNotStartedForEver) {
   const TemporaryFolder folder;
   const auto store = opened(folder);
-  ASSERT_TRUE(store->begin("job-1", scripted_job("echo")).ok());
-  const auto again = [&] { return *store->interrupted(JobStore::Restart::nodes_ended); };
+  ASSERT_TRUE(begin_with_a_node(*store, "job-1").ok());
+  const auto again = [&] { return *store->again("job-1"); };
   for (int starts = 2; starts <= 5; ++starts) EXPECT_TRUE(again()) << starts;
   EXPECT_FALSE(again());
   EXPECT_EQ(list(*store)->front().state(), "failed");
   EXPECT_NE(list(*store)->front().message().find("5 times"), std::string::npos);
+}
+
+TEST(JobStore, AllJobsThatHadNotEndedGoOnInTheirOrder) {
+  const TemporaryFolder folder;
+  {
+    const auto store = opened(folder);
+    for (const char* id : {"job-1", "job-2", "job-3"}) ASSERT_TRUE(begin_with_a_node(*store, id).ok());
+    ASSERT_TRUE(store->end("job-2", {}, {}).ok());
+    ASSERT_TRUE(store->checkpoint("job-3", checkpoint(4, "four")).ok());
+  }
+  const auto found = opened(folder)->interrupted();
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ(found->at(0).id, "job-1");
+  EXPECT_EQ(found->at(1).id, "job-3");
+  EXPECT_EQ(found->at(1).job.train().resume_from(), "four");
+}
+
+TEST(JobStore, AJobThatWaitedForNodesIsNotToBlameForTheCoordinatorsDeath) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo", 7)).ok());
+  for (int deaths = 1; deaths <= 10; ++deaths) {
+    const auto found = interrupted(*opened(folder));
+    ASSERT_TRUE(found) << deaths;
+    EXPECT_EQ(found->starts, 1);
+  }
 }
 
 TEST(JobStore, KeepsHowAJobEnded) {
@@ -159,7 +199,7 @@ TEST(JobStore, KeepsHowAJobEnded) {
     ASSERT_TRUE(store->end("bad", make_error(Code::data_loss, "sample 3 is broken"), {}).ok());
   }
   const auto store = opened(folder);
-  EXPECT_FALSE(*store->interrupted()) << "both have ended";
+  EXPECT_FALSE(interrupted(*store)) << "both have ended";
   const auto good = store->ended("good"), bad = store->ended("bad");
   ASSERT_TRUE(good.ok() && bad.ok());
   EXPECT_TRUE(good->status.ok());
@@ -226,7 +266,7 @@ TEST_F(StoreOnFullDisk, TheCheckpointMakesRoomForTheEndAndTheModel) {
   EXPECT_TRUE(ended.ok()) << ended.error().message;
   EXPECT_EQ(list(*store)->front().state(), "done");
   open_again();
-  EXPECT_FALSE(*store->interrupted());
+  EXPECT_FALSE(interrupted(*store));
   EXPECT_EQ(store->ended("job-1")->result->attachment.size(), 400'000u);
 }
 
@@ -238,7 +278,7 @@ TEST_F(StoreOnFullDisk, AJobWhoseEndCannotBeWrittenIsNotTrainedAgain) {
   store.reset();
   fs::remove(disk / "filler");
   open_again();
-  EXPECT_FALSE(*store->interrupted());
+  EXPECT_FALSE(interrupted(*store));
   EXPECT_EQ(list(*store)->front().state(), "failed");
   EXPECT_NE(list(*store)->front().message().find("disk of the state folder was full"), std::string::npos);
 }
@@ -277,7 +317,7 @@ TEST(JobStore, RefusesADamagedOneWhereverItIs) {
 TEST(JobStore, KnowsWhoseAJobIs) {
   const TemporaryFolder folder;
   ASSERT_TRUE(opened(folder)->begin("job-1", scripted_job("echo"), "mangrove://client/anna").ok());
-  EXPECT_EQ((*opened(folder)->interrupted())->owner, "mangrove://client/anna");
+  EXPECT_EQ(interrupted(*opened(folder))->owner, "mangrove://client/anna");
   ASSERT_TRUE(
       opened(folder)->end("job-1", Status(), Report{.kind = ReportKind::result, .json = "{}", .attachment = {}}).ok());
   EXPECT_EQ(opened(folder)->ended("job-1")->owner, "mangrove://client/anna");
@@ -293,7 +333,7 @@ TEST(JobStore, BringsTablesWithoutOwnersUpToDate) {
     ASSERT_TRUE(tables.run("PRAGMA user_version = 1").ok());
   }
   const auto store = opened(folder);
-  EXPECT_EQ((*store->interrupted())->owner, "");
+  EXPECT_EQ(interrupted(*store)->owner, "");
   EXPECT_TRUE(store->begin("job-2", scripted_job("echo"), "mangrove://client/anna").ok());
 }
 

@@ -117,7 +117,7 @@ TEST(JobSpec, GoesOnWhenOneWhoOnlyFollowsItHangsUp) {
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
   FromClient first;
-  first.mutable_follow()->set_job_id(cluster.client()->status({})->job().id());
+  first.mutable_follow()->set_job_id(cluster.last_job());
   EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
   const std::size_t before = job.reports("progress").size();
   EXPECT_TRUE(eventually([&] { return job.reports("progress").size() > before + 50; }));
@@ -130,7 +130,7 @@ TEST(JobSpec, GoesOnWhenOneWhoFollowsItDetaches) {
   const TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
-  const std::string id = cluster.client()->status({})->job().id();
+  const std::string id = cluster.last_job();
   std::stop_source detach;
   const Status status = cluster.client()->follow(
       id, [&](const Report&) { detach.request_stop(); }, detach.get_token());
@@ -146,7 +146,7 @@ TEST(JobSpec, AnotherClientMayStopItOnPurpose) {
   const TestCluster cluster(1);
   RunningJob job(cluster, scripted_job("endless"));
   ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
-  const std::string id = cluster.client()->status({})->job().id();
+  const std::string id = cluster.last_job();
   const auto stopped = cluster.client()->stop_job(id, {});
   ASSERT_TRUE(stopped.ok()) << stopped.error().message;
   EXPECT_EQ(*stopped, "stopped");
@@ -160,7 +160,7 @@ TEST(JobSpec, StopsWhenTheClientThatBeganItHangsUp) {
   FromClient first;
   *first.mutable_job() = scripted_job("endless");
   EXPECT_EQ(open_run_job(cluster.coordinator->address(), first, 0.3).code(), Code::deadline_exceeded);
-  EXPECT_TRUE(eventually([&] { return cluster.client()->status({})->job().id().empty(); }));
+  EXPECT_TRUE(eventually([&] { return cluster.last_job().empty(); }));
 }
 
 TEST(JobSpec, WithoutTiersHasNoScheduler) {
@@ -385,21 +385,6 @@ TEST(JobSpec, AStrategyThatThrowsEndsOnlyItsJob) {
   EXPECT_EQ(status.code(), Code::internal);
   RunningJob next(cluster, scripted_job("echo"));
   EXPECT_TRUE(next.wait().ok());
-}
-
-TEST(JobSpec, ASecondOneIsRefusedWhileOneRuns) {
-  const TestCluster cluster(1);
-  RunningJob first(cluster, scripted_job("endless"));
-  ASSERT_TRUE(eventually([&] { return first.has("progress"); }));
-  RunningJob second(cluster, scripted_job("echo"));
-  const Status refused = second.wait();
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.code(), Code::failed_precondition);
-  EXPECT_NE(refused.error().message.find("busy with another job"), std::string::npos);
-  first.request_stop();
-  EXPECT_EQ(first.wait().code(), Code::cancelled);
-  RunningJob third(cluster, scripted_job("echo"));
-  EXPECT_TRUE(third.wait().ok());
 }
 
 TEST(JobSpec, AClientThatVanishesStopsIt) {

@@ -57,7 +57,7 @@ TEST_F(KeptJob, GoesOnWithoutItsClientAndAnotherOneFollows) {
       },
       detach.get_token());
   EXPECT_EQ(status.code(), Code::cancelled);
-  EXPECT_NE(status.error().message.find("--stop " + id), std::string::npos) << status.error().message;
+  EXPECT_NE(status.error().message.find("job stop " + id), std::string::npos) << status.error().message;
   EXPECT_EQ(listed().state(), "running") << "whoever only follows it does not end it";
   const auto stopped = cluster.client()->stop_job(id, {});
   ASSERT_TRUE(stopped.ok()) << stopped.error().message;

@@ -44,8 +44,7 @@ std::string model_file() {
   return encode_onnx(*graph);
 }
 
-TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
-  const TestCluster cluster(2, TestCluster::kMisses, run_role);
+JobSpec training_job() {
   JobSpec train;
   train.mutable_train()->set_model(model_file());
   train.mutable_train()->set_data("glyphs");
@@ -58,7 +57,12 @@ TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
   train.mutable_train()->set_schedule("constant");
   train.mutable_train()->set_warmup_steps(0);
   train.mutable_train()->set_limit(2000);
-  RunningJob training(cluster, train);
+  return train;
+}
+
+TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
+  const TestCluster cluster(2, TestCluster::kMisses, run_role);
+  RunningJob training(cluster, training_job());
   const Status trained = training.wait();
   ASSERT_TRUE(trained.ok()) << trained.error().message;
   const Report result = training.reports("result").at(0);
@@ -80,6 +84,58 @@ TEST(RealJob, TrainsAndClassifiesOnTwoNodes) {
   EXPECT_EQ(answers["images"], 1000);
   EXPECT_EQ(answers["agreement"], 1.0);
   EXPECT_EQ(answers["lost"], 0);
+}
+
+// Their parameters stay apart, though the ranks and tags of their messages are the same.
+TEST(RealJob, TwoTrainingsOnTheSameNodesGiveBitForBitWhatEachGivesAlone) {
+  const TestCluster cluster(2, TestCluster::kMisses, run_role);
+  JobSpec first = training_job(), second = training_job();
+  second.mutable_train()->set_learning_rate(0.02F);
+  for (JobSpec* job : {&first, &second}) job->set_share(0.5);
+  const auto model_of = [](RunningJob& job) {
+    const Status status = job.wait();
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    const std::vector<Report> results = job.reports("result");
+    return results.empty() ? std::string() : results.front().attachment;
+  };
+  std::vector<std::string> alone, together;
+  for (const JobSpec& job : {first, second}) {
+    RunningJob running(cluster, job);
+    alone.push_back(model_of(running));
+  }
+  RunningJob one(cluster, first), other(cluster, second);
+  together.push_back(model_of(one));
+  together.push_back(model_of(other));
+  ASSERT_FALSE(alone[0].empty());
+  EXPECT_NE(alone[0], alone[1]);
+  EXPECT_EQ(together, alone);
+  EXPECT_TRUE(one.reports("event").empty()) << "none waits for the other: " << one.reports("event")[0].json;
+  EXPECT_TRUE(other.reports("event").empty()) << other.reports("event")[0].json;
+}
+
+TEST(RealJob, TrainsOnWhileAJobOfHigherPriorityHasOneOfItsNodes) {
+  const TestCluster cluster(2, TestCluster::kMisses, run_role);
+  JobSpec train = training_job();
+  train.mutable_train()->set_epochs(6);
+  RunningJob training(cluster, train);
+  ASSERT_TRUE(eventually([&] { return training.has("epoch"); }));
+  JobSpec infer;
+  infer.mutable_infer()->set_model(model_file());
+  infer.mutable_infer()->set_data("glyphs");
+  infer.mutable_infer()->set_strategy("pipeline");
+  infer.mutable_infer()->set_stages(1);
+  infer.mutable_infer()->set_micro_batch(50);
+  infer.mutable_infer()->set_limit(1000);
+  infer.set_nodes(1);
+  infer.set_priority(1);
+  RunningJob inference(cluster, infer);
+  const Status classified = inference.wait();
+  ASSERT_TRUE(classified.ok()) << classified.error().message;
+  const Status trained = training.wait();
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  const json result = json::parse(training.reports("result").at(0).json);
+  EXPECT_GT(result["accuracy"], 0.3);
+  EXPECT_EQ(result["events"][0]["event"], "node_given_up") << result["events"];
 }
 
 TEST(RealJob, DataThatIsMissingOnEveryNodeIsNamed) {

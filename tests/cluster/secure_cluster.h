@@ -77,6 +77,11 @@ struct SecureCluster : ::testing::Test {
     node.play = std::move(play);
     return Node::start(node);
   }
+  /// The id of the job that came last and has not ended; "": there is none.
+  std::string last_job() const {
+    const auto status = admin()->status({});
+    return status.ok() && status->jobs_size() > 0 ? status->jobs().rbegin()->id() : "";
+  }
   /// See states_of().
   std::string listing() const { return states_of(*admin()->nodes()); }
 

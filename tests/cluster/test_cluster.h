@@ -55,13 +55,15 @@ struct TestCluster {
     watcher = client();
   }
 
-  Node& add_node(const std::string& name, const data::DataFolder& data = {}) {
+  Node& add_node(const std::string& name, const data::DataFolder& data = {}, int threads = 1,
+                 const std::vector<std::string>& labels = {}) {
     NodeOptions node;
     node.coordinator = coordinator->address();
     node.name = name;
     node.listen = "127.0.0.1:0";
     node.credentials = test_credentials(identity::Role::node, name);
-    node.threads = 1;
+    node.threads = threads;
+    node.labels = labels;
     node.data_folder = data;
     node.play = play;
     auto started = Node::start(node);
@@ -85,6 +87,12 @@ struct TestCluster {
       found = watcher->nodes();
     }
     return states_of(*found);
+  }
+
+  /// The id of the job that came last and has not ended; "": there is none.
+  std::string last_job() const {
+    const auto status = client()->status({});
+    return status.ok() && status->jobs_size() > 0 ? status->jobs().rbegin()->id() : "";
   }
 
   RoleMain play;

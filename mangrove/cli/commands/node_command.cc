@@ -8,6 +8,7 @@
 #include "mangrove/base/printable.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cli/flag_ranges.h"
+#include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/cluster/access.h"
 #include "mangrove/cluster/node.h"
 #include "mangrove/data/dataset.h"
@@ -19,7 +20,7 @@ struct State {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
   Seconds join_timeout = 0, rejoin_timeout = 0;
-  std::string coordinator, listen, join, identity, data_dir;
+  std::string coordinator, listen, join, identity, data_dir, labels;
   std::vector<std::string> allowed;
   Overrides overrides;
 
@@ -35,6 +36,7 @@ struct State {
     keys.add("listen", listen,
              "HOST:PORT where other nodes reach this one; port 0: any free one; default: any port, of every interface "
              "with a certificate, of 127.0.0.1 without");
+    keys.add("labels", labels, "words that jobs can ask for with their own --labels, e.g. kind=pi4,zone=greenhouse");
     keys.add("threads", threads, "threads for the kernels; 0: one per core", or_zero(kThreads));
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
     keys.add_seconds("join_timeout", join_timeout,
@@ -123,6 +125,7 @@ Status find_credentials(State& state, const std::stop_token& stop) {
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.threads = static_cast<int>(state.threads);
+  state.options.labels = parse_names(state.labels);
   if (state.rejoin_timeout > 0) state.options.rejoin_timeout = state.rejoin_timeout;
   state.options.data_folder =
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});

@@ -13,12 +13,13 @@ namespace {
 struct State {
   ClusterAccess access;
   std::string scheduler;
+  std::string job;
 };
 
 Status run(const State& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(infer::find_scheduler(state.scheduler));
   MG_TRY(const auto client, connect_client(state.access, context.stop));
-  MG_TRY(const std::string job, client->switch_scheduler(state.scheduler));
+  MG_TRY(const std::string job, client->switch_scheduler(state.scheduler, state.job));
   return print_result(nlohmann::json{{"job", job}, {"scheduler", state.scheduler}},
                       fmt::format("{}: scheduler {} from now on\n", job, state.scheduler), context.output);
 }
@@ -35,6 +36,9 @@ void add_switch_command(CLI::App& app, CommandContext& context) {
       ->required()
       ->type_name("NAME")
       ->group("Strategy");
+  command->add_option("--job", state->job, "the job; needed only where several with tiers run")
+      ->type_name("JOB")
+      ->group("Cluster");
   add_output_flags(*command, context.output);
   command->footer(
       "Devices finish the tasks that they already have. `mangrove infer --tiers` prints\n"

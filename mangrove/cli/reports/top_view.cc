@@ -21,7 +21,8 @@ using nlohmann::json;
 using Emphasis = FrameLine::Emphasis;
 
 constexpr int kWidestBar = 20, kNarrowestBar = 4;
-constexpr int kBarFrame = 3;              // its brackets and the space before it
+constexpr int kBarFrame = 3;  // its brackets and the space before it
+constexpr int kMostJobLines = 5;
 constexpr std::size_t kShortestList = 3;  // of nodes, however low the window is
 
 /// Seconds a step, over the last few; 0: no step yet.
@@ -50,10 +51,18 @@ std::optional<std::size_t> straggler_of(const cluster::ListNodesResponse& status
   return straggler(compute);
 }
 
-/// "worker 2": what the node is in the job, and its rank.
-std::string role_of(const NodeStatus& node, const cluster::CurrentJob& job) {
-  if (node.rank() == 0) return "-";
-  return fmt::format("{} {}", job.kind() == "train" ? "worker" : "stages", node.rank());
+/// "worker 2": what the node is in a job, and its rank there.
+std::string role_text(const cluster::NodeRole& role, const cluster::ListNodesResponse& status) {
+  const auto job = std::ranges::find(status.jobs(), role.job_id(), [](const auto& one) { return one.id(); });
+  const bool trains = job != status.jobs().end() && job->kind() == "train";
+  return fmt::format("{} {}", trains ? "worker" : "stages", role.rank());
+}
+
+/// "-": it has none; "3 roles".
+std::string role_of(const NodeStatus& node, const cluster::ListNodesResponse& status) {
+  if (node.roles_size() == 0) return "-";
+  if (node.roles_size() > 1) return format_things(node.roles_size(), "role");
+  return role_text(node.roles(0), status);
 }
 
 std::string rate(double bytes_per_s) {
@@ -68,7 +77,7 @@ double traffic(const NodeStatus& node) {
 /// What a line of a node is made from.
 struct Row {
   const NodeStatus& node;
-  const cluster::CurrentJob& job;
+  const cluster::ListNodesResponse& status;
   cluster::StepSeconds step;
   double most_traffic;  // of all nodes
 
@@ -102,7 +111,7 @@ double traffic_share(const Row& row) {
 constexpr Column kColumns[] = {
     {"node", 16, true, 9, [](const Row& r) { return r.node.description().name(); }},
     {"state", 6, true, 8, [](const Row& r) { return r.node.state(); }},
-    {"role", 9, true, 4, [](const Row& r) { return role_of(r.node, r.job); }},
+    {"role", 9, true, 4, [](const Row& r) { return role_of(r.node, r.status); }},
     {"heartbeat", 9, false, 2, [](const Row& r) { return format_seconds(r.node.heartbeat_age()); }},
     {"cpu", 8, false, 8, [](const Row& r) { return format_percent(r.node.use().cpu_percent() / 100, 1); }, &cpu_share},
     {"memory", 8, false, 7, [](const Row& r) { return format_bytes(r.node.use().rss_bytes()); }, &memory_share},
@@ -168,9 +177,8 @@ json parsed(const std::string& text) {
   return object.is_object() ? object : json();
 }
 
-std::string job_line(const cluster::ListNodesResponse& status, int columns) {
-  if (!status.has_job()) return "no job runs";
-  const cluster::CurrentJob& job = status.job();
+std::string job_line(const cluster::CurrentJob& job, int columns) {
+  if (job.state() == "waiting") return fmt::format("{}: {}, {}: waits for nodes", job.id(), job.kind(), job.strategy());
   const auto progress = job::parse_json<job::Progress>(job.progress());
   const std::string line = fmt::format("{}: {}, {}", job.id(), job.kind(), job.strategy());
   if (!progress.ok()) return line;
@@ -200,11 +208,14 @@ json steps_json(const NodeStatus& node) {
           {"encode_s", step.encode()},           {"wire_s", step.wire()}, {"wait_s", step.wait()}};
 }
 
-json node_json(const NodeStatus& node, const cluster::CurrentJob& job) {
+json node_json(const NodeStatus& node, const cluster::ListNodesResponse& status) {
   const auto& use = node.use();
+  json roles = json::array();
+  for (const cluster::NodeRole& role : node.roles())
+    roles.push_back({{"job", role.job_id()}, {"role", role_text(role, status)}});
   json object = {{"name", node.description().name()},
                  {"state", node.state()},
-                 {"role", role_of(node, job)},
+                 {"roles", roles},
                  {"heartbeat_age_s", node.heartbeat_age()},
                  {"cores", node.description().cores()},
                  {"cpu_percent", use.cpu_percent()},
@@ -228,8 +239,11 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
                                    [](const NodeStatus& node) { return node.state() == "alive"; });
   std::vector<FrameLine> frame = {
       {fmt::format("cluster {}: {}, {} alive", coordinator, format_things(status.nodes_size(), "node"), alive),
-       Emphasis::heading},
-      {job_line(status, size.columns)}};
+       Emphasis::heading}};
+  const int jobs = std::min(status.jobs_size(), kMostJobLines);
+  for (int i = 0; i < jobs; ++i) frame.push_back({job_line(status.jobs(i), size.columns)});
+  if (jobs < status.jobs_size()) frame.push_back({fmt::format("... and {} more jobs", status.jobs_size() - jobs)});
+  if (jobs == 0) frame.push_back({"no job runs"});
   const std::optional<std::size_t> slowest = straggler_of(status);
   if (slowest) frame.push_back({straggler_line(status.nodes(static_cast<int>(*slowest))), Emphasis::warning});
   if (status.refused_size() > 0) frame.push_back({refused_line(status), Emphasis::warning});
@@ -246,7 +260,7 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
   for (std::size_t i = 0; i < shown; ++i) {
     const NodeStatus& node = status.nodes(static_cast<int>(i));
     const bool odd = node.state() != "alive" || slowest == i;
-    const Row row{node, status.job(), recent_step(node), most_traffic};
+    const Row row{node, status, recent_step(node), most_traffic};
     frame.push_back({node_line(row, layout), odd ? Emphasis::warning : Emphasis::none});
   }
   if (shown < all) frame.push_back({fmt::format("... and {} more", all - shown)});
@@ -255,18 +269,21 @@ std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::
 }
 
 json top_json(const std::string& coordinator, const cluster::ListNodesResponse& status) {
-  json job, straggler, nodes = json::array(), refused = json::object();
-  if (status.has_job()) {
-    job = {{"id", status.job().id()},
-           {"kind", status.job().kind()},
-           {"strategy", status.job().strategy()},
-           {"progress", parsed(status.job().progress())}};
-  }
+  json jobs = json::array(), straggler, nodes = json::array(), refused = json::object();
+  for (const cluster::CurrentJob& job : status.jobs())
+    jobs.push_back({{"id", job.id()},
+                    {"kind", job.kind()},
+                    {"strategy", job.strategy()},
+                    {"state", job.state()},
+                    {"priority", job.priority()},
+                    {"share", job.share()},
+                    {"progress", parsed(job.progress())}});
   if (const auto slowest = straggler_of(status))
     straggler = status.nodes(static_cast<int>(*slowest)).description().name();
-  for (const NodeStatus& node : status.nodes()) nodes.push_back(node_json(node, status.job()));
+  for (const NodeStatus& node : status.nodes()) nodes.push_back(node_json(node, status));
   for (const auto& [name, count] : status.refused()) refused[name] = count;
-  return {{"coordinator", coordinator}, {"job", job}, {"straggler", straggler}, {"nodes", nodes}, {"refused", refused}};
+  return {
+      {"coordinator", coordinator}, {"jobs", jobs}, {"straggler", straggler}, {"nodes", nodes}, {"refused", refused}};
 }
 
 }  // namespace mangrove::cli

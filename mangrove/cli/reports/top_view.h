@@ -9,7 +9,7 @@
 
 namespace mangrove::cli {
 
-/// A cluster at one moment, for people: its job, its straggler, and a line for each node with its role, the age of its
+/// A cluster at one moment, for people: its jobs, its straggler, and a line for each node with its role, the age of its
 /// last heartbeat, CPU, memory and network. Bars grow with the width; nodes that do not fit are counted.
 std::vector<FrameLine> top_frame(const std::string& coordinator, const cluster::ListNodesResponse& status,
                                  TerminalSize size);

@@ -19,7 +19,10 @@ void add_node(cluster::ListNodesResponse& status, const std::string& name, int r
   node.mutable_description()->set_cores(4);
   node.mutable_description()->set_memory_bytes(1'000'000'000);
   node.set_state("alive");
-  node.set_rank(rank);
+  if (rank > 0) {
+    node.add_roles()->set_job_id("job-7");
+    node.mutable_roles(0)->set_rank(rank);
+  }
   node.set_heartbeat_age(0.25);
   node.set_sent_per_s(2e6);
   node.set_received_per_s(3e6);
@@ -38,10 +41,12 @@ void add_node(cluster::ListNodesResponse& status, const std::string& name, int r
 cluster::ListNodesResponse training() {
   cluster::ListNodesResponse status;
   for (int rank = 1; rank <= 3; ++rank) add_node(status, "pi-" + std::to_string(rank), rank, rank == 2 ? 0.4 : 0.1);
-  status.mutable_job()->set_id("job-7");
-  status.mutable_job()->set_kind("train");
-  status.mutable_job()->set_strategy("parameter_server");
-  status.mutable_job()->set_progress(
+  cluster::CurrentJob& job = *status.add_jobs();
+  job.set_id("job-7");
+  job.set_kind("train");
+  job.set_strategy("parameter_server");
+  job.set_state("running");
+  job.set_progress(
       R"({"phase":"train","epoch":1,"epochs":2,"loss":0.25,"done":5,"total":10,"images_per_s":10.0,"eta_s":0.5})");
   return status;
 }
@@ -134,10 +139,10 @@ TEST(TopView, JsonHasTheSame) {
   const json object = top_json("h:1", status);
   EXPECT_EQ(object["coordinator"], "h:1");
   EXPECT_EQ(object["straggler"], "pi-2");
-  EXPECT_EQ(object["job"]["progress"]["loss"], 0.25);
+  EXPECT_EQ(object["jobs"][0]["progress"]["loss"], 0.25);
   ASSERT_EQ(object["nodes"].size(), 3u);
   const json& node = object["nodes"][0];
-  EXPECT_EQ(node["role"], "worker 1");
+  EXPECT_EQ(node["roles"], (json{{{"job", "job-7"}, {"role", "worker 1"}}}));
   EXPECT_EQ(node["sent_per_s"], 2e6);
   EXPECT_EQ(node["temperature_c"], 55);
   EXPECT_EQ(node["steps"]["count"], 2);
@@ -146,7 +151,7 @@ TEST(TopView, JsonHasTheSame) {
   EXPECT_FALSE(object["nodes"][1].contains("temperature_c"));
 
   const json idle = top_json("h:1", {});
-  EXPECT_TRUE(idle["job"].is_null());
+  EXPECT_EQ(idle["jobs"], json::array());
   EXPECT_TRUE(idle["straggler"].is_null());
   EXPECT_EQ(idle["nodes"], json::array());
 }
@@ -175,6 +180,25 @@ TEST(TopView, SaysWhatTheCoordinatorHasRefused) {
   const std::string text = text_of(top_frame("h:1", status, {.columns = 200, .rows = 40}));
   EXPECT_TRUE(has(text, "refused: 3 not allowed, 1,200 too many joins\n")) << text;
   EXPECT_EQ(top_json("h:1", status)["refused"], (json{{"not_allowed", 3}, {"too_many_joins", 1200}}));
+}
+
+TEST(TopView, ShowsAFewOfManyJobsAndCountsTheRolesOfANode) {
+  cluster::ListNodesResponse status = training();
+  for (int i = 8; i < 15; ++i) {
+    cluster::CurrentJob& job = *status.add_jobs();
+    job.set_id("job-" + std::to_string(i));
+    job.set_kind("infer");
+    job.set_strategy("pipeline");
+    job.set_state("waiting");
+  }
+  status.mutable_nodes(0)->add_roles()->set_job_id("job-8");
+  const std::string text = text_of(top_frame("h:1", status, {.columns = 120, .rows = 40}));
+  EXPECT_TRUE(has(text, "job-8: infer, pipeline: waits for nodes\n")) << text;
+  EXPECT_TRUE(has(text, "... and 3 more jobs\n")) << text;
+  EXPECT_FALSE(has(text, "job-12:")) << text;
+  EXPECT_TRUE(has(text, " 2 roles ")) << text;
+  EXPECT_EQ(top_json("h:1", status)["jobs"].size(), 8u);
+  EXPECT_EQ(top_json("h:1", status)["nodes"][0]["roles"][1], (json{{"job", "job-8"}, {"role", "stages 0"}}));
 }
 
 TEST(TopView, AnIdleNodeIsNotCountedAsOneOfTheLiving) {
