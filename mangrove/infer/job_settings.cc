@@ -17,6 +17,8 @@ Status check_job(const InferJob& job) {
     return make_error(Code::invalid_argument, "cuts: " + std::to_string(job.cuts_size()) + " cuts make " +
                                                   std::to_string(job.cuts_size() + 1) + " stages, not " +
                                                   std::to_string(job.stages()) + ": leave `stages` out");
+  if (job.frame_values() && !job.frames())
+    return make_error(Code::invalid_argument, "frame_values: only a job with frames has values in their place");
   if (job.frames() && !strategy->takes_requests)
     return make_error(Code::invalid_argument,
                       "input: frames go through strategy 'pipeline', not '" + job.strategy() + "'");

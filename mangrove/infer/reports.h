@@ -16,10 +16,11 @@ class Reports final : public job::Reports {
   void stage_moved(std::size_t stage, net::Rank from, net::Rank to);
   /// phase: "single", for example. The phase is done again because this rank was lost or silent.
   void redone(const char* phase, net::Rank rank);
-  /// Sends answers to frames that a client pushed, in the order of the frames. A: a described struct.
+  /// Sends answers to frames that a client pushed, in the order of the frames. A: a described struct. scores: of frames
+  /// of values, those of all classes for each frame that was classified, f32; else "".
   template <job::Described A>
-  void answers(const A& answers) {
-    send(ReportKind::answers, answers);
+  void answers(const A& answers, std::string scores) {
+    send(ReportKind::answers, answers, std::move(scores));
   }
   /// R: a described struct that contains an InferResult. If only the time is of interest, its leave_out_answers()
   /// removes the figures that depend on computed values.

@@ -1,6 +1,8 @@
 #include "mangrove/infer/pipeline/frame_samples.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "mangrove/data/image.h"
@@ -9,8 +11,11 @@
 namespace mangrove::infer {
 namespace {
 
+static_assert(std::endian::native == std::endian::little, "values travel as they lie in memory");
+
 constexpr std::size_t kLongestReason = 200;  // it travels with the micro-batch
 
+/// A picture that is as long to decode as others.
 std::string picture_of(const Shape& shape) {
   data::Image image{static_cast<int>(shape[2]), static_cast<int>(shape[1]), static_cast<int>(shape[0]), {}};
   image.pixels.resize(static_cast<std::size_t>(shape.elements()));
@@ -18,7 +23,7 @@ std::string picture_of(const Shape& shape) {
   return data::encode_png(image);
 }
 
-Status decode(const std::string& file, const Shape& shape, std::span<float> out) {
+Status decode_image_into(const std::string& file, const Shape& shape, std::span<float> out) {
   MG_TRY(data::Image image, data::decode_image({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}));
   image = data::to_channels(std::move(image), static_cast<int>(shape[0]));
   data::to_planar(data::resize_and_crop(image, static_cast<int>(shape[2]), static_cast<int>(shape[1])), out);
@@ -42,30 +47,47 @@ std::vector<std::string> class_names_of(const Graph& graph) {
   return names;
 }
 
-FrameSamples::FrameSamples(Shape shape, std::vector<std::string> classes)
-    : shape_(std::move(shape)),
+FrameSamples::FrameSamples(Kind kind, Shape shape, std::vector<std::string> classes)
+    : kind_(kind),
+      shape_(std::move(shape)),
       classes_(std::move(classes)),
-      picture_(std::make_shared<const std::string>(picture_of(shape_))) {}
+      example_(std::make_shared<const std::string>(
+          kind == Kind::images ? picture_of(shape_)
+                               : std::string(static_cast<std::size_t>(shape_.elements()) * sizeof(float), '\0'))) {}
 
-Result<std::shared_ptr<FrameSamples>> FrameSamples::create(const Graph& graph) {
+Result<std::shared_ptr<FrameSamples>> FrameSamples::create(const Graph& graph, Kind kind) {
   MG_RETURN_IF_ERROR(learn::check_classifier(graph));
   const Shape input = graph.inputs().front().second.shape;
+  if (kind == Kind::values) {
+    const std::vector<std::int64_t> sample(input.dims().begin() + 1, input.dims().end());
+    return std::shared_ptr<FrameSamples>(new FrameSamples(kind, Shape(sample), class_names_of(graph)));
+  }
   const bool is_image = input.rank() == 4 && (input[1] == 1 || input[1] == 3) && input[2] <= data::kMaxImageSide &&
                         input[3] <= data::kMaxImageSide;
   if (!is_image)
     return make_error(Code::invalid_argument, "input: network '" + graph.name() + "' takes no images: its input is " +
                                                   to_string(input) + ", expected [N, 1 or 3, H, W]");
-  return std::shared_ptr<FrameSamples>(new FrameSamples(Shape({input[1], input[2], input[3]}), class_names_of(graph)));
+  return std::shared_ptr<FrameSamples>(
+      new FrameSamples(kind, Shape({input[1], input[2], input[3]}), class_names_of(graph)));
+}
+
+Status FrameSamples::decode(const std::string& file, std::span<float> out) const {
+  if (kind_ == Kind::images) return decode_image_into(file, shape_, out);
+  if (file.size() != out.size_bytes())
+    return make_error(Code::invalid_argument, std::to_string(file.size()) + " bytes of values, where a sample has " +
+                                                  std::to_string(out.size_bytes()));
+  std::memcpy(out.data(), file.data(), file.size());
+  return {};
 }
 
 Status FrameSamples::read(std::uint32_t index, std::span<float> out) const {
-  std::shared_ptr<const std::string> file = picture_;
+  std::shared_ptr<const std::string> file = example_;
   {
     MutexLock lock(mutex_);
     const auto found = frames_.find(index);
     if (found != frames_.end()) file = found->second.file;
   }
-  const Status decoded = decode(*file, shape_, out);
+  const Status decoded = decode(*file, out);
   if (decoded.ok()) return {};
   std::ranges::fill(out, 0.0f);
   MutexLock lock(mutex_);

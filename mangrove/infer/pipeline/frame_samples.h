@@ -12,15 +12,17 @@
 
 namespace mangrove::infer {
 
-/// Frames that a client pushed, as samples of a data set on the node of the first stage. A frame is decoded when it is
-/// read, scaled until its shorter side fits, and cropped to its middle. threads: any thread may call any method.
+/// Frames that a client pushed, as samples of a data set on the node of the first stage. An image is decoded when it is
+/// read, scaled until its shorter side fits, and cropped to its middle. Values are taken as they are.
+/// threads: any thread may call any method.
 class FrameSamples final : public data::Dataset {
  public:
-  /// For a network whose input is an image. The names of its classes come from its metadata; without these they are
-  /// numbers. errors: invalid_argument (the input is not an image).
-  static Result<std::shared_ptr<FrameSamples>> create(const Graph& graph);
+  enum class Kind { images, values };
+  /// The names of the network's classes come from its metadata; without these they are numbers.
+  /// errors: those of learn::check_classifier(); invalid_argument (images, and its input is none).
+  static Result<std::shared_ptr<FrameSamples>> create(const Graph& graph, Kind kind);
 
-  /// Adds image files. Returns the numbers of their samples.
+  /// Adds frames. Returns the numbers of their samples.
   template <class Files>
   std::vector<std::uint32_t> add(const Files& files) {
     MutexLock lock(mutex_);
@@ -32,10 +34,10 @@ class FrameSamples final : public data::Dataset {
     }
     return numbers;
   }
-  /// Forgets samples that were read. Returns those that were no images; zeros were read in their place.
+  /// Forgets samples that were read. Returns those that could not be; zeros were read in their place.
   std::vector<Unreadable> remove(const std::vector<std::uint32_t>& numbers);
 
-  // For a number that was not added: reads a picture that takes as long as a frame of the network's own size.
+  // For a number that was not added: reads a sample that takes as long as a frame of the network's own size.
   Status read(std::uint32_t index, std::span<float> out) const override;
   std::uint32_t size() const override { return 0xffff'ffff; }
   Shape sample_shape() const override { return shape_; }
@@ -47,11 +49,13 @@ class FrameSamples final : public data::Dataset {
     std::shared_ptr<const std::string> file;
     std::string problem;  // why it could not be read
   };
-  FrameSamples(Shape shape, std::vector<std::string> classes);
+  FrameSamples(Kind kind, Shape shape, std::vector<std::string> classes);
+  Status decode(const std::string& file, std::span<float> out) const;
 
-  const Shape shape_;  // [C, H, W]
+  const Kind kind_;
+  const Shape shape_;  // of a sample; of an image [C, H, W]
   const std::vector<std::string> classes_;
-  const std::shared_ptr<const std::string> picture_;
+  const std::shared_ptr<const std::string> example_;
   mutable Mutex mutex_;
   mutable std::map<std::uint32_t, Frame> frames_ MG_GUARDED_BY(mutex_);
   std::uint32_t next_ MG_GUARDED_BY(mutex_) = 0;

@@ -11,7 +11,8 @@ constexpr std::size_t kMostBytes = 8'000'000;  // of the files of a micro-batch,
 
 FrameWork::FrameWork(const InferJob& job, job::FrameQueue& frames, std::vector<std::string> classes, std::size_t window,
                      Reports& reports)
-    : micro_batch_(static_cast<std::size_t>(job.micro_batch())),
+    : has_scores_(job.frame_values()),
+      micro_batch_(static_cast<std::size_t>(job.micro_batch())),
       window_(window),
       deadline_(job.deadline_s()),
       frames_(frames),
@@ -96,7 +97,10 @@ StreamWork::Taken FrameWork::look(const Predictions& predictions, Instant now) c
   const auto is_class = [&](std::int32_t c) { return c >= 0 && c < std::ssize(classes_); };
   const bool is_whole = predictions.classes_size() == count && predictions.confidence_size() == count &&
                         std::ranges::all_of(predictions.classes(), is_class);
-  const bool is_valid = predictions.missed() ? have_all_missed(batch, now) : is_whole;
+  const auto is_row = [&](const std::string& scores) { return scores.size() == classes_.size() * sizeof(float); };
+  const bool has_right_scores =
+      !has_scores_ || (predictions.scores_size() == count && std::ranges::all_of(predictions.scores(), is_row));
+  const bool is_valid = predictions.missed() ? have_all_missed(batch, now) : is_whole && has_right_scores;
   return count > 0 && is_valid ? Taken::accepted : Taken::ignored;
 }
 
@@ -126,6 +130,7 @@ StreamWork::Taken FrameWork::take(const Predictions& predictions, Instant now) {
       answer(slot,
              {.predicted = c, .label = classes_[static_cast<std::size_t>(c)], .confidence = predictions.confidence(at)},
              now);
+      if (has_scores_) slot.scores = predictions.scores(at);
     }
   }
   in_flight_.remove(id);
@@ -164,15 +169,17 @@ void FrameWork::count(const FrameAnswer& answer) {
 /// All micro-batches from the oldest on that have their answers.
 void FrameWork::report() {
   FrameAnswers told;
+  std::string scores;
   while (!batches_.empty() && batches_.begin()->second.is_answered) {
     for (Slot& slot : batches_.begin()->second.slots) {
       slot.answer->frame = reported_++;
       count(*slot.answer);
+      if (has_scores_ && slot.answer->predicted) scores += slot.scores;
       told.answers.push_back(*std::move(slot.answer));
     }
     batches_.erase(batches_.begin());
   }
-  if (!told.answers.empty()) reports_.answers(told);
+  if (!told.answers.empty()) reports_.answers(told, std::move(scores));
 }
 
 }  // namespace mangrove::infer

@@ -49,6 +49,7 @@ class FrameWork final : public StreamWork {
   struct Slot {
     job::Frame frame;                        // until its answer is told, which may turn out to be wrong before
     std::optional<FrameAnswer> answer = {};  // nothing: not answered yet
+    std::string scores = {};                 // of frames of values
   };
   struct Batch {
     std::vector<Slot> slots;
@@ -64,6 +65,7 @@ class FrameWork final : public StreamWork {
   void count(const FrameAnswer& answer);
   void report();
 
+  const bool has_scores_;  // frames are values
   const std::size_t micro_batch_;
   std::size_t window_;
   const Seconds deadline_;  // 0: none

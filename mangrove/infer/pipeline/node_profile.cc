@@ -51,6 +51,7 @@ Status warm_up(learn::Replica& replica, const SampleSource& source) {
 
 /// Whose samples are read. Images that a client pushes are such as no data set has.
 std::string data_of(const InferJob& job) {
+  if (job.frame_values()) return "values";
   return job.frames() ? "frames" : job.data();
 }
 

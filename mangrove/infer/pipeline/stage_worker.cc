@@ -171,9 +171,13 @@ void StageWorker::send_predictions(const Activation& header, Trace trace, std::s
   const auto classes = static_cast<std::int32_t>(static_cast<std::int64_t>(values.size()) / header.count());
   for (const std::int32_t c : learn::argmax_rows(values, classes)) predictions.add_classes(c);
   if (source_.frames) {
-    for (std::int64_t row = 0; row < header.count(); ++row)
-      predictions.add_confidence(static_cast<float>(std::ranges::max(learn::probabilities(
-          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes))))));
+    for (std::int64_t row = 0; row < header.count(); ++row) {
+      const std::span<const float> scores =
+          values.subspan(static_cast<std::size_t>(row * classes), static_cast<std::size_t>(classes));
+      predictions.add_confidence(static_cast<float>(std::ranges::max(learn::probabilities(scores))));
+      if (job_.frame_values())
+        predictions.add_scores(reinterpret_cast<const char*>(scores.data()), scores.size_bytes());
+    }
   }
   *predictions.mutable_unreadable() = header.unreadable();
   *predictions.mutable_trace() = std::move(trace);

@@ -57,7 +57,8 @@ class PipelineWorker final : public WorkerRole {
 Status PipelineWorker::prepare() {
   if (job_.frames()) {
     MG_RETURN_IF_ERROR(make_graph(0));
-    MG_TRY(source_.frames, FrameSamples::create(*graph_));
+    using Kind = FrameSamples::Kind;
+    MG_TRY(source_.frames, FrameSamples::create(*graph_, job_.frame_values() ? Kind::values : Kind::images));
     source_.dataset = source_.frames;
     source_.samples = job_.micro_batch();
     return make_replica(0);
@@ -84,7 +85,9 @@ Status PipelineWorker::make_replica(std::uint32_t member) {
   if (replica_ && member_ == member) return {};
   MG_RETURN_IF_ERROR(make_graph(member));
   source_.loading = {.batch = job_.micro_batch(), .workers = context_.threads};
-  MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
+  if (!job_.frame_values()) {
+    MG_TRY(source_.loading.augmentation, learn::preparation_of(*graph_, context_.data_folder));
+  }
   MG_TRY(replica_, learn::Replica::create(*graph_, whole_network(compile_options(job_, context_))));
   return {};
 }

@@ -1,6 +1,7 @@
 // Frames that a client pushes: each is answered once, in its order.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -118,6 +119,39 @@ TEST(Frames, AreAnsweredInTheirOrder) {
     RoleWorld world(nodes + 1);
     expect_all_answered(push(frames_job(nodes), world, frames()), std::to_string(nodes) + " nodes");
   }
+}
+
+// As a gateway needs them, which has prepared the samples and answers with all scores.
+TEST(Frames, OfValuesAreAnsweredWithTheScoresOfTheWholeNetwork) {
+  InferJob job = frames_job(2);
+  job.set_frame_values(true);
+  auto whole = CompiledStage::create(small_graph(), 0, kSmallOperators, {4, "portable", 1});
+  Random random(3);
+  std::vector<job::Frame> all;
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < kFrames; ++i) {
+    const std::span<float> input = (*whole)->input(1);
+    for (float& value : input) value = static_cast<float>(random.normal());
+    job::Frame& frame = all.emplace_back();
+    frame.name = std::to_string(i);
+    frame.image.assign(reinterpret_cast<const char*>(input.data()), input.size_bytes());
+    if (i == 7) frame.image.pop_back();
+    if (i == 7) continue;
+    const std::span<const float> scores = (*whole)->run(1);
+    expected.insert(expected.end(), scores.begin(), scores.end());
+  }
+  RoleWorld world(3);
+  const RoleWorld::Outcome outcome = push(job, world, all);
+  ASSERT_TRUE(outcome.leader.ok()) << outcome.leader.error().message;
+  const std::vector<json> answers = answers_of(outcome);
+  ASSERT_EQ(answers.size(), kFrames);
+  EXPECT_EQ(answers[7]["error"], "3135 bytes of values, where a sample has 3136");
+  std::string scores;
+  for (const Report& report : outcome.of_kind("answers")) scores += report.attachment;
+  ASSERT_EQ(scores.size(), expected.size() * sizeof(float));
+  std::vector<float> got(expected.size());
+  std::memcpy(got.data(), scores.data(), scores.size());
+  EXPECT_EQ(got, expected) << "bit for bit";
 }
 
 TEST(Frames, SurviveTheLossOfAStage) {
@@ -280,7 +314,7 @@ TEST(FrameSamples, RefusesANetworkThatTakesNoImages) {
   for (const char* name : {"wc", "bc"}) parts.initializers.erase(name);
   const Result<Graph> graph = Graph::create(std::move(parts));
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(FrameSamples::create(*graph).code(), Code::invalid_argument);
+  EXPECT_EQ(FrameSamples::create(*graph, FrameSamples::Kind::images).code(), Code::invalid_argument);
 }
 
 }  // namespace
