@@ -1,0 +1,282 @@
+#include "mangrove/serve/cluster_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "mangrove/base/format.h"
+#include "mangrove/base/log.h"
+#include "mangrove/base/parse_number.h"
+#include "mangrove/base/stop.h"
+#include "mangrove/infer/pipeline/report.h"
+#include "mangrove/job/json_fields.h"
+#include "mangrove/learn/replica.h"
+#include "mangrove/serve/class_labels.h"
+#include "mangrove/serve/model_metadata.h"
+#include "mangrove/serve/request_check.h"
+
+namespace mangrove::serve {
+namespace {
+
+constexpr std::size_t kMostOnTheirWay = 256;      // samples; others wait in the order of their priorities
+constexpr std::int64_t kMostOfOneRequest = 4096;  // samples
+constexpr Seconds kTryAgainAfter = 0.5;           // a job that could not begin, or has ended
+constexpr Seconds kSayEvery = 30;                 // that there is no job
+constexpr Seconds kLookEvery = 0.05;              // at deadlines of samples on their way
+
+}  // namespace
+
+/// What the cluster says of a sample.
+struct ClusterModel::Answered {
+  std::optional<Error> error = {};
+  std::string scores = {};  // f32
+};
+
+Result<std::shared_ptr<ClusterModel>> ClusterModel::start(const Graph& graph, const std::string& name,
+                                                          cluster::JobSpec job, ClusterConnector connect,
+                                                          const ModelOptions& options) {
+  MG_RETURN_IF_ERROR(learn::check_classifier(graph));
+  MG_TRY(std::vector<std::string> labels, class_labels(options.labels, graph).context("labels"));
+  job.mutable_infer()->set_frames(true);
+  job.mutable_infer()->set_frame_values(true);
+  ModelMetadata metadata = metadata_of(graph, name, "1", std::move(labels), kMostOfOneRequest);
+  return std::shared_ptr<ClusterModel>(
+      new ClusterModel(std::move(metadata), std::move(job), std::move(connect), options));
+}
+
+ClusterModel::ClusterModel(ModelMetadata metadata, cluster::JobSpec job, ClusterConnector connect,
+                           const ModelOptions& options)
+    : metadata_(std::move(metadata)),
+      job_(std::move(job)),
+      connect_(std::move(connect)),
+      queue_bytes_(options.queue_bytes),
+      queue_({.max_batch = 1, .combines = true, .max_requests = options.max_queue, .max_bytes = options.queue_bytes}),
+      watcher_([this](const std::stop_token& stop) { watch_deadlines(stop); }),
+      collector_([this] { collect(); }),
+      runner_([this](const std::stop_token& stop) { run_jobs(stop); }) {}
+
+ClusterModel::~ClusterModel() {
+  close(0);
+}
+
+ModelStatistics ClusterModel::statistics() const {
+  ModelStatistics statistics = counters_.read();
+  statistics.waiting = queue_.waiting();
+  return statistics;
+}
+
+bool ClusterModel::is_ready() const {
+  const MutexLock lock(mutex_);
+  return is_ready_;
+}
+
+void ClusterModel::infer(InferenceRequest request, AnswerSink answer) {
+  const Instant arrival = clock_.now();
+  const std::string where = "model '" + metadata_.name + "'";
+  Result<CheckedRequest> checked = check_request(metadata_, request).context(where);
+  if (checked.ok() && checked->samples > kMostOfOneRequest)
+    checked = make_error(Code::invalid_argument, where + ": a request of " + format_things(checked->samples, "sample") +
+                                                     ", where " + std::to_string(kMostOfOneRequest) + " are the most");
+  if (checked.ok() && request.deadline <= arrival)
+    checked = make_error(Code::deadline_exceeded, where + ": the request's deadline passed before it was computed");
+  if (!checked.ok()) {
+    counters_.add_failure(clock_.now() - arrival);
+    return answer(checked.error());
+  }
+  RequestContent content{.inputs = std::move(checked->inputs),
+                         .outputs = std::move(checked->outputs),
+                         .samples = checked->samples,
+                         .priority = request.priority,
+                         .arrival = arrival,
+                         .latest_start = arrival,  // the first stage puts samples together that are there
+                         .deadline = request.deadline};
+  content.bytes = output_bytes(metadata_, content.outputs, content.samples) + content.inputs.front().bytes();
+  for (const std::size_t output : content.outputs)
+    content.results.emplace_back(metadata_.outputs[output].dtype,
+                                 Shape(metadata_.outputs[output].shape).with_batch(content.samples));
+  const auto pending = std::make_shared<PendingRequest>(std::move(content), std::move(answer));
+  const Status queued = queue_.push(pending).context(where);
+  if (queued.ok()) return;
+  const Seconds took = clock_.now() - arrival;
+  queued.code() == Code::resource_exhausted ? counters_.add_refusal(took) : counters_.add_failure(took);
+  pending->answer(queued.error());
+}
+
+/// Takes samples from the queue for as long as not too many are on their way.
+void ClusterModel::collect() {
+  while (std::optional<Batch> batch = queue_.take()) {
+    for (const auto& request : batch->expired)
+      fail(*request, make_error(Code::deadline_exceeded, "the request's deadline passed before it was computed"));
+    for (BatchPart& part : batch->parts) {
+      MutexLock lock(mutex_);
+      while (samples_.size() >= kMostOnTheirWay && !is_draining_) changed_.wait_for(mutex_, kLookEvery);
+      samples_.push_back({.part = std::move(part), .number = next_++});
+      changed_.notify_all();
+    }
+  }
+  const MutexLock lock(mutex_);
+  is_drained_ = true;
+  changed_.notify_all();
+}
+
+/// Jobs, one after the other: each ends only when something is lost, or all is done.
+void ClusterModel::run_jobs(const std::stop_token& stop) {
+  Instant said = Instant{-kSayEvery};
+  while (true) {
+    const Status ended = run_job(stop);
+    {
+      const MutexLock lock(mutex_);
+      is_ready_ = false;
+      sent_ = 0;
+      if (is_drained_ && samples_.empty()) return;
+    }
+    if (stop.stop_requested()) return;
+    if (!ended.ok() && clock_.now() - said >= kSayEvery) {
+      log_warn("service has no job: trying again", {{"model", metadata_.name}, {"message", ended.error().message}});
+      said = clock_.now();
+    }
+    wait_for_stop(stop, kTryAgainAfter);
+  }
+}
+
+Status ClusterModel::run_job(const std::stop_token& stop) {
+  MG_TRY(const std::unique_ptr<cluster::Client> client, connect_());
+  return client->run(
+      job_, [this](const Report& report) { take(report); }, stop,
+      [this](const std::stop_token& ending) { return next_frame(ending); });
+}
+
+/// Waits for a sample; nothing: there is none any more.
+std::optional<job::Frame> ClusterModel::next_frame(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    const MutexLock lock(mutex_);
+    changed_.notify_all();
+  });
+  MutexLock lock(mutex_);
+  while (!stop.stop_requested() && sent_ == samples_.size() && !is_drained_) changed_.wait_for(mutex_, kLookEvery);
+  if (stop.stop_requested() || sent_ == samples_.size()) return std::nullopt;
+  Sample& sample = samples_[sent_++];
+  sample.sent = clock_.now();
+  const Tensor& input = sample.part.request->content().inputs.front();
+  const auto bytes = static_cast<std::size_t>(input.bytes() / sample.part.request->content().samples);
+  const char* const values =
+      reinterpret_cast<const char*>(input.data()) + bytes * static_cast<std::size_t>(sample.part.first);
+  return job::Frame{.name = std::to_string(sample.number), .image = std::string(values, bytes), .problem = {}};
+}
+
+void ClusterModel::take(const Report& report) {
+  if (report.kind == ReportKind::answers) take_answers(report);
+  if (report.kind != ReportKind::event) return;
+  log_info("service", {{"model", metadata_.name}, {"event", report.json}});
+}
+
+/// Answers come in the order of the samples. What makes no sense is left out: its samples are sent again by the next
+/// job.
+void ClusterModel::take_answers(const Report& report) {
+  const auto told = job::parse_json<infer::FrameAnswers>(report.json);
+  if (!told.ok()) return log_warn("answers ignored", {{"message", told.error().message}});
+  const auto classes = static_cast<std::size_t>(Shape(metadata_.outputs.front().shape).with_batch(1).elements());
+  const std::size_t row = classes * sizeof(float);
+  std::size_t at = 0;
+  std::int64_t count = 0;
+  Seconds took = 0;
+  for (const infer::FrameAnswer& answer : told->answers) {
+    Answered answered;
+    if (answer.predicted) {
+      if (report.attachment.size() < at + row) return log_warn("answers ignored", {{"message", "scores are missing"}});
+      answered.scores = report.attachment.substr(at, row);
+      at += row;
+    } else {
+      answered.error = make_error(Code::internal, answer.error.value_or("the cluster did not compute the sample"));
+    }
+    const auto number = parse_whole_number(answer.name, 0, std::numeric_limits<std::int64_t>::max());
+    std::optional<Sample> sample = number.ok() ? pop(*number) : std::nullopt;
+    if (!sample) continue;
+    took = std::max(took, clock_.now() - sample->sent);
+    ++count;
+    finish(*sample, std::move(answered));
+  }
+  if (count > 0) counters_.add_batch(count, {.infer = took});
+}
+
+/// The sample with this number, if it was sent and has no answer; it is on its way no longer.
+std::optional<ClusterModel::Sample> ClusterModel::pop(std::int64_t number) {
+  const MutexLock lock(mutex_);
+  is_ready_ = true;
+  const auto end = samples_.begin() + static_cast<std::ptrdiff_t>(sent_);
+  const auto found = std::find_if(samples_.begin(), end, [&](const Sample& one) { return one.number == number; });
+  if (found == end) return std::nullopt;
+  Sample sample = std::move(*found);
+  samples_.erase(found);
+  --sent_;
+  changed_.notify_all();
+  return sample;
+}
+
+void ClusterModel::finish(const Sample& sample, Answered answered) {
+  PendingRequest& request = *sample.part.request;
+  if (answered.error) return fail(request, *answered.error);
+  for (Tensor& result : request.results())
+    std::memcpy(
+        reinterpret_cast<char*>(result.data()) + answered.scores.size() * static_cast<std::size_t>(sample.part.first),
+        answered.scores.data(), answered.scores.size());
+  const Seconds took = clock_.now() - sample.sent;
+  const std::optional<RequestTimes> all = request.finish(1, sample.sent, {.infer = took});
+  if (!all) return;
+  const RequestContent& content = request.content();
+  InferenceResponse response{.version = metadata_.version, .outputs = {}};
+  for (std::size_t k = 0; k < content.outputs.size(); ++k)
+    response.outputs.push_back({metadata_.outputs[content.outputs[k]].name, content.results[k]});
+  counters_.add_success(content.samples, *all, clock_.now() - content.arrival);
+  queue_.release(content.bytes);
+  request.answer(std::move(response));
+}
+
+/// Answers requests whose deadline passes while their samples are on their way. The samples themselves go on: the
+/// cluster answers each once.
+void ClusterModel::watch_deadlines(const std::stop_token& stop) {
+  while (!wait_for_stop(stop, kLookEvery)) {
+    std::vector<std::shared_ptr<PendingRequest>> late;
+    {
+      const MutexLock lock(mutex_);
+      const Instant now = clock_.now();
+      for (const Sample& sample : samples_)
+        if (sample.part.request->content().deadline <= now) late.push_back(sample.part.request);
+    }
+    for (const auto& request : late)
+      fail(*request, make_error(Code::deadline_exceeded, "the request's deadline passed before it was computed"));
+  }
+}
+
+void ClusterModel::fail(PendingRequest& request, const Error& error) {
+  if (!request.claim()) return;
+  counters_.add_failure(clock_.now() - request.content().arrival);
+  queue_.release(request.content().bytes);
+  request.answer(error.context("model '" + metadata_.name + "'"));
+}
+
+void ClusterModel::close(Seconds grace) {
+  queue_.close();
+  {
+    MutexLock lock(mutex_);
+    is_draining_ = true;
+    changed_.notify_all();
+    const Deadline deadline = clock_.after(grace);
+    while (!(is_drained_ && samples_.empty()) && clock_.now() < deadline)
+      changed_.wait_for(mutex_, std::min(kLookEvery, deadline - clock_.now()));
+  }
+  runner_.request_stop();
+  watcher_.request_stop();
+  for (std::jthread* thread : {&collector_, &runner_, &watcher_})
+    if (thread->joinable()) thread->join();
+  std::deque<Sample> left;
+  {
+    const MutexLock lock(mutex_);
+    left.swap(samples_);
+    sent_ = 0;
+  }
+  for (const Sample& sample : left) fail(*sample.part.request, make_error(Code::unavailable, "the service ends"));
+}
+
+}  // namespace mangrove::serve

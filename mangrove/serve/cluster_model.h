@@ -1,0 +1,89 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "mangrove/base/mutex.h"
+#include "mangrove/cluster/client.h"
+#include "mangrove/graph/graph.h"
+#include "mangrove/serve/batch_queue.h"
+#include "mangrove/serve/model.h"
+#include "mangrove/serve/model_counters.h"
+#include "mangrove/serve/model_options.h"
+
+namespace mangrove::serve {
+
+/// Connects to the coordinator. errors: those of cluster::Client::connect() and of finding credentials.
+using ClusterConnector = std::function<Result<std::unique_ptr<cluster::Client>>()>;
+
+/// A classifier that the nodes of a cluster compute as a pipeline: a job without an end, to which this process is the
+/// client. Samples go to the job in the order of their requests' priorities, and answers come back in that order.
+///
+/// When the coordinator is gone, or the job has lost all its nodes, the job begins again as soon as that is possible,
+/// and gets the samples that have no answers once more: so a request that was taken is answered, unless its deadline
+/// passes before.
+/// threads: any thread may call any method.
+class ClusterModel final : public Model {
+ public:
+  /// job: inference with the network of this graph, encoded; what makes it a service is set here. Of the options,
+  /// max_queue, queue_bytes and labels count.
+  /// errors: those of learn::check_classifier() and class_labels().
+  static Result<std::shared_ptr<ClusterModel>> start(const Graph& graph, const std::string& name, cluster::JobSpec job,
+                                                     ClusterConnector connect, const ModelOptions& options);
+  /// Stops at once.
+  ~ClusterModel() override;
+
+  const ModelMetadata& metadata() const override { return metadata_; }
+  void infer(InferenceRequest request, AnswerSink answer) override;
+  ModelStatistics statistics() const override;
+
+  /// Whether the job has its nodes, and has been answering since.
+  bool is_ready() const;
+  /// Refuses requests from now on, and ends the job when those that wait are answered, or after this time. The others
+  /// are answered with `unavailable`.
+  void close(Seconds grace);
+
+ private:
+  /// A sample on its way.
+  struct Sample {
+    BatchPart part;
+    std::int64_t number = 0;
+    Instant sent = {};
+  };
+  struct Answered;
+
+  ClusterModel(ModelMetadata metadata, cluster::JobSpec job, ClusterConnector connect, const ModelOptions& options);
+  void collect();
+  void run_jobs(const std::stop_token& stop);
+  Status run_job(const std::stop_token& stop);
+  std::optional<job::Frame> next_frame(const std::stop_token& stop);
+  void take(const Report& report);
+  void take_answers(const Report& report);
+  std::optional<Sample> pop(std::int64_t number);
+  void finish(const Sample& sample, Answered answered);
+  void watch_deadlines(const std::stop_token& stop);
+  void fail(PendingRequest& request, const Error& error);
+
+  const ModelMetadata metadata_;
+  const cluster::JobSpec job_;
+  const ClusterConnector connect_;
+  const Bytes queue_bytes_;
+  const SteadyClock clock_;
+  BatchQueue queue_;
+  ModelCounters counters_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Sample> samples_ MG_GUARDED_BY(mutex_);  // that have no answer, in their order
+  std::size_t sent_ MG_GUARDED_BY(mutex_) = 0;        // the first so many were given to the present job
+  std::int64_t next_ MG_GUARDED_BY(mutex_) = 0;
+  bool is_ready_ MG_GUARDED_BY(mutex_) = false;
+  bool is_draining_ MG_GUARDED_BY(mutex_) = false;
+  bool is_drained_ MG_GUARDED_BY(mutex_) = false;  // no sample comes any more
+  std::jthread watcher_, collector_, runner_;
+};
+
+}  // namespace mangrove::serve
