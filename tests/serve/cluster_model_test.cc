@@ -1,0 +1,138 @@
+// A service of a cluster: requests go to a pipeline over its nodes, and survive what happens to them.
+#include "mangrove/serve/cluster_model.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/base/temporary_folder.h"
+#include "tests/cluster/test_cluster.h"
+#include "tests/graph/small_networks.h"
+#include "tests/serve/answers.h"
+#include "tests/serve/served_networks.h"
+
+#include "mangrove/graph/onnx.h"
+
+namespace mangrove::serve {
+namespace {
+
+using cluster::TestCluster;
+
+struct ClusterModelTest : ::testing::Test {
+  std::shared_ptr<ClusterModel> start(int stages, ModelOptions options = {}) const {
+    cluster::JobSpec job;
+    infer::InferJob& infer = *job.mutable_infer();
+    infer.set_model(encode_onnx(small_graph()));
+    infer.set_strategy("pipeline");
+    infer.set_stages(stages);
+    infer.set_micro_batch(8);
+    infer.set_backend("portable");
+    infer.set_answer_timeout_s(1);
+    job.set_nodes_timeout_s(5);
+    const std::string address = cluster.coordinator->address();
+    auto model = ClusterModel::start(
+        small_graph(), "small", job,
+        [address] {
+          return cluster::Client::connect(address, cluster::test_credentials(identity::Role::client, "gateway"), 0.5);
+        },
+        options);
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    return std::move(model).value();
+  }
+
+  /// Asks so many single samples, under their numbers as names.
+  static void ask_all(Model& model, const Answers& answers, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed)
+      model.infer(image_request(1, seed), answers.sink(std::to_string(seed)));
+  }
+  void expect_all(const Answers& answers, std::uint64_t first, std::uint64_t count) const {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      const auto answer = answers.wait(std::to_string(seed));
+      ASSERT_TRUE(answer.ok()) << seed << ": " << answer.error().message;
+      EXPECT_TRUE(same(answer->outputs[0].tensor, ask(*alone, image_request(1, seed))->outputs[0].tensor)) << seed;
+    }
+  }
+
+  TestCluster cluster{3, TestCluster::kMisses, cluster::run_role};
+  const std::shared_ptr<EngineModel> alone = load(small_graph(), {.max_batch = 1, .max_wait = 0});
+};
+
+TEST_F(ClusterModelTest, AnswersBitForBitWhatOneProcessDoes) {
+  const auto model = start(2);
+  EXPECT_FALSE(model->is_ready());
+  const Answers answers;
+  ask_all(*model, answers, 0, 40);
+  expect_all(answers, 0, 40);
+  EXPECT_TRUE(model->is_ready());
+  const auto several = ask(*model, image_request(5, 77));
+  ASSERT_TRUE(several.ok()) << several.error().message;
+  EXPECT_TRUE(same(several->outputs[0].tensor, ask(*alone, image_request(5, 77))->outputs[0].tensor));
+  EXPECT_EQ(model->statistics().inferences, 45u);
+  EXPECT_EQ(model->statistics().success.count, 41u);
+  model->close(10);
+  EXPECT_EQ(ask(*model, image_request(1, 1)).code(), Code::unavailable);
+  EXPECT_EQ(cluster.last_job(), "") << "the job ends with its service";
+}
+
+TEST_F(ClusterModelTest, ALostNodeCostsNoRequestItsAnswer) {
+  const auto model = start(2);
+  const Answers answers;
+  ask_all(*model, answers, 0, 20);
+  expect_all(answers, 0, 20);
+  ask_all(*model, answers, 20, 100);
+  cluster.nodes[1]->shutdown();
+  ask_all(*model, answers, 120, 100);
+  expect_all(answers, 20, 200);
+}
+
+TEST_F(ClusterModelTest, ARestartOfTheCoordinatorCostsNoRequestItsAnswer) {
+  const auto model = start(2);
+  const Answers answers;
+  ask_all(*model, answers, 0, 20);
+  expect_all(answers, 0, 20);
+  ask_all(*model, answers, 20, 50);
+  cluster.coordinator->shutdown();
+  cluster.coordinator.reset();
+  ask_all(*model, answers, 70, 50);
+  cluster.start_coordinator();
+  expect_all(answers, 20, 100);
+}
+
+TEST_F(ClusterModelTest, ARequestIsNotWaitedForLongerThanItsDeadline) {
+  const auto model = start(1);
+  cluster.coordinator->shutdown();
+  const SteadyClock clock;
+  InferenceRequest request = image_request(1, 1);
+  request.deadline = clock.after(0.3);
+  const auto late = ask(*model, std::move(request));
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.code(), Code::deadline_exceeded) << late.error().message;
+  request = image_request(1, 1);
+  request.deadline = clock.now();
+  EXPECT_EQ(ask(*model, std::move(request)).code(), Code::deadline_exceeded);
+  EXPECT_EQ(model->statistics().fail.count, 2u);
+}
+
+TEST_F(ClusterModelTest, TheQueueIsBounded) {
+  const auto model = start(1, {.max_queue = 5});
+  cluster.coordinator->shutdown();
+  const Answers answers;
+  ask_all(*model, answers, 0, 1000);
+  std::size_t refused = 0;
+  for (const std::string& name : answers.order()) {
+    EXPECT_EQ(answers.wait(name).code(), Code::resource_exhausted);
+    ++refused;
+  }
+  EXPECT_GE(refused, 1000u - 256 - 6) << "those on their way, and those that wait";
+  model->close(0);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(answers.wait(std::to_string(i)).ok());
+}
+
+TEST_F(ClusterModelTest, WrongInputsAreRefusedBeforeTheyTravel) {
+  const auto model = start(1);
+  InferenceRequest wrong = image_request(1, 1);
+  wrong.inputs[0].name = "nothing";
+  EXPECT_EQ(ask(*model, std::move(wrong)).code(), Code::invalid_argument);
+  EXPECT_EQ(ask(*model, image_request(4097, 1)).code(), Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace mangrove::serve
