@@ -49,7 +49,7 @@ def resident_bytes(running):
 def idle(args, rounds, seconds):
     """A coordinator and a node that only sends heartbeats."""
     shares = {"coordinator": [], "node": []}
-    with process(args.program, "coordinator", "--listen", "127.0.0.1:0") as coordinator:
+    with process(args.program, "coordinator", "--listen", "127.0.0.1:0", "--state", "none") as coordinator:
         address = line_with(coordinator, ADDRESS)
         with process(args.program, "node", "--coordinator", address, "--threads", 1) as node:
             line_with(node, JOINED)

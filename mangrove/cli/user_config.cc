@@ -1,10 +1,10 @@
 #include "mangrove/cli/user_config.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "mangrove/base/config_file.h"
+#include "mangrove/base/user_folders.h"
 #include "mangrove/cli/flag_ranges.h"
 #include "mangrove/cli/usage.h"
 
@@ -16,11 +16,6 @@ bool has(const std::vector<std::string>& words, std::string_view option) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return word == option || word.starts_with(std::string(option) + "=");
   });
-}
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 }  // namespace
@@ -36,9 +31,7 @@ Keys UserConfig::keys() {
 }
 
 fs::path user_config_path() {
-  const std::string folder = environment("XDG_CONFIG_HOME");
-  const fs::path base = folder.empty() ? fs::path(environment("HOME")) / ".config" : fs::path(folder);
-  return base / "mangrove" / "config.yaml";
+  return config_folder() / "config.yaml";
 }
 
 Result<UserConfig> load_user_config(const fs::path& path) {

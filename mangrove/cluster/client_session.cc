@@ -90,8 +90,8 @@ Status ClientSession::follow(Job& job) {
 /// A job that has ended before.
 Status ClientSession::send_past(const std::string& job_id, JobQueue& jobs) {
   if (jobs.store() == nullptr) {
-    send_end(
-        make_error(Code::not_found, "job '" + job_id + "' is not known here: the coordinator keeps no jobs (--state)"));
+    send_end(make_error(Code::not_found,
+                        "job '" + job_id + "' is not known here: the coordinator keeps no jobs (--state none)"));
     return {};
   }
   Result<JobStore::Ended> past = jobs.store()->ended(job_id);

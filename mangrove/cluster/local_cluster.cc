@@ -116,7 +116,7 @@ Status LocalCluster::Impl::bring_up() {
     admin = net::Credentials::of(make_identity(Role::admin, kAdminName + std::to_string(getpid())));
   std::vector<std::string> arguments{"coordinator"};
   add_access(arguments);
-  arguments.insert(arguments.end(), {"--listen", options.host + ":0", "--allow-path", kEverywhere});
+  arguments.insert(arguments.end(), {"--listen", options.host + ":0", "--state", "none", "--allow-path", kEverywhere});
   if (!options.data_folder.empty()) arguments.insert(arguments.end(), {"--data-dir", options.data_folder.string()});
   MG_RETURN_IF_ERROR(launch("coordinator", options.program, arguments, Role::coordinator));
   MG_TRY(coordinator, await_ready("coordinator", *children.front().process, clock.after(kUpWithin)));

@@ -1,8 +1,4 @@
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -10,6 +6,7 @@
 
 #include "mangrove/base/format.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/base/user_folders.h"
 #include "mangrove/data/cifar.h"
 #include "mangrove/data/clip_folder.h"
 #include "mangrove/data/csv_windows.h"
@@ -260,17 +257,6 @@ Opened open_split(const Found& found, Split split, const CommonOptions& options,
                       (split == Split::validation && options.validation > 0) ||
                       (split == Split::test && options.test > 0);
   return carved ? open_carved(found, split, options, folder) : found.entry->open(found.spec, split, folder);
-}
-
-/// $HOME, or what the user database says where a service runs without it.
-fs::path home_folder() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
-  std::array<char, 4096> strings{};
-  passwd record{};
-  passwd* found = nullptr;
-  if (::getpwuid_r(::getuid(), &record, strings.data(), strings.size(), &found) == 0 && found != nullptr)
-    return found->pw_dir;
-  return fs::temp_directory_path();
 }
 
 }  // namespace

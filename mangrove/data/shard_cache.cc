@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/folder_lock.h"
 #include "mangrove/data/sha256.h"
 #include "mangrove/data/shard_file.h"
 
@@ -47,32 +47,6 @@ std::optional<FileBytes> find_shard(const fs::path& path, const ShardOutline& ou
   if (const Result<std::string> head = file->head(); !head.ok() || *head != outline.head) return std::nullopt;
   return file->bytes();
 }
-
-/// A folder that this process has for itself as long as this lives: so what a killed process has left can be told from
-/// what another works with.
-class FolderLock {
- public:
-  /// errors: unavailable (another has it, and `waits` is false); those of opening the folder.
-  static Result<FolderLock> take(const fs::path& folder, bool waits) {
-    FolderLock lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (lock.descriptor_ < 0) return os_error(folder, "open", errno);
-    while (::flock(lock.descriptor_, LOCK_EX | (waits ? 0 : LOCK_NB)) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EWOULDBLOCK) return make_error(Code::unavailable, folder.string() + ": another process has it");
-      return os_error(folder, "lock", errno);
-    }
-    return lock;
-  }
-  FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
- private:
-  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
-};
 
 /// A file open for writing; closed in the end.
 class OutputFile {

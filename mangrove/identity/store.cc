@@ -1,12 +1,9 @@
 #include "mangrove/identity/store.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "mangrove/base/log.h"
+#include "mangrove/base/user_folders.h"
 #include "mangrove/identity/secret_file.h"
 
 namespace mangrove::identity {
@@ -16,25 +13,10 @@ constexpr std::size_t kHashDigitsInName = 8;
 constexpr const char* kLocalCoordinator = "coordinator-at-";
 constexpr char kInvitationMark = '@';  // no name of a member has it
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// The user's home folder. A service may run without $HOME.
-fs::path home() {
-  const std::string told = environment("HOME");
-  if (!told.empty()) return told;
-  const passwd* user = getpwuid(getuid());
-  return user == nullptr ? "/" : user->pw_dir;
-}
-
 }  // namespace
 
 IdentityStore IdentityStore::of_user() {
-  const std::string folder = environment("XDG_CONFIG_HOME");
-  const fs::path base = folder.empty() ? home() / ".config" : fs::path(folder);
-  return IdentityStore(base / "mangrove" / "identities");
+  return IdentityStore(config_folder() / "identities");
 }
 
 /// is_named_so: whether a file, by its name, is one of those that are looked for. If such a file cannot be read, that

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
               1,
               "127.0.0.1:1"},
         Usage{"no_coordinator_for_nodes", {"nodes", "--coordinator", "127.0.0.1:1"}, 1, "127.0.0.1:1"},
-        Usage{"bad_listen", {"coordinator", "--listen", "nonsense"}, 2, "nonsense"}),
+        Usage{"bad_listen", {"coordinator", "--listen", "nonsense", "--state", "none"}, 2, "nonsense"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST(CommandLine, HelpOfEveryCommandShowsExamples) {
@@ -341,11 +341,11 @@ TEST(CommandLine, TerminalsObeyNothingInTables) {
 }
 
 TEST(CommandLine, PortInUseIsNamed) {
-  testing::Process first({program(), "coordinator", "--listen", "127.0.0.1:0"});
+  testing::Process first({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", "none"});
   ASSERT_TRUE(first.wait_until([&] { return first.out().find('\n') != std::string::npos; }, 20)) << first.err();
   const std::string address =
       first.out().substr(first.out().rfind(' ') + 1, first.out().find('\n') - first.out().rfind(' ') - 1);
-  const Finished second = run_program({program(), "coordinator", "--listen", address});
+  const Finished second = run_program({program(), "coordinator", "--listen", address, "--state", "none"});
   EXPECT_EQ(second.status, 1);
   EXPECT_NE(second.err.find(address), std::string::npos) << second.err;
   first.signal(SIGTERM);

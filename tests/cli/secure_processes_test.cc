@@ -441,9 +441,9 @@ TEST_F(Secure, NoKeyComesIntoACoreDump) {
 // ---- without certificates
 
 TEST(WithoutCertificates, ListensOnThisMachineAlone) {
-  const Finished refused = run_program({program(), "coordinator", "--listen", "0.0.0.0:0"});
+  const Finished refused = run_program({program(), "coordinator", "--listen", "0.0.0.0:0", "--state", "none"});
   expect_refused(refused, "--insecure");
-  Process open({program(), "coordinator", "--listen", "0.0.0.0:0", "--insecure"});
+  Process open({program(), "coordinator", "--listen", "0.0.0.0:0", "--insecure", "--state", "none"});
   open.wait_until([&] { return !open.out().empty(); }, kLong);
   EXPECT_NE(open.err().find("is open to everybody who reaches it"), std::string::npos) << open.err();
 }

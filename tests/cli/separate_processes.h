@@ -36,6 +36,7 @@ struct SeparateProcesses : ::testing::Test {
   void start_coordinator(const std::string& listen, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words{program(), "coordinator", "--listen", listen, "--heartbeat-interval", "200ms"};
     words.insert(words.end(), more.begin(), more.end());
+    if (!is_secure) words.insert(words.end(), {"--state", "none"});
     coordinator = std::make_unique<Process>(words);
     address = after(ready_line(*coordinator), "coordinator ready on ");
     ASSERT_FALSE(address.empty()) << coordinator->err();

@@ -148,7 +148,7 @@ TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
 }
 
 TEST_F(Watching, TopDrawsOnATerminalAndRestoresIt) {
-  Process coordinator({program(), "coordinator", "--listen", "127.0.0.1:0"});
+  Process coordinator({program(), "coordinator", "--listen", "127.0.0.1:0", "--state", "none"});
   ASSERT_TRUE(coordinator.wait_until([&] { return coordinator.out().ends_with("\n"); }, kLong));
   const std::string ready = coordinator.out();
   std::string address = ready.substr(ready.rfind(' ') + 1);

@@ -147,7 +147,8 @@ class Page:
 
     def run(self, folder, line, marker, text):
         environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": f"{folder}/home", "TERM": "dumb",
-                       "MANGROVE_DATA": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/home/.config"}
+                       "MANGROVE_DATA": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/home/.config",
+                       "XDG_STATE_HOME": f"{folder}/home/.local/state"}
         text = text.replace("127.0.0.1:7070", self.address)
         shell = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=folder / "work", env=environment, text=True, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)

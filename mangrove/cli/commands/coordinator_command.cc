@@ -1,8 +1,11 @@
 #include <cstdio>
 #include <memory>
+#include <optional>
 
+#include "mangrove/base/folder_lock.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/stop.h"
+#include "mangrove/base/user_folders.h"
 #include "mangrove/cli/command.h"
 #include "mangrove/cluster/access.h"
 #include "mangrove/cluster/coordinator.h"
@@ -14,10 +17,12 @@
 namespace mangrove::cli {
 namespace {
 
+constexpr const char* kNoState = "none";
+
 struct State {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
-  std::string listen, identity, state_folder, data_dir;
+  std::string listen, identity, given_state, data_dir;
   bool no_announce = false;
   std::vector<std::string> allowed;
   Overrides overrides;
@@ -33,9 +38,10 @@ struct State {
         "data_dir", data_dir,
         "folder of the data sets that nodes get from here (train --data-from cluster); default: $MANGROVE_DATA, or "
         "else ~/.cache/mangrove/data");
-    keys.add("state", state_folder,
+    keys.add("state", given_state,
              "folder where the cluster's certificate authority, jobs and their last checkpoints are kept; a restarted "
-             "coordinator goes on with the job that was running");
+             "coordinator goes on with the jobs that were running; none: nothing is kept, and links are in plain text; "
+             "default: /var/lib/mangrove for root, ~/.local/state/mangrove for others");
     keys.add_bytes("max_model", options.max_model,
                    "longest model, checkpoint or message of a job that it takes; 0: a quarter of its memory", 0,
                    cluster::kLongestPossible);
@@ -56,21 +62,34 @@ Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& regis
     MG_TRY(state.options.credentials, cluster::load_credentials(state.identity, identity::Role::coordinator));
     return {};
   }
-  if (state.state_folder.empty()) return {};
-  MG_RETURN_IF_ERROR(make_writable_folder(state.state_folder).context("state"));
+  const fs::path& folder = state.options.state_folder;
+  if (folder.empty()) return {};
   const identity::WallTime now = identity::wall_now();
-  MG_TRY(registrar, cluster::Registrar::open(fs::path(state.state_folder) / "identity", now));
+  MG_TRY(registrar, cluster::Registrar::open(folder / "identity", now));
   MG_TRY(state.options.credentials,
          cluster::coordinator_credentials(*registrar, identity::IdentityStore::of_user(), now));
   state.options.registrar = registrar.get();
   return {};
 }
 
+/// The folder where the state is kept, which no other coordinator uses meanwhile. Nothing: nothing is kept.
+Result<std::optional<FolderLock>> take_state_folder(State& state) {
+  if (state.given_state == kNoState) return std::optional<FolderLock>();
+  fs::path& folder = state.options.state_folder;
+  folder = state.given_state.empty() ? state_folder() : fs::path(state.given_state);
+  MG_RETURN_IF_ERROR(make_writable_folder(folder).context("state"));
+  Result<FolderLock> lock = FolderLock::take(folder, false);
+  if (lock.ok()) return std::optional<FolderLock>(std::move(*lock));
+  if (lock.code() != Code::unavailable) return lock.error().context("state");
+  return make_error(Code::unavailable, "state: another coordinator uses " + folder.string() +
+                                           "; give this one another folder, or: --state " + kNoState);
+}
+
 Status run(State& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.announces = !state.no_announce;
-  state.options.state_folder = state.state_folder;
+  MG_TRY(const std::optional<FolderLock> lock, take_state_folder(state));
   state.options.data_folder =
       data::DataFolder::confined(data::data_folder(state.data_dir), {state.allowed.begin(), state.allowed.end()});
   set_log_name("coordinator");
@@ -98,14 +117,14 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
   add_allow_path_flag(*command, state->allowed);
   command->footer(
       "Examples:\n"
-      "  mangrove coordinator --state /var/lib/mangrove\n"
+      "  mangrove coordinator\n"
       "  mangrove coordinator --state state --listen 192.168.1.10:7070 \\\n"
       "                       --heartbeat-misses 20 --data-dir /mnt/usb/data\n"
-      "  mangrove coordinator                    # for this machine alone\n"
-      "With --state every link is encrypted, and who takes part has been invited:\n"
-      "`mangrove invite` prints a string for `mangrove node --join` or `mangrove join`.\n"
-      "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after a running job has\n"
-      "written its checkpoint.");
+      "  mangrove coordinator --state none       # for this machine alone\n"
+      "Every link is encrypted, and who takes part has been invited: `mangrove invite`\n"
+      "prints a string for `mangrove node --join` or `mangrove join`.\n"
+      "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after running jobs have\n"
+      "written their checkpoints.");
   command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
 }
 
