@@ -171,11 +171,11 @@ Result<Found> find_with(const Access& access, const Shown& shown, const Identity
       return make_error(Code::permission_denied,
                         "what answers at " + access.coordinator +
                             " has no certificate, and the coordinator there had one: it may be another program; start "
-                            "the coordinator with its --state again; --insecure does without");
+                            "the coordinator with its state folder again; --insecure does without");
     return make_error(Code::permission_denied,
                       "what answers at " + access.coordinator +
                           " has no certificate: anybody could be it, or read and change what is said; a coordinator "
-                          "with --state has one; --insecure does without");
+                          "has one unless it is started with --state none; --insecure does without");
   }
   MG_TRY(const fs::path file, find_file(access, store, *shown, deadline, stop));
   MG_TRY(Found found, load_own(file));

@@ -31,7 +31,7 @@ std::string reachable(const std::string& listen) {
 
 Status no_registrar() {
   return make_error(Code::failed_precondition,
-                    "this coordinator signs no certificates: start it with --state FOLDER, or take them from the "
+                    "this coordinator signs no certificates: start it without --state none, or take them from the "
                     "authority that its own is from");
 }
 

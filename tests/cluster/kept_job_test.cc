@@ -115,13 +115,21 @@ TEST_F(KeptJob, ThatHasEndedCanStillBeFetched) {
   EXPECT_EQ(cluster.client()->stop_job("job-0", {}).code(), Code::not_found);
 }
 
-TEST(Coordinator, WithoutAStateFolderSaysThatItKeepsNoJobs) {
+TEST(Coordinator, WithoutAStateFolderForgetsJobsThatHaveEnded) {
   const TestCluster cluster(1);
-  const auto jobs = cluster.client()->jobs();
-  ASSERT_FALSE(jobs.ok());
-  EXPECT_EQ(jobs.code(), Code::failed_precondition);
-  EXPECT_NE(jobs.error().message.find("--state"), std::string::npos) << jobs.error().message;
-  EXPECT_EQ(cluster.client()->follow("job-0", nullptr, {}).code(), Code::not_found);
+  RunningJob job(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return job.has("progress"); }));
+  const auto running = cluster.client()->jobs();
+  ASSERT_TRUE(running.ok()) << running.error().message;
+  ASSERT_EQ(running->size(), 1u);
+  EXPECT_EQ(running->front().id(), cluster.last_job());
+  EXPECT_EQ(running->front().state(), "running");
+  job.request_stop();
+  EXPECT_EQ(job.wait().code(), Code::cancelled);
+  EXPECT_TRUE(cluster.client()->jobs()->empty());
+  const Status unknown = cluster.client()->follow("job-0", nullptr, {});
+  EXPECT_EQ(unknown.code(), Code::not_found);
+  EXPECT_NE(unknown.error().message.find("--state none"), std::string::npos) << unknown.error().message;
 }
 
 TEST(JobQueue, RefusesAJobThatMakesNoSenseAndKeepsNothingOfIt) {
