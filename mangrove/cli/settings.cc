@@ -30,8 +30,8 @@ void ClusterSettings::declare(Keys& keys) {
            100);
   keys.add("share", share, "part of each node's threads and memory that the job takes; others may take the rest", 0.01,
            1);
-  keys.add("labels", labels, "use only nodes that have all these labels, e.g. kind=pi4,zone=greenhouse");
-  for (const char* key : {"priority", "share", "labels"}) keys.at(key).page = "several-jobs.md";
+  keys.add("node_labels", node_labels, "use only nodes that have all these labels, e.g. kind=pi4,zone=greenhouse");
+  for (const char* key : {"priority", "share", "node_labels"}) keys.at(key).page = "several-jobs.md";
 }
 
 void DataSettings::declare(Keys& keys) {

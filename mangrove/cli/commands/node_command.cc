@@ -36,7 +36,7 @@ struct State {
     keys.add("listen", listen,
              "HOST:PORT where other nodes reach this one; port 0: any free one; default: any port, of every interface "
              "with a certificate, of 127.0.0.1 without");
-    keys.add("labels", labels, "words that jobs can ask for with their own --labels, e.g. kind=pi4,zone=greenhouse");
+    keys.add("labels", labels, "words that jobs can ask for with --node-labels, e.g. kind=pi4,zone=greenhouse");
     keys.add("threads", threads, "threads for the kernels; 0: one per core", or_zero(kThreads));
     keys.add("data_dir", data_dir, "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data");
     keys.add_seconds("join_timeout", join_timeout,
