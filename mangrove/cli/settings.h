@@ -20,7 +20,7 @@ struct ClusterSettings {
   std::int64_t nodes = 0;   // of a running cluster or a testbed, for this job; 0: all
   std::int64_t priority = 0;
   double share = 1;          // of each node
-  std::string labels;        // of nodes, with commas between
+  std::string node_labels;   // with commas between
   std::int64_t threads = 1;  // of each embedded node
   void declare(Keys& keys);
 
