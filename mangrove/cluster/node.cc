@@ -14,6 +14,7 @@
 #include "mangrove/cluster/host.h"
 #include "mangrove/cluster/message_limits.h"
 #include "mangrove/cluster/network_signature.h"
+#include "mangrove/cluster/node_checks.h"
 #include "mangrove/cluster/reference_conv.h"
 #include "mangrove/cluster/renewal.h"
 #include "mangrove/cluster/resource_monitor.h"
