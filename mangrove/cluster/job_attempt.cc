@@ -146,6 +146,7 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
   Instant report_at = around_.clock.now();
   bool cancelled = false;
   while (true) {
+    const std::uint64_t changes = around_.allocator.changes();
     give_up_nodes();
     admit_newcomers();
     publish();
@@ -163,8 +164,11 @@ void JobAttempt::supervise(net::Endpoint& endpoint) {
       endpoint.cancel();
       cancelled = true;
     }
-    const bool news = std::exchange(news_, false) || members_.has_changed() || record_.has_news();
-    if (!news) changed_.wait_for(mutex_, std::clamp(report_at - now, 0.0, kNodesReportEvery));
+    const auto has_news = [&]() MG_REQUIRES(mutex_) {
+      return news_ || members_.has_changed() || record_.has_news() || around_.allocator.changes() != changes;
+    };
+    while (!has_news() && !led_ && around_.clock.now() < report_at) changed_.wait_for(mutex_, kLookEvery);
+    news_ = false;
   }
 }
 

@@ -24,6 +24,7 @@ std::size_t count_fitting(const NodeClaim& claim, const std::vector<Member>& all
 void NodeAllocator::enter(NodeClaim claim) {
   MutexLock lock(mutex_);
   entries_.push_back({.claim = std::move(claim)});
+  ++changes_;
 }
 
 NodeAllocator::Entries::iterator NodeAllocator::find(const std::string& job) {
@@ -105,11 +106,13 @@ std::vector<std::pair<NodeAllocator::Entry*, MemberId>> NodeAllocator::donations
   std::ranges::reverse(donors);  // those that came last give first
   std::ranges::stable_sort(donors, {}, [](const Entry* donor) { return donor->claim.priority; });
   for (Entry* donor : donors) {
-    std::size_t rest = donor->nodes.size() - donor->leaving.size();
+    auto rest = std::ranges::count_if(
+        donor->nodes, [&](MemberId node) { return !donor->leaving.contains(node) && !promised.contains(node); });
     for (auto node = all.rbegin(); node != all.rend() && rest > 1 && found < needy.claim.wanted; ++node) {
       const bool has = donor->nodes.contains(node->id) && !donor->leaving.contains(node->id);
+      const bool is_taken = chosen.contains(node->id) || promised.contains(node->id);
       const bool makes_room = used(node->id) - donor->claim.share + needy.claim.share <= 1 + kRounding;
-      if (!has || !fits(needy.claim, *node) || !makes_room || chosen.contains(node->id)) continue;
+      if (!has || !fits(needy.claim, *node) || !makes_room || is_taken) continue;
       choose(node->id);
       given.emplace_back(donor, node->id);
       --rest;
@@ -145,11 +148,15 @@ void NodeAllocator::release(const std::string& job, MemberId node) {
   if (entry == entries_.end()) return;
   entry->nodes.erase(node);
   entry->leaving.erase(node);
+  ++changes_;
 }
 
 void NodeAllocator::leave(const std::string& job) {
   MutexLock lock(mutex_);
-  if (const auto entry = find(job); entry != entries_.end()) entries_.erase(entry);
+  const auto entry = find(job);
+  if (entry == entries_.end()) return;
+  entries_.erase(entry);
+  ++changes_;
 }
 
 std::vector<std::string> NodeAllocator::others_at_work(const std::string& job) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <set>
@@ -54,6 +56,8 @@ class NodeAllocator {
   /// The job waits and runs no longer: its nodes are free.
   void leave(const std::string& job);
 
+  /// Grows with each change that may concern another job: one waits, or makes room.
+  std::uint64_t changes() const { return changes_; }
   /// The other jobs that have nodes.
   std::vector<std::string> others_at_work(const std::string& job) const;
 
@@ -73,6 +77,7 @@ class NodeAllocator {
                                                      std::set<MemberId>& promised) MG_REQUIRES(mutex_);
 
   const Membership& membership_;
+  std::atomic<std::uint64_t> changes_ = 0;
   mutable Mutex mutex_;
   Entries entries_ MG_GUARDED_BY(mutex_);
 };

@@ -347,6 +347,7 @@ TEST(JobSpec, ALongReasonOfANodeIsCutShort) {
   ASSERT_TRUE(start && start->has_start_role());
   FromNode ended;
   ended.mutable_role_ended()->set_job_id(start->start_role().job_id());
+  ended.mutable_role_ended()->set_rank(start->start_role().rank());
   ended.mutable_role_ended()->set_code(static_cast<int>(Code::not_found));
   ended.mutable_role_ended()->set_message(std::string(60'000, 'x'));
   wordy.say(ended);

@@ -75,7 +75,7 @@ TEST_F(KeptJob, ThatLosesAllItsNodesWaitsForThem) {
       if (event.json.find("waiting_for_nodes") != std::string::npos) return true;
     return false;
   }));
-  EXPECT_EQ(listed().state(), "running");
+  EXPECT_EQ(listed().state(), "waiting");
   cluster.add_node("late");
   const Status status = job.wait();
   ASSERT_TRUE(status.ok()) << status.error().message;
