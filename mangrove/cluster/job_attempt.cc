@@ -19,6 +19,33 @@ constexpr Seconds kNodesReportEvery = 1;
 constexpr Seconds kLookEvery = 0.1;  // at who has joined
 constexpr int kConfirmsWithin = 10;  // silence limits: that it has heard of newcomers
 
+/// What a node has used for this job: the messages and steps of its role there. CPU time and memory are those of the
+/// whole process. Nothing: it has no role there.
+std::optional<ResourceUse> use_in_job(const ResourceUse& use, const std::string& job) {
+  const auto role = std::ranges::find(use.roles(), job, [](const RoleUse& one) { return one.job_id(); });
+  if (role == use.roles().end()) return std::nullopt;
+  ResourceUse own = use;
+  *own.mutable_steps() = role->steps();
+  *own.mutable_flows() = role->flows();
+  own.clear_roles();
+  own.set_sent_bytes(0);
+  own.set_received_bytes(0);
+  for (const PeerFlow& flow : role->flows()) {
+    own.set_sent_bytes(own.sent_bytes() + flow.sent_bytes());
+    own.set_received_bytes(own.received_bytes() + flow.received_bytes());
+  }
+  return own;
+}
+
+/// The node as its role begins, which has sent nothing.
+Member before_its_role(Member node) {
+  node.use.clear_roles();
+  node.use.clear_steps();
+  node.use.set_sent_bytes(0);
+  node.use.set_received_bytes(0);
+  return node;
+}
+
 /// The error of a job that did not find enough nodes, which tells of those that were put aside.
 Error without_idle(Error error, const std::vector<std::string>& idle) {
   if (idle.empty()) return error;
@@ -85,7 +112,7 @@ Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
 void JobAttempt::assign_ranks(const std::vector<Member>& nodes) {
   MutexLock lock(mutex_);
   waits_ = false;
-  for (const Member& node : nodes) record_.add_node(node, around_.clock.now());
+  for (const Member& node : nodes) record_.add_node(before_its_role(node), around_.clock.now());
   members_.begin(nodes);
   // from here on member_gone() finds them; whoever went in between is found now
   for (const Member& node : nodes)
@@ -211,7 +238,7 @@ void JobAttempt::admit_newcomers() {
   if (room == 0) return;
   const auto may_come = [this](MemberId node) MG_REQUIRES(mutex_) { return members_.may_come(node); };
   for (const Member& node : around_.allocator.grow(id_, room, may_come)) {
-    record_.add_node(node, around_.clock.now());
+    record_.add_node(before_its_role(node), around_.clock.now());
     add_event(kNodeJoined, node.description.name());
     members_.add(node);
   }
@@ -356,7 +383,7 @@ void JobAttempt::members_known(MemberId member, const MembersKnown& known) {
 
 void JobAttempt::resources_used(MemberId member, const ResourceUse& use) {
   MutexLock lock(mutex_);
-  record_.add_use(member, use, around_.clock.now());
+  if (const auto own = use_in_job(use, id_)) record_.add_use(member, *own, around_.clock.now());
 }
 
 // ---- questions and requests

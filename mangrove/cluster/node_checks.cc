@@ -46,6 +46,16 @@ Status check(const NodeDescription& node) {
   return check_range("reference_conv_flops", node.reference_conv_flops(), 0, kMostFlops);
 }
 
+Status check_flows(const google::protobuf::RepeatedPtrField<PeerFlow>& flows) {
+  for (const PeerFlow& flow : flows) {
+    MG_RETURN_IF_ERROR(check_text("flows: peer", flow.peer()));
+    MG_RETURN_IF_ERROR(check_text("flows: purpose", flow.purpose()));
+    MG_RETURN_IF_ERROR(check_count("flows: sent_bytes", flow.sent_bytes()));
+    MG_RETURN_IF_ERROR(check_count("flows: received_bytes", flow.received_bytes()));
+  }
+  return {};
+}
+
 Status check(const ResourceUse& use) {
   MG_RETURN_IF_ERROR(check_range("cpu_percent", use.cpu_percent(), 0, kMostPercent));
   MG_RETURN_IF_ERROR(check_count("rss_bytes", use.rss_bytes()));
@@ -55,11 +65,10 @@ Status check(const ResourceUse& use) {
   MG_RETURN_IF_ERROR(check_count("major_faults", use.major_faults()));
   MG_RETURN_IF_ERROR(check_range("core_percent: cores", use.core_percent_size(), 0, kMostCores));
   for (const float percent : use.core_percent()) MG_RETURN_IF_ERROR(check_range("core_percent", percent, 0, 100));
-  for (const PeerFlow& flow : use.flows()) {
-    MG_RETURN_IF_ERROR(check_text("flows: peer", flow.peer()));
-    MG_RETURN_IF_ERROR(check_text("flows: purpose", flow.purpose()));
-    MG_RETURN_IF_ERROR(check_count("flows: sent_bytes", flow.sent_bytes()));
-    MG_RETURN_IF_ERROR(check_count("flows: received_bytes", flow.received_bytes()));
+  MG_RETURN_IF_ERROR(check_flows(use.flows()));
+  for (const RoleUse& role : use.roles()) {
+    MG_RETURN_IF_ERROR(check_text("roles: job_id", role.job_id()));
+    MG_RETURN_IF_ERROR(check_flows(role.flows()));
   }
   return {};
 }

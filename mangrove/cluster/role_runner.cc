@@ -99,7 +99,7 @@ void RoleRunner::play(Role& role, const std::stop_token& stop, RoleHost& host) {
   std::unique_ptr<net::Endpoint> endpoint;
   {
     MutexLock lock(mutex_);
-    add_flows(past_, *role.endpoint);
+    role.flows = flows_of(*role.endpoint);
     endpoint = std::move(role.endpoint);
   }
   endpoint.reset();
@@ -144,33 +144,45 @@ void RoleRunner::members_changed(const MembersChanged& news, const std::string& 
   }
 }
 
-void RoleRunner::add_flows(Flows& flows, const net::Endpoint& endpoint) {
+RoleRunner::Flows RoleRunner::flows_of(const net::Endpoint& endpoint) {
+  Flows flows;
   for (const auto& [key, flow] : endpoint.traffic().by_peer)
     flows[{net::node_name(endpoint, key.first), key.second}] += flow;
+  return flows;
 }
 
 void RoleRunner::add_use(ResourceUse& use) const {
   MutexLock lock(mutex_);
-  Flows flows = past_;
+  net::Flow total = past_;
   for (const Role& role : roles_) {
-    if (role.endpoint) add_flows(flows, *role.endpoint);
-    if (!role.over) *use.mutable_steps() = role.steps.use(around_.clock.now());
-  }
-  net::Flow total;
-  for (const auto& [key, flow] : flows) {
-    PeerFlow& message = *use.add_flows();
-    message.set_peer(key.first);
-    message.set_purpose(net::purpose_name(key.second));
-    message.set_sent_bytes(flow.sent_bytes);
-    message.set_received_bytes(flow.received_bytes);
-    total += flow;
+    const Flows flows = role.endpoint ? flows_of(*role.endpoint) : role.flows;
+    for (const auto& [key, flow] : flows) total += flow;
+    if (role.over) continue;
+    RoleUse& own = *use.add_roles();
+    own.set_job_id(role.job_id);
+    *own.mutable_steps() = role.steps.use(around_.clock.now());
+    *use.mutable_steps() = own.steps();
+    for (const auto& [key, flow] : flows) {
+      PeerFlow& message = *own.add_flows();
+      message.set_peer(key.first);
+      message.set_purpose(net::purpose_name(key.second));
+      message.set_sent_bytes(flow.sent_bytes);
+      message.set_received_bytes(flow.received_bytes);
+    }
   }
   use.set_sent_bytes(total.sent_bytes);
   use.set_received_bytes(total.received_bytes);
 }
 
 void RoleRunner::reap() {
-  for (auto role = roles_.begin(); role != roles_.end();) role = role->over ? roles_.erase(role) : std::next(role);
+  for (auto role = roles_.begin(); role != roles_.end();) {
+    if (!role->over) {
+      ++role;
+      continue;
+    }
+    for (const auto& [key, flow] : role->flows) past_ += flow;
+    role = roles_.erase(role);
+  }
 }
 
 }  // namespace mangrove::cluster

@@ -53,29 +53,31 @@ class RoleRunner {
   void end_all();
   void members_changed(const MembersChanged& news, const std::string& coordinator);
 
-  /// Of all roles since the node started: sent_bytes, received_bytes, flows; and the steps of the newest that runs.
+  /// Of all roles since the node started sent_bytes and received_bytes, the steps of the newest that runs, and what
+  /// each that runs has used.
   void add_use(ResourceUse& use) const;
 
  private:
+  /// By the name of the peer's node: ranks are a job's own.
+  using Flows = std::map<std::pair<std::string, net::Purpose>, net::Flow>;
   struct Role {
     std::string job_id;
     net::Rank rank = 0;
     std::unique_ptr<net::Endpoint> endpoint;
     StepLog steps{};
+    Flows flows{};  // when the endpoint is gone
     bool over = false;
     std::jthread thread;
   };
   void play(Role& role, const std::stop_token& stop, RoleHost& host);
   int threads_for(const JobSpec& job) const;
   void reap() MG_REQUIRES(mutex_);
-  /// By the name of the peer's node: ranks are a job's own.
-  using Flows = std::map<std::pair<std::string, net::Purpose>, net::Flow>;
-  static void add_flows(Flows& flows, const net::Endpoint& endpoint);
+  static Flows flows_of(const net::Endpoint& endpoint);
 
   const RoleEnvironment around_;
   mutable Mutex mutex_;
   std::list<Role> roles_ MG_GUARDED_BY(mutex_);
-  Flows past_ MG_GUARDED_BY(mutex_);  // of roles that are over
+  net::Flow past_ MG_GUARDED_BY(mutex_);  // of roles that are not in the list any more
 };
 
 }  // namespace mangrove::cluster

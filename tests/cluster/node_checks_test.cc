@@ -29,7 +29,9 @@ FromNode heartbeat() {
   use.set_rss_bytes(MiB(200));
   for (int core = 0; core < 4; ++core) use.add_core_percent(100);
   use.set_temperature_c(80);
-  PeerFlow& flow = *use.add_flows();
+  RoleUse& role = *use.add_roles();
+  role.set_job_id("job-1");
+  PeerFlow& flow = *role.add_flows();
   flow.set_peer("coordinator");
   flow.set_purpose("gradients");
   flow.set_sent_bytes(GiB(100));
@@ -51,7 +53,8 @@ TEST(CheckMessage, TakesWhatBoardsSay) {
     EXPECT_TRUE(checked.ok()) << checked.error().message;
   }
   FromNode crowded = heartbeat();  // in a job of 1,000 nodes
-  for (int peer = 0; peer < 5'000; ++peer) *crowded.mutable_heartbeat()->add_flows() = crowded.heartbeat().flows(0);
+  for (int peer = 0; peer < 5'000; ++peer)
+    *crowded.mutable_heartbeat()->mutable_roles(0)->add_flows() = crowded.heartbeat().roles(0).flows(0);
   EXPECT_TRUE(check_message(crowded).ok());
 }
 
@@ -84,7 +87,7 @@ TEST(CheckMessage, RefusesAHeartbeatThatCannotBe) {
       {"received_bytes", [](ResourceUse& use) { use.set_received_bytes(-1); }},
       {"core_percent", [](ResourceUse& use) { use.add_core_percent(std::nanf("")); }},
       {"core_percent", [](ResourceUse& use) { use.mutable_core_percent()->Resize(200'000, 1); }},
-      {"flows", [](ResourceUse& use) { use.mutable_flows(0)->set_peer("\033[2J"); }},
+      {"flows", [](ResourceUse& use) { use.mutable_roles(0)->mutable_flows(0)->set_peer("\033[2J"); }},
   };
   for (const auto& [key, change] : cases) {
     FromNode message = heartbeat();
@@ -96,7 +99,7 @@ TEST(CheckMessage, RefusesAHeartbeatThatCannotBe) {
 TEST(CheckMessage, RefusesWhatIsTooLong) {
   FromNode long_hello = hello(), long_heartbeat = heartbeat(), long_end;
   long_hello.mutable_hello()->set_name(std::string(KiB(64), 'n'));
-  long_heartbeat.mutable_heartbeat()->mutable_flows(0)->set_purpose(std::string(MiB(1), 'p'));
+  long_heartbeat.mutable_heartbeat()->mutable_roles(0)->mutable_flows(0)->set_purpose(std::string(MiB(1), 'p'));
   long_end.mutable_role_ended()->set_message(std::string(KiB(64), 'm'));
   for (const FromNode& message : {long_hello, long_heartbeat, long_end})
     EXPECT_EQ(check_message(message).code(), Code::resource_exhausted);

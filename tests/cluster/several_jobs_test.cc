@@ -82,6 +82,9 @@ TEST(SeveralJobs, ShareANodeWhereTheySaySo) {
   ASSERT_TRUE(eventually([&] { return first.has("progress"); }));
   RunningJob second(cluster, with_share(scripted_job("echo", 1), 0.25));
   ASSERT_TRUE(second.wait().ok());
+  const json used = json::parse(second.reports("result")[0].json)["nodes"][0];
+  EXPECT_GE(used["sent_bytes"], 1000);
+  EXPECT_LT(used["sent_bytes"], 3000) << "its own";
   const auto nodes = cluster.client()->nodes();
   ASSERT_TRUE(nodes.ok());
   EXPECT_EQ(nodes->at(0).roles_size(), 1);
