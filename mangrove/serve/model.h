@@ -32,17 +32,18 @@ struct ModelMetadata {
   std::string platform;  // "onnx_mangrove"
   std::vector<TensorMetadata> inputs, outputs;
   std::vector<std::string> labels;  // of the classes, by number; empty: the network has none
-  std::int64_t max_batch = 0;       // samples of one request; 0: the network has no batch dimension
-  std::map<std::string, std::string> properties;
+  std::int64_t max_batch =
+      0;  // samples that are computed together; a request may have more. 0: the network has no batch
+  std::map<std::string, std::string> properties;  // what the network's file says of itself
 };
 
 /// One question to a model.
 struct InferenceRequest {
-  std::string id;                    // the client's own; comes back with the answer
-  std::vector<NamedTensor> inputs;   // all of the model's inputs, in any order
-  std::vector<std::string> outputs;  // names of those that are wanted; empty: all
-  Deadline deadline = Deadline::never();
-  int priority = 0;  // requests with a higher number are answered first
+  std::string id;                         // the client's own; comes back with the answer
+  std::vector<NamedTensor> inputs;        // all of the model's inputs, in any order; boolean elements are 0 or 1
+  std::vector<std::string> outputs;       // names of those that are wanted; empty: all
+  Deadline deadline = Deadline::never();  // of SteadyClock
+  int priority = 0;                       // requests with a higher number are answered first
 };
 
 struct InferenceResponse {
@@ -50,7 +51,7 @@ struct InferenceResponse {
   std::vector<NamedTensor> outputs;
 };
 
-/// Gets the answer of one request, once, on any thread; it must not block.
+/// Gets the answer of one request, once, on any thread; it must not block, and does not throw.
 using AnswerSink = std::function<void(Result<InferenceResponse>)>;
 
 /// How often something happened, and how long it took altogether: nanoseconds, as the statistics extension of the Open
