@@ -6,7 +6,7 @@
 namespace mangrove::serve {
 namespace {
 
-void count_one(DurationCount& counter, Seconds duration) {
+void add_duration(DurationCount& counter, Seconds duration) {
   ++counter.count;
   counter.nanoseconds += static_cast<std::uint64_t>(std::max(duration, 0.0) * 1e9);
 }
@@ -22,31 +22,31 @@ void ModelCounters::add_batch(std::int64_t samples, const BatchTimes& times) {
   const MutexLock lock(mutex_);
   ++counts_.executions;
   ModelStatistics::Batch& batch = counts_.batches[samples];
-  count_one(batch.compute_input, times.input);
-  count_one(batch.compute_infer, times.infer);
-  count_one(batch.compute_output, times.output);
+  add_duration(batch.compute_input, times.input);
+  add_duration(batch.compute_infer, times.infer);
+  add_duration(batch.compute_output, times.output);
 }
 
 void ModelCounters::add_success(std::int64_t samples, const RequestTimes& times, Seconds took) {
   const MutexLock lock(mutex_);
   counts_.inferences += static_cast<std::uint64_t>(samples);
   counts_.last_inference = milliseconds_since_1970();
-  count_one(counts_.success, took);
-  count_one(counts_.queue, times.queue);
-  count_one(counts_.compute_input, times.compute.input);
-  count_one(counts_.compute_infer, times.compute.infer);
-  count_one(counts_.compute_output, times.compute.output);
+  add_duration(counts_.success, took);
+  add_duration(counts_.queue, times.queue);
+  add_duration(counts_.compute_input, times.compute.input);
+  add_duration(counts_.compute_infer, times.compute.infer);
+  add_duration(counts_.compute_output, times.compute.output);
 }
 
 void ModelCounters::add_failure(Seconds took) {
   const MutexLock lock(mutex_);
-  count_one(counts_.fail, took);
+  add_duration(counts_.fail, took);
 }
 
 void ModelCounters::add_refusal(Seconds took) {
   const MutexLock lock(mutex_);
   ++counts_.refused;
-  count_one(counts_.fail, took);
+  add_duration(counts_.fail, took);
 }
 
 ModelStatistics ModelCounters::read() const {

@@ -10,10 +10,10 @@ namespace mangrove::serve {
 
 /// How a model is served.
 struct ModelOptions {
-  std::string file;         // an ONNX file
-  std::string input_shape;  // of inputs with open dimensions, as the key of other commands
-  std::string labels;       // text file, a class name on each line; "": the names in the network's metadata
-  std::string backend;      // "": the fastest of this build
+  std::string file = {};         // an ONNX file
+  std::string input_shape = {};  // of inputs with open dimensions, as the key of other commands
+  std::string labels = {};       // text file, a class name on each line; "": the names in the network's metadata
+  std::string backend = {};      // "": the fastest of this build
   std::int64_t threads = 1;
   std::int64_t max_batch = 16;      // samples that are computed together; 1: each alone
   Seconds max_wait = 0.002;         // that a request waits for others; 0 where clients come one at a time
