@@ -1,8 +1,10 @@
 #include "mangrove/serve/model_source.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "mangrove/base/parse_number.h"
@@ -46,10 +48,10 @@ std::optional<std::int64_t> newest_version(const fs::path& folder) {
 }
 
 Result<FileState> state_of(const fs::path& file) {
-  std::error_code error;
-  const FileState state{fs::last_write_time(file, error), error ? 0 : fs::file_size(file, error)};
-  if (error) return make_error(Code::not_found, file.string() + ": " + error.message());
-  return state;
+  struct stat status = {};
+  if (::stat(file.c_str(), &status) != 0) return os_error(file, "read", errno);
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return FileState{status.st_ino, status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec, status.st_size};
 }
 
 }  // namespace

@@ -22,10 +22,11 @@ struct ModelSource {
   fs::path folder = {};
 };
 
-/// What tells that a file was changed.
+/// What tells that a file was changed, or another was put in its place.
 struct FileState {
-  fs::file_time_type written = {};
-  std::uintmax_t size = 0;
+  std::uint64_t inode = 0;
+  std::int64_t written = 0;  // nanoseconds since 1970
+  Bytes size = 0;
   bool operator==(const FileState&) const = default;
 };
 

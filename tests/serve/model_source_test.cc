@@ -36,7 +36,7 @@ TEST(FindNewest, TakesTheHighestNumberAndTheLabels) {
   EXPECT_EQ(found->version, 10);
   EXPECT_EQ(found->options.file, (folder / "m" / "10" / "model.onnx").string());
   EXPECT_EQ(found->options.labels, "");
-  EXPECT_EQ(found->state.size, 4u);
+  EXPECT_EQ(found->state.size, 4);
   write(folder / "m" / "labels.txt");
   EXPECT_EQ(find_newest({.options = {}, .folder = folder / "m"})->options.labels,
             (folder / "m" / "labels.txt").string());
