@@ -18,8 +18,8 @@ namespace mangrove::serve {
 /// of much weight is compiled for the smallest and the largest batch only; and none that goes beyond the memory which
 /// the options allow. Batches between two sizes are filled up with zeros.
 ///
-/// With kernels that compute each sample by itself (all portable ones) a sample's result does not depend on its batch.
-/// Others round in another order for another size.
+/// A sample's result does not depend on the other samples of its batch, but for rounding on how many there are: kernels
+/// add up in another order for another size.
 /// threads: each instance one at a time; instances at once.
 class BatchedNetwork {
  public:

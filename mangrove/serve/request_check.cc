@@ -17,17 +17,16 @@ std::string shown_briefly(const std::string& text) {
   return printable(cut_short(text, kLongestName));
 }
 
-Error does_not_fit(const ModelMetadata& model, const std::string& what) {
-  return make_error(Code::invalid_argument, fmt::format("model '{}': {}", model.name, what));
+Error does_not_fit(const std::string& what) {
+  return make_error(Code::invalid_argument, what);
 }
 
 /// The position of a name among the model's inputs or outputs.
-Result<std::size_t> position_of(const ModelMetadata& model, const std::vector<TensorMetadata>& tensors,
-                                const std::string& name, const char* kind) {
+Result<std::size_t> position_of(const std::vector<TensorMetadata>& tensors, const std::string& name, const char* kind) {
   const auto found = std::ranges::find(tensors, name, &TensorMetadata::name);
   if (found != tensors.end()) return static_cast<std::size_t>(found - tensors.begin());
   const std::string cut = shown_briefly(name);
-  return does_not_fit(model, fmt::format("unknown {} '{}'{}", kind, cut, suggestion(cut, row_names(tensors))));
+  return does_not_fit(fmt::format("unknown {} '{}'{}", kind, cut, suggestion(cut, row_names(tensors))));
 }
 
 bool fits_shape(const Shape& found, const Shape& expected) {
@@ -37,22 +36,21 @@ bool fits_shape(const Shape& found, const Shape& expected) {
   return true;
 }
 
-Status check_booleans(const ModelMetadata& model, const std::string& name, const Tensor& tensor) {
+Status check_booleans(const std::string& name, const Tensor& tensor) {
   if (tensor.dtype() != DType::boolean) return {};
   const std::span<const std::byte> bytes(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
   const auto bad = std::ranges::find_if(bytes, [](std::byte byte) { return std::to_integer<int>(byte) > 1; });
   if (bad == bytes.end()) return {};
-  return does_not_fit(model, fmt::format("element {} of input '{}' is {}, expected 0 or 1", bad - bytes.begin(), name,
-                                         std::to_integer<int>(*bad)));
+  return does_not_fit(fmt::format("element {} of input '{}' is {}, expected 0 or 1", bad - bytes.begin(), name,
+                                  std::to_integer<int>(*bad)));
 }
 
-Status check_tensor(const ModelMetadata& model, const TensorMetadata& expected, const Tensor& found) {
+Status check_tensor(const TensorMetadata& expected, const Tensor& found) {
   const Shape shape(expected.shape);
-  if (found.dtype() == expected.dtype && fits_shape(found.shape(), shape))
-    return check_booleans(model, expected.name, found);
-  return does_not_fit(
-      model, fmt::format("input '{}' is {} {}, expected {} {}", expected.name, dtype_name(found.dtype()),
-                         shown_briefly(to_string(found.shape())), dtype_name(expected.dtype), to_string(shape)));
+  if (found.dtype() == expected.dtype && fits_shape(found.shape(), shape)) return check_booleans(expected.name, found);
+  return does_not_fit(fmt::format("input '{}' is {} {}, expected {} {}", expected.name, dtype_name(found.dtype()),
+                                  shown_briefly(to_string(found.shape())), dtype_name(expected.dtype),
+                                  to_string(shape)));
 }
 
 /// How many samples all inputs have.
@@ -64,10 +62,10 @@ Result<std::int64_t> count_samples(const ModelMetadata& model, const std::vector
     const std::optional<std::size_t> axis = Shape(input.shape).batch_axis();
     if (!axis) continue;
     const std::int64_t here = inputs[i].shape()[*axis];
-    if (here < 1) return does_not_fit(model, fmt::format("input '{}' has no samples, expected 1 or more", input.name));
+    if (here < 1) return does_not_fit(fmt::format("input '{}' has no samples, expected 1 or more", input.name));
     if (counted != nullptr && here != samples)
-      return does_not_fit(model, fmt::format("input '{}' has {} samples, input '{}' has {}; expected as many",
-                                             input.name, here, counted->name, samples));
+      return does_not_fit(fmt::format("input '{}' has {} samples, input '{}' has {}; expected as many", input.name,
+                                      here, counted->name, samples));
     counted = &input;
     samples = here;
   }
@@ -77,16 +75,16 @@ Result<std::int64_t> count_samples(const ModelMetadata& model, const std::vector
 Result<std::vector<Tensor>> inputs_in_order(const ModelMetadata& model, const InferenceRequest& request) {
   std::vector<std::optional<Tensor>> given(model.inputs.size());
   for (const NamedTensor& input : request.inputs) {
-    MG_TRY(const std::size_t at, position_of(model, model.inputs, input.name, "input"));
-    if (given[at]) return does_not_fit(model, fmt::format("input '{}' is given twice", model.inputs[at].name));
-    MG_RETURN_IF_ERROR(check_tensor(model, model.inputs[at], input.tensor));
+    MG_TRY(const std::size_t at, position_of(model.inputs, input.name, "input"));
+    if (given[at]) return does_not_fit(fmt::format("input '{}' is given twice", model.inputs[at].name));
+    MG_RETURN_IF_ERROR(check_tensor(model.inputs[at], input.tensor));
     given[at] = input.tensor;
   }
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!given[i])
-      return does_not_fit(model, fmt::format("input '{}' is missing; its inputs: {}", model.inputs[i].name,
-                                             join_words(row_names(model.inputs))));
+      return does_not_fit(fmt::format("input '{}' is missing; its inputs: {}", model.inputs[i].name,
+                                      join_words(row_names(model.inputs))));
     inputs.push_back(*given[i]);
   }
   return inputs;
@@ -95,9 +93,9 @@ Result<std::vector<Tensor>> inputs_in_order(const ModelMetadata& model, const In
 Result<std::vector<std::size_t>> wanted_outputs(const ModelMetadata& model, const InferenceRequest& request) {
   std::vector<std::size_t> wanted;
   for (const std::string& name : request.outputs) {
-    MG_TRY(const std::size_t at, position_of(model, model.outputs, name, "output"));
+    MG_TRY(const std::size_t at, position_of(model.outputs, name, "output"));
     if (std::ranges::count(wanted, at) > 0)
-      return does_not_fit(model, fmt::format("output '{}' is wanted twice", model.outputs[at].name));
+      return does_not_fit(fmt::format("output '{}' is wanted twice", model.outputs[at].name));
     wanted.push_back(at);
   }
   if (!request.outputs.empty()) return wanted;

@@ -16,12 +16,12 @@ namespace {
 
 constexpr Seconds kLong = 3600;
 
-/// What each sample of small_graph() gives alone.
+/// What each sample of whole_numbers() gives alone.
 class Alone {
  public:
-  Alone() : model_(load(small_graph(), {.max_batch = 1, .max_wait = 0})) {}
-  Tensor logits(std::int64_t samples, std::uint64_t seed) {
-    const auto answer = ask(*model_, image_request(samples, seed));
+  Alone() : model_(load(whole_numbers(), {.max_batch = 1, .max_wait = 0})) {}
+  Tensor result(std::int64_t samples, std::uint64_t seed) {
+    const auto answer = ask(*model_, whole_number_request(samples, seed));
     MG_CHECK(answer.ok());
     return answer->outputs[0].tensor;
   }
@@ -33,9 +33,9 @@ class Alone {
 void expect_alone(Alone& alone, const Result<InferenceResponse>& answer, std::int64_t samples, std::uint64_t seed) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   ASSERT_EQ(answer->outputs.size(), 1u);
-  EXPECT_EQ(answer->outputs[0].name, "logits");
+  EXPECT_EQ(answer->outputs[0].name, "y");
   EXPECT_EQ(answer->version, "1");
-  EXPECT_TRUE(same(answer->outputs[0].tensor, alone.logits(samples, seed))) << "seed " << seed;
+  EXPECT_TRUE(same(answer->outputs[0].tensor, alone.result(samples, seed))) << "seed " << seed;
 }
 
 std::map<std::int64_t, std::uint64_t> executions_by_size(const ModelStatistics& statistics) {
@@ -46,11 +46,11 @@ std::map<std::int64_t, std::uint64_t> executions_by_size(const ModelStatistics& 
 using BySize = std::map<std::int64_t, std::uint64_t>;
 
 TEST(EngineModel, RequestsAreComputedTogetherAndAnsweredAsIfAlone) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = kLong});
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = kLong});
   Alone alone;
   const Answers answers;
   for (const std::uint64_t seed : {1, 2, 3, 4})
-    model->infer(image_request(1, seed), answers.sink(std::to_string(seed)));
+    model->infer(whole_number_request(1, seed), answers.sink(std::to_string(seed)));
   for (const std::uint64_t seed : {1, 2, 3, 4}) expect_alone(alone, answers.wait(std::to_string(seed)), 1, seed);
   EXPECT_EQ(executions_by_size(model->statistics()), (BySize{{4, 1}}));
 }
@@ -60,11 +60,11 @@ TEST(EngineModel, TheFastestKernelsGiveNearlyTheSameInABatch) {
   const Graph graph = *zoo::build_model("lenet", {.sample_shape = {1, 28, 28}});
   const auto alone = *EngineModel::load(graph, "m", "1", {.max_batch = 1, .max_wait = 0});
   const auto model = *EngineModel::load(graph, "m", "1", {.max_batch = 5, .max_wait = kLong});
+  const auto image = [](std::uint64_t seed) { return request_of({{"input", random_tensor({1, 1, 28, 28}, 1, seed)}}); };
   const Answers answers;
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5})
-    model->infer(image_request(1, seed), answers.sink(std::to_string(seed)));
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) model->infer(image(seed), answers.sink(std::to_string(seed)));
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
-    const auto expected = ask(*alone, image_request(1, seed));
+    const auto expected = ask(*alone, image(seed));
     const auto answer = answers.wait(std::to_string(seed));
     ASSERT_TRUE(expected.ok() && answer.ok());
     for (std::size_t i = 0; i < 10; ++i)
@@ -74,48 +74,49 @@ TEST(EngineModel, TheFastestKernelsGiveNearlyTheSameInABatch) {
 }
 
 TEST(EngineModel, RequestsOfUnlikeSizesFillBatches) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = 0});
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = 0});
   Alone alone;
   const Answers answers;
   Gate gate;
-  model->infer(image_request(1, 1), gate.sink());
+  model->infer(whole_number_request(1, 1), gate.sink());
   gate.wait_until_held();
-  for (const std::uint64_t seed : {2, 3, 4}) model->infer(image_request(3, seed), answers.sink(std::to_string(seed)));
+  for (const std::uint64_t seed : {2, 3, 4})
+    model->infer(whole_number_request(3, seed), answers.sink(std::to_string(seed)));
   gate.open();
   for (const std::uint64_t seed : {2, 3, 4}) expect_alone(alone, answers.wait(std::to_string(seed)), 3, seed);
   EXPECT_EQ(executions_by_size(model->statistics()), (BySize{{1, 2}, {4, 2}}));
 }
 
 TEST(EngineModel, ARequestOfMoreSamplesThanABatchIsComputedInParts) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = 0});
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = 0});
   Alone alone;
-  expect_alone(alone, ask(*model, image_request(11, 7)), 11, 7);
+  expect_alone(alone, ask(*model, whole_number_request(11, 7)), 11, 7);
   EXPECT_EQ(executions_by_size(model->statistics()), (BySize{{3, 1}, {4, 2}}));
   EXPECT_EQ(model->statistics().inferences, 11u);
   EXPECT_EQ(model->statistics().success.count, 1u);
 }
 
 TEST(EngineModel, ARequestWaitsNoLongerThanItMay) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = 0.001});
-  EXPECT_TRUE(ask(*model, image_request(1, 1)).ok());
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = 0.001});
+  EXPECT_TRUE(ask(*model, whole_number_request(1, 1)).ok());
 }
 
 TEST(EngineModel, ARequestWaitsNoLongerThanHalfItsTime) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = kLong});
-  InferenceRequest request = image_request(1, 1);
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = kLong});
+  InferenceRequest request = whole_number_request(1, 1);
   request.deadline = SteadyClock().after(2);
   EXPECT_TRUE(ask(*model, std::move(request)).ok());
 }
 
 TEST(EngineModel, HigherPrioritiesAreAnsweredFirst) {
-  const auto model = load(small_graph(), {.max_batch = 1, .max_wait = 0});
+  const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0});
   const Answers answers;
   Gate gate;
-  model->infer(image_request(1, 1), gate.sink());
+  model->infer(whole_number_request(1, 1), gate.sink());
   gate.wait_until_held();
   const std::vector<std::pair<std::string, int>> asked{{"low", 0}, {"high", 2}, {"middle", 1}, {"high, later", 2}};
   for (const auto& [name, priority] : asked) {
-    InferenceRequest request = image_request(1, 1);
+    InferenceRequest request = whole_number_request(1, 1);
     request.priority = priority;
     model->infer(std::move(request), answers.sink(name));
   }
@@ -125,12 +126,12 @@ TEST(EngineModel, HigherPrioritiesAreAnsweredFirst) {
 }
 
 TEST(EngineModel, AFullQueueRefuses) {
-  const auto model = load(small_graph(), {.max_batch = 1, .max_wait = 0, .max_queue = 2});
+  const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0, .max_queue = 2});
   const Answers answers;
   Gate gate;
-  model->infer(image_request(1, 1), gate.sink());
+  model->infer(whole_number_request(1, 1), gate.sink());
   gate.wait_until_held();
-  for (const char* name : {"first", "second", "third"}) model->infer(image_request(1, 1), answers.sink(name));
+  for (const char* name : {"first", "second", "third"}) model->infer(whole_number_request(1, 1), answers.sink(name));
   const auto third = answers.wait("third");
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.code(), Code::resource_exhausted);
@@ -143,24 +144,24 @@ TEST(EngineModel, AFullQueueRefuses) {
 }
 
 TEST(EngineModel, MemoryOfAnsweredRequestsIsFreeAgain) {
-  const Bytes one = (784 + 10) * 4;
-  const auto model = load(small_graph(), {.max_batch = 1, .max_wait = 0, .queue_bytes = one});
-  for (const std::uint64_t seed : {1, 2, 3}) EXPECT_TRUE(ask(*model, image_request(1, seed)).ok());
-  const auto refused = ask(*model, image_request(2, 1));
+  const Bytes one = (8 + 5) * 4;
+  const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0, .queue_bytes = one});
+  for (const std::uint64_t seed : {1, 2, 3}) EXPECT_TRUE(ask(*model, whole_number_request(1, seed)).ok());
+  const auto refused = ask(*model, whole_number_request(2, 1));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::invalid_argument);
   EXPECT_EQ(refused.error().message,
-            "model 'm': a request of 2 samples takes more than the 3.18 kB that queue_bytes allows");
+            "model 'm': a request of 2 samples takes more than the 52 B that queue_bytes allows");
 }
 
 TEST(EngineModel, ARequestWhoseDeadlinePassesWhileItWaitsIsNotComputed) {
-  const auto model = load(small_graph(), {.max_batch = 1, .max_wait = 0});
+  const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0});
   const Answers answers;
   Gate gate;
-  model->infer(image_request(1, 1), gate.sink());
+  model->infer(whole_number_request(1, 1), gate.sink());
   gate.wait_until_held();
   SteadyClock clock;
-  InferenceRequest request = image_request(1, 1);
+  InferenceRequest request = whole_number_request(1, 1);
   request.deadline = clock.after(0.05);
   model->infer(request, answers.sink("late"));
   ASSERT_EQ(model->statistics().waiting, 1);
@@ -275,13 +276,13 @@ INSTANTIATE_TEST_SUITE_P(Types, EveryType,
                          [](const auto& one) { return dtype_name(one.param); });
 
 TEST(EngineModel, ClosingAnswersThoseThatWait) {
-  const auto model = load(small_graph(), {.max_batch = 4, .max_wait = kLong});
+  const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = kLong});
   const Answers answers;
-  for (const char* name : {"first", "second"}) model->infer(image_request(1, 1), answers.sink(name));
+  for (const char* name : {"first", "second"}) model->infer(whole_number_request(1, 1), answers.sink(name));
   model->close();
   EXPECT_TRUE(answers.has("first"));
   EXPECT_TRUE(answers.wait("second").ok());
-  const auto refused = ask(*model, image_request(1, 1));
+  const auto refused = ask(*model, whole_number_request(1, 1));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::unavailable);
   EXPECT_EQ(refused.error().message, "model 'm': it is being unloaded");
@@ -289,28 +290,28 @@ TEST(EngineModel, ClosingAnswersThoseThatWait) {
 
 TEST(EngineModel, DestructionAnswersThoseThatWait) {
   const Answers answers;
-  load(small_graph(), {.max_batch = 4, .max_wait = kLong})->infer(image_request(1, 1), answers.sink("it"));
+  load(whole_numbers(), {.max_batch = 4, .max_wait = kLong})->infer(whole_number_request(1, 1), answers.sink("it"));
   EXPECT_TRUE(answers.has("it"));
 }
 
 TEST(EngineModel, InstancesComputeAtOnce) {
-  const auto model = load(small_graph(), {.max_batch = 1, .max_wait = 0, .instances = 2});
+  const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0, .instances = 2});
   Alone alone;
   Gate first, second;
-  model->infer(image_request(1, 1), first.sink());
-  model->infer(image_request(1, 2), second.sink());
+  model->infer(whole_number_request(1, 1), first.sink());
+  model->infer(whole_number_request(1, 2), second.sink());
   first.wait_until_held();
   second.wait_until_held();
   first.open();
-  expect_alone(alone, ask(*model, image_request(1, 3)), 1, 3);
+  expect_alone(alone, ask(*model, whole_number_request(1, 3)), 1, 3);
 }
 
 TEST(EngineModel, ManyThreadsGetTheirOwnAnswers) {
-  const auto model = load(small_graph(), {.max_batch = 8, .max_wait = 0.0005, .instances = 2});
+  const auto model = load(whole_numbers(), {.max_batch = 8, .max_wait = 0.0005, .instances = 2});
   std::vector<Tensor> expected;
   Alone alone;
   for (std::uint64_t seed = 0; seed < 12; ++seed)
-    expected.push_back(alone.logits(static_cast<std::int64_t>(seed % 11) + 1, seed));
+    expected.push_back(alone.result(static_cast<std::int64_t>(seed % 11) + 1, seed));
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> clients;
@@ -318,7 +319,7 @@ TEST(EngineModel, ManyThreadsGetTheirOwnAnswers) {
       clients.emplace_back([&, client] {
         for (std::uint64_t i = 0; i < 40; ++i) {
           const std::uint64_t seed = (client * 5 + i) % 12;
-          const auto answer = ask(*model, image_request(static_cast<std::int64_t>(seed % 11) + 1, seed));
+          const auto answer = ask(*model, whole_number_request(static_cast<std::int64_t>(seed % 11) + 1, seed));
           if (!answer.ok() || !same(answer->outputs[0].tensor, expected[seed])) ++wrong;
         }
       });

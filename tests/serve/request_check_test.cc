@@ -26,25 +26,23 @@ const std::vector<WrongRequest>& wrong_requests() {
     return request;
   };
   static const std::vector<WrongRequest> cases{
-      {"unknown", request_of({{"a", floats({2, 3})}, {"c", floats({2, 3})}}),
-       "model 'm': unknown input 'c'; known: a and b"},
-      {"control_characters", request_of({{"a\x1b[2J", floats({2, 3})}}),
-       "model 'm': unknown input 'a\\x1b[2J'; known: a and b"},
-      {"missing", request_of({{"a", floats({2, 3})}}), "model 'm': input 'b' is missing; its inputs: a and b"},
-      {"none", request_of({}), "model 'm': input 'a' is missing; its inputs: a and b"},
-      {"twice", request_of({{"a", floats({2, 3})}, {"a", floats({2, 3})}}), "model 'm': input 'a' is given twice"},
+      {"unknown", request_of({{"a", floats({2, 3})}, {"image", floats({2, 3})}}),
+       "unknown input 'image'; known: a and b"},
+      {"control_characters", request_of({{"a\x1b[2J", floats({2, 3})}}), "unknown input 'a\\x1b[2J'; known: a and b"},
+      {"missing", request_of({{"a", floats({2, 3})}}), "input 'b' is missing; its inputs: a and b"},
+      {"none", request_of({}), "input 'a' is missing; its inputs: a and b"},
+      {"twice", request_of({{"a", floats({2, 3})}, {"a", floats({2, 3})}}), "input 'a' is given twice"},
       {"type", request_of({{"a", Tensor(DType::f64, {2, 3})}, {"b", floats({2, 3})}}),
-       "model 'm': input 'a' is f64 [2, 3], expected f32 [N, 3]"},
+       "input 'a' is f64 [2, 3], expected f32 [N, 3]"},
       {"shape", request_of({{"a", floats({2, 3})}, {"b", floats({2, 4})}}),
-       "model 'm': input 'b' is f32 [2, 4], expected f32 [N, 3]"},
-      {"rank", request_of({{"a", floats({3})}, {"b", floats({2, 3})}}),
-       "model 'm': input 'a' is f32 [3], expected f32 [N, 3]"},
+       "input 'b' is f32 [2, 4], expected f32 [N, 3]"},
+      {"rank", request_of({{"a", floats({3})}, {"b", floats({2, 3})}}), "input 'a' is f32 [3], expected f32 [N, 3]"},
       {"no_samples", request_of({{"a", floats({0, 3})}, {"b", floats({0, 3})}}),
-       "model 'm': input 'a' has no samples, expected 1 or more"},
+       "input 'a' has no samples, expected 1 or more"},
       {"other_batch", request_of({{"a", floats({2, 3})}, {"b", floats({3, 3})}}),
-       "model 'm': input 'b' has 3 samples, input 'a' has 2; expected as many"},
-      {"unknown_output", with_outputs({"sum", "some"}), "model 'm': unknown output 'some'; did you mean 'sum'?"},
-      {"output_twice", with_outputs({"sum", "sum"}), "model 'm': output 'sum' is wanted twice"},
+       "input 'b' has 3 samples, input 'a' has 2; expected as many"},
+      {"unknown_output", with_outputs({"sum", "some"}), "unknown output 'some'; did you mean 'sum'?"},
+      {"output_twice", with_outputs({"sum", "sum"}), "output 'sum' is wanted twice"},
   };
   return cases;
 }
@@ -77,7 +75,7 @@ TEST(CheckRequest, BooleansAreZeroOrOne) {
   const auto checked =
       check_request(metadata_of(identity(DType::boolean, {kBatch, 2}), "m", "1", {}, 4), request_of({{"x", tensor}}));
   ASSERT_FALSE(checked.ok());
-  EXPECT_EQ(checked.error().message, "model 'm': element 3 of input 'x' is 7, expected 0 or 1");
+  EXPECT_EQ(checked.error().message, "element 3 of input 'x' is 7, expected 0 or 1");
 }
 
 TEST(CheckRequest, ALongNameIsCutInTheMessage) {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <utility>
 
-#include "tests/graph/small_networks.h"
 #include "tests/serve/answers.h"
 
 #include "mangrove/base/check.h"
+#include "mangrove/base/random.h"
 
 namespace mangrove::serve {
 namespace {
@@ -15,6 +15,14 @@ Graph create(GraphParts parts) {
   Result<Graph> graph = Graph::create(std::move(parts));
   MG_CHECK_MSG(graph.ok(), graph.error().message);
   return *graph;
+}
+
+/// Whole numbers from -9 to 9.
+Tensor whole(Shape shape, std::uint64_t seed) {
+  Tensor tensor(DType::f32, std::move(shape));
+  Random random(seed);
+  for (float& element : tensor.as<float>()) element = static_cast<float>(random.below(19)) - 9;
+  return tensor;
 }
 
 }  // namespace
@@ -66,6 +74,18 @@ Graph dense(std::int64_t inputs, std::int64_t outputs) {
   return create(std::move(parts));
 }
 
+Graph whole_numbers() {
+  GraphParts parts;
+  parts.name = "whole_numbers";
+  parts.inputs = {{"x", {DType::f32, {kBatch, 8}}}};
+  parts.outputs = {"y"};
+  parts.nodes = {{"fc1", "Gemm", {{"transB", std::int64_t{1}}}, {"x", "w1"}, {"h"}},
+                 {"relu", "Relu", {}, {"h"}, {"r"}},
+                 {"fc2", "Gemm", {{"transB", std::int64_t{1}}}, {"r", "w2"}, {"y"}}};
+  parts.initializers = {{"w1", whole({16, 8}, 1)}, {"w2", whole({5, 16}, 2)}};
+  return create(std::move(parts));
+}
+
 std::shared_ptr<EngineModel> load(const Graph& graph, ModelOptions options) {
   options.backend = "portable";
   auto model = EngineModel::load(graph, "m", "1", options);
@@ -79,8 +99,8 @@ InferenceRequest request_of(std::vector<NamedTensor> inputs) {
   return request;
 }
 
-InferenceRequest image_request(std::int64_t samples, std::uint64_t seed) {
-  return request_of({{"input", random_tensor({samples, 1, 28, 28}, 1, seed)}});
+InferenceRequest whole_number_request(std::int64_t samples, std::uint64_t seed) {
+  return request_of({{"x", whole({samples, 8}, seed)}});
 }
 
 Result<InferenceResponse> ask(Model& model, InferenceRequest request) {

@@ -21,12 +21,16 @@ Graph scaled();
 /// x [N, inputs] f32 -> y [N, outputs], with zeros as weights.
 Graph dense(std::int64_t inputs, std::int64_t outputs);
 
-/// The graph as model 'm', with kernels that compute each sample by itself.
+/// x [N, 8] f32 -> y [N, 5] f32 by two layers of whole numbers, whose sums are exact in any order: so a sample gives
+/// the same bits in every batch.
+Graph whole_numbers();
+
+/// The graph as model 'm', with portable kernels.
 std::shared_ptr<EngineModel> load(const Graph& graph, ModelOptions options = {});
 
 InferenceRequest request_of(std::vector<NamedTensor> inputs);
-/// For small_graph(): so many samples that differ with the seed.
-InferenceRequest image_request(std::int64_t samples, std::uint64_t seed);
+/// For whole_numbers(): so many samples that differ with the seed.
+InferenceRequest whole_number_request(std::int64_t samples, std::uint64_t seed);
 
 /// Asks, and waits for the answer.
 Result<InferenceResponse> ask(Model& model, InferenceRequest request);
