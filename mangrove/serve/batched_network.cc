@@ -20,7 +20,7 @@ constexpr Bytes kWeightsBetween = 64 << 20;
 /// The bytes of an input or output of an execution, which lies plain.
 template <class Function>
 auto with_type(DType dtype, const Function& function) {
-  switch (dtype) {
+  switch (dtype) {  // NOLINTNEXTLINE(bugprone-branch-clone): each is of another type
     case DType::f32:
       return function(float());
     case DType::f64:
@@ -71,22 +71,25 @@ Status BatchedNetwork::compile_sizes(const Graph& graph, const ModelOptions& opt
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = 2; size < max_batch; size *= 2) sizes.push_back(size);
   if (max_batch > 1) sizes.push_back(max_batch);
-  while (!sizes.empty()) {
-    const Status compiled = compile(graph, options, sizes.back());
-    if (!compiled.ok() && compiled.code() != Code::resource_exhausted) return compiled;
-    if (!compiled.ok()) log_warn("batches are smaller", {{"samples", sizes.back()}, {"why", compiled.error().message}});
-    sizes.pop_back();
-    if (compiled.ok()) break;
+  for (bool is_largest = false; !is_largest && !sizes.empty(); sizes.pop_back()) {
+    MG_TRY(is_largest, compile_if_it_fits(graph, options, sizes.back()));
   }
   const Bytes weights = sizes_.begin()->second.front()->program().parameter_bytes();
-  for (Bytes between = weights; const std::int64_t size : sizes) {
-    if (between > kWeightsBetween) break;
-    const Status compiled = compile(graph, options, size);
-    if (!compiled.ok() && compiled.code() == Code::resource_exhausted) break;
-    MG_RETURN_IF_ERROR(compiled);
-    between += weights;
+  bool fits = true;
+  for (std::size_t i = 0; i < sizes.size() && fits; ++i) {
+    if (static_cast<Bytes>(i + 1) * weights > kWeightsBetween) break;
+    MG_TRY(fits, compile_if_it_fits(graph, options, sizes[i]));
   }
   return {};
+}
+
+/// Whether the memory sufficed.
+Result<bool> BatchedNetwork::compile_if_it_fits(const Graph& graph, const ModelOptions& options, std::int64_t size) {
+  Status compiled = compile(graph, options, size);
+  if (compiled.ok()) return true;
+  if (compiled.code() != Code::resource_exhausted) return compiled.error();
+  log_info("batch left out", {{"samples", size}, {"why", compiled.error().message}});
+  return false;
 }
 
 Status BatchedNetwork::compile(const Graph& graph, const ModelOptions& options, std::int64_t size) {

@@ -49,6 +49,7 @@ class BatchedNetwork {
   };
   BatchedNetwork() = default;
   Status compile_sizes(const Graph& graph, const ModelOptions& options, std::int64_t max_batch);
+  Result<bool> compile_if_it_fits(const Graph& graph, const ModelOptions& options, std::int64_t size);
   Status compile(const Graph& graph, const ModelOptions& options, std::int64_t size);
   void collect(Execution& execution, std::int64_t size, std::span<const BatchPart> parts) const;
   void hand_out(Execution& execution, std::int64_t size, std::span<const BatchPart> parts) const;

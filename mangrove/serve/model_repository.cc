@@ -19,6 +19,7 @@ constexpr Seconds kLongestLease = 30;
 template <class Models>
 Error unknown_model(const Models& models, const std::string& name) {
   std::vector<std::string> known;
+  known.reserve(models.size());
   for (const auto& [model, entry] : models) known.push_back(model);
   const std::string shown = printable(cut_short(name, 128));
   return make_error(Code::not_found, fmt::format("unknown model '{}'{}", shown, suggestion(shown, known)));
@@ -110,7 +111,7 @@ void ModelRepository::end_change(const std::string& name) {
 Status ModelRepository::load(const std::string& name) {
   look_for(name);
   MG_TRY(const ModelSource source, begin_change(name, true));
-  const Status loaded = load_newest(name, source);
+  Status loaded = load_newest(name, source);
   if (!loaded.ok()) fail(name, loaded.error());
   end_change(name);
   return loaded;
