@@ -144,7 +144,7 @@ TEST(EngineModel, AFullQueueRefuses) {
 }
 
 TEST(EngineModel, MemoryOfAnsweredRequestsIsFreeAgain) {
-  const Bytes one = (8 + 5) * 4;
+  const Bytes one = 52;  // 8 + 5 floats
   const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0, .queue_bytes = one});
   for (const std::uint64_t seed : {1, 2, 3}) EXPECT_TRUE(ask(*model, whole_number_request(1, seed)).ok());
   const auto refused = ask(*model, whole_number_request(2, 1));

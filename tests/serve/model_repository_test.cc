@@ -200,8 +200,10 @@ TEST_F(ModelRepositoryTest, NoRequestIsLostWhileVersionsAreReplaced) {
   ASSERT_TRUE(repository.load("m").ok());
   std::atomic<bool> is_over = false;
   std::atomic<int> wrong = 0, right = 0;
+  constexpr int kClients = 4;
   std::vector<std::jthread> clients;
-  for (int client = 0; client < 4; ++client) {
+  clients.reserve(kClients);
+  for (int client = 0; client < kClients; ++client) {
     clients.emplace_back([&] {
       while (!is_over) {
         const Answered one = ask_model(repository, "m");
