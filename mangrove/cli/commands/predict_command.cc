@@ -45,7 +45,7 @@ Result<std::unique_ptr<SampleSource>> open_source(const State& state, const Grap
   const auto arrays = std::ranges::count_if(state.inputs, is_array);
   if (arrays == static_cast<std::ptrdiff_t>(state.inputs.size())) return open_arrays(graph, state.inputs);
   if (arrays > 0) return make_error(Code::invalid_argument, "--input: either .npy files or images, not both");
-  MG_TRY(const Preparation chosen, preparation_for(graph, state.mean, state.deviation, state.data_dir));
+  MG_TRY(const learn::ImagePreparation chosen, preparation_for(graph, state.mean, state.deviation, state.data_dir));
   return open_images(graph, state.inputs, chosen);
 }
 
