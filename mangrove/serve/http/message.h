@@ -15,8 +15,8 @@ namespace mangrove::serve {
 
 /// What a request says before its body.
 struct HttpHead {
-  std::string method;  // "GET", "POST", ...; HEAD comes as GET
-  std::string target;  // as it was sent: "/v2/models/a%20b?k=5"
+  std::string method;                                  // "GET", "POST", ...; HEAD comes as GET
+  std::string target;                                  // as it was sent: "/v2/models/a%20b?k=5"
   std::optional<std::string> inference_header_length;  // Inference-Header-Content-Length
   std::string authorization;                           // "": none
   std::optional<identity::Subject> member;             // of the certificate that the client has proven; nothing: none
