@@ -5,6 +5,7 @@
 #include "fuzz/targets/data_files.h"
 #include "fuzz/targets/messages.h"
 #include "fuzz/targets/networks.h"
+#include "fuzz/targets/requests.h"
 #include "fuzz/targets/settings.h"
 #include "fuzz/targets/tensors.h"
 
@@ -12,6 +13,7 @@ namespace mangrove::fuzz {
 namespace {
 
 constexpr Target kTargets[] = {
+    {"access_tokens", &access_tokens},
     {"announced", &announced},
     {"boards", &boards},
     {"checkpoint", &checkpoint},
@@ -20,18 +22,21 @@ constexpr Target kTargets[] = {
     {"csv", &csv},
     {"data_spec", &data_spec},
     {"devices", &devices},
+    {"grpc_request", &grpc_request},
     {"gzip", &gzip},
     {"idx", &idx},
     {"image", &image},
     {"infer_messages", &infer_messages},
     {"job_file", &job_file},
     {"job_spec", &job_spec},
+    {"json_request", &json_request},
     {"motion_jpeg", &motion_jpeg},
     {"npy", &npy},
     {"onnx", &onnx},
     {"onnx_tensor", &onnx_tensor},
     {"profile", &profile},
     {"report", &report},
+    {"rest_target", &rest_target},
     {"safetensors", &safetensors},
     {"secure_sum", &secure_sum},
     {"shard", &shard},

@@ -6,10 +6,11 @@ set -euo pipefail
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libspdlog-dev
        libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libgtest-dev
-       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev ca-certificates iproute2"
+       libturbojpeg0-dev libpng-dev libzstd-dev libeigen3-dev libsimgrid-dev libavahi-client-dev libcpp-httplib-dev ca-certificates
+       iproute2"
 # oneDNN is packaged for x86-64 only; elsewhere the portable kernels are used
 [ "$(dpkg --print-architecture)" = amd64 ] && build="$build libdnnl-dev"
-test="libonnx-testdata python3 groff-base avahi-daemon dbus-daemon"
+test="libonnx-testdata python3 curl groff-base avahi-daemon dbus-daemon"
 check="clang clang-format clang-tidy libomp-dev shellcheck git python3"
 bench="python3 python3-torch python3-matplotlib libbenchmark-dev"
 

@@ -21,5 +21,9 @@ constexpr const char* kDataKey = "mangrove.data";
 /// (zca, and the metadata do not say what it was trained on); invalid_argument (another number of inputs).
 Result<std::shared_ptr<const data::Augmentation>> preparation_of(const Graph& graph,
                                                                  const data::DataFolder& data_folder);
+/// The same of a network with these metadata, for samples of this shape.
+Result<std::shared_ptr<const data::Augmentation>> preparation_of(const std::map<std::string, std::string>& metadata,
+                                                                 const Shape& sample,
+                                                                 const data::DataFolder& data_folder);
 
 }  // namespace mangrove::learn

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mangrove/net/every_call.h"
+
 namespace mangrove::net {
 namespace {
 
@@ -137,7 +139,7 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Credentials* o
   options.set_cert_request_type(strangers_call.empty() ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                                                        : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
   std::shared_ptr<grpc::ServerCredentials> made = tls::TlsServerCredentials(options);
-  if (!strangers_call.empty())
+  if (!strangers_call.empty() && strangers_call != kEveryCall)
     made->SetAuthMetadataProcessor(std::make_shared<MembersOnly>(strangers_call, std::move(on_refused)));
   return made;
 }

@@ -9,7 +9,7 @@ What a page may say:
 
 So that a page takes seconds, `mangrove` in these blocks is a wrapper that makes the work smaller, as SMALLER says: data sets
 that the program draws itself, few samples, one epoch. Of every `mangrove ...` that a page mentions, run or not, the command and
-its flags must be in `mangrove COMMAND --help`; every file of ours that is named must exist. Of the address 127.0.0.1:7070 a free port takes the place. Blocks without a language hold output, and may not begin with a command.
+its flags must be in `mangrove COMMAND --help`; every file of ours that is named must exist. Free ports take the place of those in ADDRESSES. Blocks without a language hold output, and may not begin with a command.
 """
 import os
 import pathlib
@@ -24,6 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK_TIMEOUT_S = 120
 PROSE_WIDTH = 120
+ADDRESSES = ("127.0.0.1:7070", "127.0.0.1:8000", "127.0.0.1:8001")
 GENERATED = ("figures.md", "operators.md", "jobs.md")  # their lines are as wide as their generators make them
 
 # Data sets that need a download are replaced by ones that the program draws; of sizes, the smaller one counts.
@@ -56,9 +57,12 @@ def smaller(arguments):
 class Page:
     def __init__(self, program, path):
         self.program, self.path, self.failures, self.helps, self.sessions = program, path, [], {}, []
-        with socket.socket() as probe:
+        probes = [socket.socket() for _ in ADDRESSES]  # all at once, so that they differ
+        for probe in probes:
             probe.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        self.addresses = {address: f"127.0.0.1:{probe.getsockname()[1]}" for address, probe in zip(ADDRESSES, probes)}
+        for probe in probes:
+            probe.close()
 
     def fail(self, line, what):
         self.failures.append(f"{self.path.relative_to(ROOT)}:{line}: {what}")
@@ -149,7 +153,8 @@ class Page:
         environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": f"{folder}/home", "TERM": "dumb",
                        "MANGROVE_DATA": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/home/.config",
                        "XDG_STATE_HOME": f"{folder}/home/.local/state"}
-        text = text.replace("127.0.0.1:7070", self.address)
+        for address, free in self.addresses.items():
+            text = text.replace(address, free)
         shell = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=folder / "work", env=environment, text=True, stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         self.sessions.append(shell.pid)

@@ -14,6 +14,7 @@
 #include "mangrove/exits/early_exit.h"
 #include "mangrove/exits/keeper.h"
 #include "mangrove/graph/exits.h"
+#include "mangrove/serve/class_labels.h"
 #include "mangrove/tensor/npy.h"
 
 namespace mangrove::cli {
@@ -33,27 +34,6 @@ struct State {
   Overrides overrides;
 };
 
-/// A line for each class from --labels, else the names in the model's metadata, else none.
-Result<std::vector<std::string>> class_labels(const State& state, const Graph& graph) {
-  std::vector<std::string> labels;
-  if (!state.labels.empty()) {
-    MG_TRY(const std::string text, read_file(state.labels).context("--labels"));
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      labels.push_back(text.substr(at, end - at));
-      if (labels.back().ends_with('\r')) labels.back().pop_back();
-      at = end + 1;
-    }
-    return labels;
-  }
-  const auto stored = graph.metadata().find("mangrove.classes");
-  if (stored == graph.metadata().end()) return labels;
-  const json names = json::parse(stored->second, nullptr, /*allow_exceptions=*/false);
-  for (const json& name : names.is_array() ? names : json::array())
-    if (name.is_string()) labels.push_back(name.get<std::string>());
-  return labels;
-}
-
 bool is_array(const std::string& path) {
   return fs::path(path).extension() == ".npy";
 }
@@ -65,7 +45,7 @@ Result<std::unique_ptr<SampleSource>> open_source(const State& state, const Grap
   const auto arrays = std::ranges::count_if(state.inputs, is_array);
   if (arrays == static_cast<std::ptrdiff_t>(state.inputs.size())) return open_arrays(graph, state.inputs);
   if (arrays > 0) return make_error(Code::invalid_argument, "--input: either .npy files or images, not both");
-  MG_TRY(const Preparation chosen, preparation_for(graph, state.mean, state.deviation, state.data_dir));
+  MG_TRY(const learn::ImagePreparation chosen, preparation_for(graph, state.mean, state.deviation, state.data_dir));
   return open_images(graph, state.inputs, chosen);
 }
 
@@ -91,7 +71,8 @@ Status run(State& state, CommandContext& context) {
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(state.disable_pass));
   MG_TRY(const Graph graph, load_model(state.model, state.input_shape));
   const std::string where = "model " + state.model;
-  MG_TRY(const std::vector<std::string> labels, class_labels(state, graph).context(where));
+  MG_TRY(const std::vector<std::string> labels,
+         serve::class_labels(state.labels, graph).context("--labels").context(where));
   MG_TRY(const std::unique_ptr<SampleSource> source, open_source(state, graph).context(where));
   MG_TRY(const auto thresholds, exits::choose_exit_thresholds(state.exit_thresholds, graph).context(where));
   std::vector<float> kept_shares;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "mangrove/base/format.h"
-#include "mangrove/learn/metrics.h"
+#include "mangrove/learn/top_classes.h"
 
 namespace mangrove::cli {
 namespace {
@@ -18,21 +18,10 @@ using nlohmann::json;
 constexpr std::size_t kTop = 5;
 
 json top_classes(std::span<const float> row, const std::vector<std::string>& labels) {
-  // NaN is not ordered, and says that nothing else can be believed
-  if (std::ranges::any_of(row, [](float x) { return std::isnan(x); })) return json::array();
-  const std::vector<double> values = learn::probabilities(row);
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t n = std::min(kTop, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
-      [&](std::size_t a, std::size_t b) { return values[a] != values[b] ? values[a] > values[b] : a < b; });
   json top = json::array();
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t c = order[i];
+  for (const auto& [c, probability] : learn::top_classes(row, kTop))
     top.push_back(
-        {{"class", c}, {"label", c < labels.size() ? labels[c] : std::to_string(c)}, {"probability", values[c]}});
-  }
+        {{"class", c}, {"label", c < labels.size() ? labels[c] : std::to_string(c)}, {"probability", probability}});
   return top;
 }
 

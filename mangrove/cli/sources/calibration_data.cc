@@ -91,7 +91,8 @@ Result<CalibrationData> open_calibration_data(const Graph& graph, const Calibrat
     return split(std::move(source), nullptr, settings);
   }
   if (all_of(settings, is_images)) {
-    MG_TRY(const Preparation preparation, preparation_for(graph, settings.mean, settings.deviation, settings.data_dir));
+    MG_TRY(const learn::ImagePreparation preparation,
+           preparation_for(graph, settings.mean, settings.deviation, settings.data_dir));
     MG_TRY(std::shared_ptr<const SampleSource> source, open_images(graph, settings.data, preparation));
     return split(std::move(source), nullptr, settings);
   }

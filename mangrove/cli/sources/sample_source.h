@@ -12,6 +12,7 @@
 #include "mangrove/data/dataset.h"
 #include "mangrove/engine/execution.h"
 #include "mangrove/graph/graph.h"
+#include "mangrove/learn/image_input.h"
 
 namespace mangrove::cli {
 
@@ -32,21 +33,12 @@ class SampleSource {
   virtual std::optional<std::int32_t> label(std::int64_t) const { return std::nullopt; }
 };
 
-/// What is done to the pixels of an image, after division by 255.
-struct Preparation {
-  // Channels are (pixel / 255 - mean) / deviation; one number for all channels, or one for each.
-  std::vector<float> mean{0};
-  std::vector<float> deviation{1};
-  std::shared_ptr<const data::Augmentation> as_trained = {};  // after that; null: nothing
-};
-/// "0.485,0.456,0.406" as numbers. errors: invalid_argument.
-Result<std::vector<float>> parse_numbers(const std::string& text);
 /// What images need for a model: what was typed after --mean and --std, else how its samples were prepared in training,
 /// else the numbers in its metadata, else nothing. data_dir: a --data-dir, for a model trained with zca.
 /// errors: those of learn::preparation_of; invalid_argument (no numbers; only one of both, in place of the model's
 /// own).
-Result<Preparation> preparation_for(const Graph& graph, const std::string& mean, const std::string& deviation,
-                                    const std::string& data_dir);
+Result<learn::ImagePreparation> preparation_for(const Graph& graph, const std::string& mean,
+                                                const std::string& deviation, const std::string& data_dir);
 
 /// Arrays from npy files, one for each input of the graph: "x.npy" for its only input, else "name=x.npy". An array has
 /// the input's shape with any number of samples, or leaves out the batch; f64 becomes f32, i32 becomes i64.
@@ -61,7 +53,7 @@ Result<std::vector<fs::path>> images_of(const fs::path& folder);
 /// or 3 channels. Each is resized so that it covers H x W, and cropped in the middle.
 /// errors: invalid_argument: the graph has no such input, the preparation another number of channels; not_found.
 Result<std::unique_ptr<SampleSource>> open_images(const Graph& graph, const std::vector<std::string>& paths,
-                                                  const Preparation& preparation);
+                                                  const learn::ImagePreparation& preparation);
 
 /// The samples of a data set, prepared by an augmentation where there is one.
 /// errors: those of learn::check_classifier and learn::check_fits.

@@ -1,0 +1,41 @@
+#include "fuzz/targets/requests.h"
+
+#include "mangrove/serve/open_inference.pb.h"
+#include "mangrove/serve/protocol/access.h"
+#include "mangrove/serve/protocol/grpc_messages.h"
+#include "mangrove/serve/protocol/json_request.h"
+#include "mangrove/serve/protocol/json_response.h"
+#include "mangrove/serve/protocol/routes.h"
+
+namespace mangrove::fuzz {
+
+void access_tokens(std::string_view bytes) {
+  const auto read = serve::Tokens::parse(bytes);
+  if (read.ok()) static_cast<void>(read->is_admin(bytes));
+}
+
+void grpc_request(std::string_view bytes) {
+  inference::ModelInferRequest message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  const auto read = serve::request_of(message, {});
+  inference::ModelInferResponse answer;
+  if (read.ok()) serve::write_response({.version = "1", .outputs = read->inputs}, "m", read->id, answer);
+}
+
+void json_request(std::string_view bytes) {
+  // the JSON ends with the last brace, if bytes of inputs are behind it
+  const std::size_t brace = bytes.rfind('}');
+  const auto with_bytes = serve::parse_json_request(bytes, brace == std::string_view::npos ? 0 : brace + 1, {});
+  const auto read = serve::parse_json_request(bytes, std::nullopt, {});
+  for (const auto* one : {&with_bytes, &read})
+    if (one->ok())
+      static_cast<void>(serve::write_json_response(
+          "m", (*one)->request.id, {.version = "1", .outputs = (*one)->request.inputs}, (*one)->binary));
+}
+
+void rest_target(std::string_view bytes) {
+  static_cast<void>(serve::find_route("GET", bytes));
+  static_cast<void>(serve::query_value(bytes, "k"));
+}
+
+}  // namespace mangrove::fuzz

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+namespace mangrove::fuzz {
+
+void access_tokens(std::string_view bytes);
+void grpc_request(std::string_view bytes);
+void json_request(std::string_view bytes);
+void rest_target(std::string_view bytes);
+
+}  // namespace mangrove::fuzz

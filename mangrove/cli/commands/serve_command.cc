@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "mangrove/base/log.h"
+#include "mangrove/base/printable.h"
+#include "mangrove/base/stop.h"
+#include "mangrove/cli/command.h"
+#include "mangrove/cli/reports/serve_report.h"
+#include "mangrove/cli/reports/terminal.h"
+#include "mangrove/cli/sources/model_source.h"
+#include "mangrove/data/dataset.h"
+#include "mangrove/identity/identity.h"
+#include "mangrove/serve/model_options.h"
+#include "mangrove/serve/model_repository.h"
+#include "mangrove/serve/server.h"
+
+namespace mangrove::cli {
+namespace {
+
+constexpr Seconds kShowEvery = 5;
+constexpr Seconds kGrace = 5;  // for requests that have come when the server is stopped
+constexpr Bytes kMostRequest = GiB(1);
+
+struct State {
+  serve::ModelOptions model;
+  serve::ServerOptions server;
+  std::string name, repository, identity, token_file, data_dir;
+  Overrides overrides;
+
+  Keys keys() {
+    Keys keys = serve::model_keys(model);
+    keys.begin_group("Clients");
+    keys.add("listen", server.http,
+             "HOST:PORT of REST; port 0: any free one; without --identity or --insecure of this machine alone; \"\": "
+             "no REST");
+    keys.add("grpc", server.grpc, "HOST:PORT of gRPC, in the same way");
+    keys.add("identity", identity,
+             "PEM file with the key, certificate and authority of a node or coordinator: HTTPS and TLS for gRPC, where "
+             "clients show a certificate of the cluster or a token");
+    keys.add("token_file", token_file,
+             "file with a line 'user TOKEN' or 'admin TOKEN' for each token that clients may show; admins may load and "
+             "unload models");
+    keys.add("insecure", server.insecure, "plain text at any address: everybody who reaches it may use the models");
+    keys.add_bytes("max_request", server.limits.max_request, "longest body of a request", 1, kMostRequest);
+    keys.add("data_dir", data_dir, "folder of the data sets; only a model trained with zca needs it, for classify");
+    return keys;
+  }
+};
+
+/// errors: those of net::Credentials::load(); permission_denied (the identity of somebody who is no server).
+Result<std::shared_ptr<const net::Credentials>> server_identity(const std::string& file) {
+  MG_TRY(auto credentials, net::Credentials::load(file));
+  const identity::Role role = credentials->subject().role;
+  if (role == identity::Role::node || role == identity::Role::coordinator) return credentials;
+  return make_error(Code::permission_denied, file + " is the identity of a " + identity::role_name(role) +
+                                                 "; a server needs that of a node or a coordinator");
+}
+
+Status prepare_server(State& state) {
+  state.server.limits.room = 4 * state.server.limits.max_request;
+  state.server.data_folder = data::data_folder(state.data_dir);
+  if (!state.identity.empty()) {
+    MG_TRY(state.server.credentials, server_identity(state.identity).context("--identity"));
+  }
+  if (!state.token_file.empty()) {
+    MG_TRY(state.server.tokens, serve::Tokens::load(state.token_file).context("--token-file"));
+  }
+  return {};
+}
+
+Status add_models(const State& state, serve::ModelRepository& models) {
+  const bool has_model = !state.name.empty() || !state.model.file.empty();
+  if (has_model && !state.repository.empty())
+    return make_error(Code::invalid_argument, "give NAME and --model, or --repository, not both");
+  if (!state.repository.empty()) return models.add_folder(state.repository, state.model);
+  if (state.name.empty() || state.model.file.empty())
+    return make_error(Code::invalid_argument, "no model: give NAME --model FILE, or --repository FOLDER");
+  return models.add(state.name, state.model);
+}
+
+/// Of a folder, those that cannot be loaded are left out, with a warning. errors: those of loading (the only model, or
+/// the last of a folder of which none can be loaded); not_found (a folder without models).
+Status load_models(const State& state, serve::ModelRepository& models) {
+  bool is_any_ready = false;
+  Status failed = make_error(Code::not_found, state.repository + ": no models in this folder");
+  for (const std::string& name : models.names()) {
+    Status loaded = models.load(name);
+    is_any_ready = is_any_ready || loaded.ok();
+    if (loaded.ok()) continue;
+    if (!state.repository.empty()) log_warn("model not loaded", {{"model", name}, {"why", loaded.error().message}});
+    failed = std::move(loaded);
+  }
+  return is_any_ready ? Status() : failed;
+}
+
+/// Where clients reach the server, for whoever reads standard output or, with --json, standard error.
+void say_ready(const serve::Server& server, const State& state, const OutputOptions& output) {
+  const char* const scheme = state.server.credentials ? "https" : "http";
+  std::string text = "serving";
+  if (!server.http_address().empty()) text += fmt::format(" on {}://{}", scheme, server.http_address());
+  if (!server.grpc_address().empty()) text += fmt::format(" and gRPC on {}", server.grpc_address());
+  std::fprintf(output.json ? stderr : stdout, "%s\n", text.c_str());
+  std::fflush(output.json ? stderr : stdout);
+}
+
+std::int64_t waiting_requests(const serve::ModelRepository& models) {
+  std::int64_t waiting = 0;
+  for (const serve::IndexEntry& entry : models.index())
+    if (const auto model = models.find(entry.name, entry.version); model.ok())
+      waiting += (*model)->statistics().waiting;
+  return waiting;
+}
+
+/// Serves until stop is requested, and shows a person how it goes.
+void serve_until_stopped(serve::Server& server, const serve::ModelRepository& models, const CommandContext& context) {
+  const bool shows = !context.output.quiet && is_terminal(STDERR_FILENO);
+  serve::TrafficCounts before = server.traffic();
+  while (!wait_for_stop(context.stop, kShowEvery)) {
+    serve::TrafficCounts now = server.traffic();
+    if (shows) {
+      const std::string line = serve_line(now.since(before), kShowEvery, waiting_requests(models));
+      std::fprintf(stderr, "\r%s\x1b[K", fitted(line, terminal_size(STDERR_FILENO).columns - 1).c_str());
+    }
+    before = std::move(now);
+  }
+  if (shows) std::fputs("\n", stderr);
+}
+
+Status run(State& state, CommandContext& context) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  serve::ModelRepository models(
+      [](const serve::ModelOptions& options) { return load_model(options.file, options.input_shape); });
+  MG_RETURN_IF_ERROR(add_models(state, models));
+  MG_RETURN_IF_ERROR(prepare_server(state));
+  MG_RETURN_IF_ERROR(load_models(state, models));
+  serve::RepositoryModels served(models);
+  MG_TRY(const auto server, serve::Server::start(served, state.server));
+  if (state.server.credentials == nullptr) {
+    warn_if_insecure(state.server.insecure, server->http_address());
+    warn_if_insecure(state.server.insecure, server->grpc_address());
+  }
+  const SteadyClock clock;
+  const Instant began = clock.now();
+  say_ready(*server, state, context.output);
+  serve_until_stopped(*server, models, context);
+  server->stop(kGrace);
+  const ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began};
+  return print_result(report.json(), report.text(), context.output);
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, CommandContext& context) {
+  auto* command = app.add_subcommand("serve", "answer requests over HTTP and gRPC (Open Inference Protocol v2)");
+  auto state = std::make_shared<State>();
+  command->add_option("name", state->name, "name of the model for clients")->type_name("");
+  command->add_option("--model", state->model.file, "the network: an ONNX file")->type_name("FILE")->group("Model");
+  command
+      ->add_option("--repository", state->repository,
+                   "in place of a name and --model: a folder with NAME/VERSION/model.onnx for each model, and perhaps "
+                   "NAME/labels.txt")
+      ->type_name("FOLDER")
+      ->group("Model");
+  add_flags(*command, state->keys(), state->overrides);
+  add_output_flags(*command, context.output);
+  command->footer(
+      "Examples:\n"
+      "  mangrove serve digits --model runs/mine/model.onnx\n"
+      "  mangrove serve --repository models/ --max-batch 32 --max-wait 5ms\n"
+      "  mangrove serve digits --model model.onnx --listen 0.0.0.0:8000 \\\n"
+      "                 --grpc 0.0.0.0:8001 --identity node.pem --token-file tokens\n"
+      "  curl --data-binary @digit.png localhost:8000/v2/models/digits/classify\n"
+      "It ends on SIGINT (Ctrl-C) or SIGTERM, after the requests that have come.");
+  command->callback([&app, &context, state] {
+    state->server.version = app.version();
+    context.action = [&context, state] { return run(*state, context); };
+  });
+}
+
+}  // namespace mangrove::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/identity/subject.h"
+
+namespace mangrove::serve {
+
+/// What a request says before its body.
+struct HttpHead {
+  std::string method;                                  // "GET", "POST", ...; HEAD comes as GET
+  std::string target;                                  // as it was sent: "/v2/models/a%20b?k=5"
+  std::optional<std::string> inference_header_length;  // Inference-Header-Content-Length
+  std::string authorization;                           // "": none
+  std::optional<identity::Subject> member;             // of the certificate that the client has proven; nothing: none
+  Instant came;                                        // its first byte
+};
+
+struct HttpRequest {
+  HttpHead head;
+  std::string body;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+};
+
+/// Answers requests. threads: any thread may call any method.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  /// Looks at a request before its body is read. Nothing: go on; else the answer, and the body is not read.
+  virtual std::optional<HttpResponse> refuse(const HttpHead& head) const = 0;
+  /// Answers a request that was not refused. May wait, but not after a stop is requested.
+  virtual HttpResponse answer(HttpRequest request, const std::stop_token& stop) = 0;
+  /// The answer to a request that the server itself refuses: with this status, and a sentence for a person.
+  virtual HttpResponse error(int status, const std::string& message) const = 0;
+};
+
+}  // namespace mangrove::serve

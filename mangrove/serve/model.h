@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mangrove/base/clock.h"
+#include "mangrove/base/result.h"
+#include "mangrove/tensor/tensor.h"
+
+namespace mangrove::serve {
+
+/// A tensor with its name in the model.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+/// What clients may know about an input or an output.
+struct TensorMetadata {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;  // -1: any size, which is the batch
+};
+
+/// What clients may know about one version of a model.
+struct ModelMetadata {
+  std::string name;
+  std::string version;   // "1", "2", ...
+  std::string platform;  // "onnx_mangrove"
+  std::vector<TensorMetadata> inputs, outputs;
+  std::vector<std::string> labels;  // of the classes, by number; empty: the network has none
+  std::int64_t max_batch =
+      0;  // samples that are computed together; a request may have more. 0: the network has no batch
+  std::map<std::string, std::string> properties;  // what the network's file says of itself
+};
+
+/// One question to a model.
+struct InferenceRequest {
+  std::string id;                         // the client's own; comes back with the answer
+  std::vector<NamedTensor> inputs;        // all of the model's inputs, in any order; boolean elements are 0 or 1
+  std::vector<std::string> outputs;       // names of those that are wanted; empty: all
+  Deadline deadline = Deadline::never();  // of SteadyClock
+  int priority = 0;                       // requests with a higher number are answered first
+};
+
+struct InferenceResponse {
+  std::string version;  // of the model that answered
+  std::vector<NamedTensor> outputs;
+};
+
+/// Gets the answer of one request, once, on any thread; it must not block, and does not throw.
+using AnswerSink = std::function<void(Result<InferenceResponse>)>;
+
+/// How often something happened, and how long it took altogether: nanoseconds, as the statistics extension of the Open
+/// Inference Protocol counts.
+struct DurationCount {
+  std::uint64_t count = 0;
+  std::uint64_t nanoseconds = 0;
+};
+
+/// What a model has done since it was loaded.
+struct ModelStatistics {
+  std::uint64_t inferences = 0;      // samples answered
+  std::uint64_t executions = 0;      // of the network, each for a batch
+  std::uint64_t last_inference = 0;  // milliseconds since 1970; 0: none yet
+  DurationCount success, fail, queue, compute_input, compute_infer, compute_output;
+  struct Batch {
+    DurationCount compute_input, compute_infer, compute_output;
+  };
+  std::map<std::int64_t, Batch> batches;  // by batch size
+  std::uint64_t refused = 0;              // requests that found the queue full
+  std::int64_t waiting = 0;               // requests in the queue now
+};
+
+/// One version of a model that answers requests: here, on other boards, behind a queue, ...
+/// threads: any thread may call any method.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelMetadata& metadata() const = 0;
+  /// Answers later, or at once. errors, by `answer`: invalid_argument (inputs or outputs that the model does not have,
+  /// other types or shapes; names them), resource_exhausted (the queue is full: try again later), deadline_exceeded
+  /// (the request's deadline has passed), unavailable (the model is being unloaded), those of the computation.
+  virtual void infer(InferenceRequest request, AnswerSink answer) = 0;
+  virtual ModelStatistics statistics() const = 0;
+};
+
+}  // namespace mangrove::serve

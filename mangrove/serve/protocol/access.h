@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mangrove/base/file.h"
+#include "mangrove/base/result.h"
+#include "mangrove/identity/subject.h"
+
+namespace mangrove::serve {
+
+/// What a call does.
+enum class Right {
+  none,    // says whether the server runs: everybody may ask
+  look,    // reads what models there are, and what they have done
+  infer,   // asks a model
+  manage,  // loads and unloads models
+};
+
+/// Secrets of clients that have no certificate. Only their hashes are kept.
+class Tokens {
+ public:
+  /// Reads a file with a line "user TOKEN" or "admin TOKEN" for each token. Empty lines and those that begin with # are
+  /// left out. A token has 16 to 256 printable characters without blanks. errors: those of
+  /// identity::read_secret_file(); invalid_argument (a line is none of these, the file has no token; names the line,
+  /// and does not quote it).
+  static Result<Tokens> load(const fs::path& file);
+  static Result<Tokens> parse(std::string_view text);
+
+  /// Nothing: it is none of these. All of them are compared, each in the same time.
+  std::optional<bool> is_admin(std::string_view token) const;
+
+ private:
+  struct Row {
+    bool is_admin;
+    std::string hash;
+  };
+  std::vector<Row> rows_;
+};
+
+/// What a client has shown.
+struct Shown {
+  std::optional<identity::Subject> member;  // its certificate
+  std::string_view authorization;           // the header Authorization; "": none
+};
+
+/// Who may call what.
+///
+/// With certificates or tokens, a client needs one of both: clients and admins of the cluster, and all tokens, may
+/// look and infer; admins and admin tokens may manage; viewers may look. Without them everybody who reaches the server
+/// may look and infer, and nobody may manage: a web page that is open in a browser on this machine reaches it too.
+/// threads: any thread may call any method.
+class AccessRules {
+ public:
+  AccessRules(bool asks_for_certificates, std::optional<Tokens> tokens)
+      : asks_for_certificates_(asks_for_certificates), tokens_(std::move(tokens)) {}
+
+  /// errors: permission_denied (says what is needed).
+  Status admit(Right right, const Shown& shown) const;
+  bool asks() const { return asks_for_certificates_ || tokens_.has_value(); }
+
+ private:
+  Status admit_token(Right right, std::string_view authorization) const;
+
+  const bool asks_for_certificates_;
+  const std::optional<Tokens> tokens_;
+};
+
+}  // namespace mangrove::serve

@@ -1,0 +1,161 @@
+#include "mangrove/serve/protocol/grpc_service.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "mangrove/net/credentials.h"
+#include "mangrove/net/grpc_status.h"
+#include "mangrove/serve/protocol/ask.h"
+#include "mangrove/serve/protocol/grpc_messages.h"
+#include "mangrove/serve/protocol/server_facts.h"
+
+namespace mangrove::serve {
+namespace {
+
+std::string_view authorization_of(const grpc::ServerContextBase& context) {
+  const auto found = context.client_metadata().find("authorization");
+  if (found == context.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
+/// The deadline of the call, on the clock of deadlines.
+Deadline deadline_of(const grpc::ServerContextBase& context, Instant now) {
+  const auto until = context.deadline();
+  if (until == std::chrono::system_clock::time_point::max()) return Deadline::never();
+  return now + std::chrono::duration<double>(until - std::chrono::system_clock::now()).count();
+}
+
+}  // namespace
+
+Status GrpcService::admit(Right right, const grpc::ServerContextBase& context) const {
+  if (right == Right::none || (!rules_.asks() && right != Right::manage)) return {};
+  const std::optional<net::Caller> caller = net::caller(context);
+  Shown shown{.member = {}, .authorization = authorization_of(context)};
+  if (caller) shown.member = caller->subject;
+  return rules_.admit(right, shown);
+}
+
+grpc::Status GrpcService::ServerLive(grpc::ServerContext* /*context*/, const inference::ServerLiveRequest* /*request*/,
+                                     inference::ServerLiveResponse* response) {
+  response->set_live(true);
+  return grpc::Status::OK;
+}
+
+grpc::Status GrpcService::ServerReady(grpc::ServerContext* /*context*/,
+                                      const inference::ServerReadyRequest* /*request*/,
+                                      inference::ServerReadyResponse* response) {
+  response->set_ready(models_.is_ready());
+  return grpc::Status::OK;
+}
+
+grpc::Status GrpcService::ModelReady(grpc::ServerContext* context, const inference::ModelReadyRequest* request,
+                                     inference::ModelReadyResponse* response) {
+  response->set_ready(models_.find(request->name(), request->version()).ok());
+  return net::to_grpc(admit(Right::look, *context));
+}
+
+grpc::Status GrpcService::ServerMetadata(grpc::ServerContext* context,
+                                         const inference::ServerMetadataRequest* /*request*/,
+                                         inference::ServerMetadataResponse* response) {
+  response->set_name(kServerTitle);
+  response->set_version(version_);
+  for (const char* extension : kExtensions) response->add_extensions(extension);
+  return net::to_grpc(admit(Right::look, *context));
+}
+
+Status GrpcService::write_metadata_of(const inference::ModelMetadataRequest& request,
+                                      inference::ModelMetadataResponse& response) const {
+  MG_TRY(const auto model, models_.find(request.name(), request.version()));
+  write_metadata(model->metadata(), ready_versions(models_, request.name()), response);
+  return {};
+}
+
+grpc::Status GrpcService::ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
+                                        inference::ModelMetadataResponse* response) {
+  const Status admitted = admit(Right::look, *context);
+  return net::to_grpc(admitted.ok() ? write_metadata_of(*request, *response) : admitted);
+}
+
+Status GrpcService::write_configuration_of(const inference::ModelConfigRequest& request,
+                                           inference::ModelConfigResponse& response) const {
+  MG_TRY(const auto model, models_.find(request.name(), request.version()));
+  write_configuration(model->metadata(), *response.mutable_config());
+  return {};
+}
+
+grpc::Status GrpcService::ModelConfig(grpc::ServerContext* context, const inference::ModelConfigRequest* request,
+                                      inference::ModelConfigResponse* response) {
+  const Status admitted = admit(Right::look, *context);
+  return net::to_grpc(admitted.ok() ? write_configuration_of(*request, *response) : admitted);
+}
+
+Status GrpcService::write_statistics_of(const inference::ModelStatisticsRequest& request,
+                                        inference::ModelStatisticsResponse& response) const {
+  MG_TRY(const auto models, models_named(models_, request.name(), request.version()));
+  for (const auto& model : models) write_statistics(*model, *response.add_model_stats());
+  return {};
+}
+
+grpc::Status GrpcService::ModelStatistics(grpc::ServerContext* context,
+                                          const inference::ModelStatisticsRequest* request,
+                                          inference::ModelStatisticsResponse* response) {
+  const Status admitted = admit(Right::look, *context);
+  return net::to_grpc(admitted.ok() ? write_statistics_of(*request, *response) : admitted);
+}
+
+grpc::Status GrpcService::RepositoryIndex(grpc::ServerContext* context,
+                                          const inference::RepositoryIndexRequest* request,
+                                          inference::RepositoryIndexResponse* response) {
+  const Status admitted = admit(Right::look, *context);
+  if (admitted.ok()) write_index(models_.index(), request->ready(), *response);
+  return net::to_grpc(admitted);
+}
+
+Status GrpcService::load(const inference::RepositoryModelLoadRequest& request) {
+  if (!request.parameters().empty())
+    return make_error(Code::unimplemented, "parameters of loading are not served; the model's own files are loaded");
+  return models_.load(request.model_name());
+}
+
+grpc::Status GrpcService::RepositoryModelLoad(grpc::ServerContext* context,
+                                              const inference::RepositoryModelLoadRequest* request,
+                                              inference::RepositoryModelLoadResponse* /*response*/) {
+  const Status admitted = admit(Right::manage, *context);
+  return net::to_grpc(admitted.ok() ? load(*request) : admitted);
+}
+
+grpc::Status GrpcService::RepositoryModelUnload(grpc::ServerContext* context,
+                                                const inference::RepositoryModelUnloadRequest* request,
+                                                inference::RepositoryModelUnloadResponse* /*response*/) {
+  const Status admitted = admit(Right::manage, *context);
+  return net::to_grpc(admitted.ok() ? models_.unload(request->model_name()) : admitted);
+}
+
+Status GrpcService::begin_infer(grpc::CallbackServerContext& context, const inference::ModelInferRequest& request,
+                                inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor) {
+  const Instant now = SteadyClock().now();
+  MG_RETURN_IF_ERROR(admit(Right::infer, context));
+  MG_TRY(const auto model, models_.find(request.model_name(), request.model_version()));
+  MG_TRY(InferenceRequest asked, request_of(request, now));
+  asked.deadline = std::min(asked.deadline, deadline_of(context, now));
+  // gRPC keeps both messages and the reactor until Finish()
+  ask(*model, std::move(asked), now, traffic_, [&request, &response, &reactor](Result<InferenceResponse> answer) {
+    if (answer.ok()) write_response(*answer, request.model_name(), request.id(), response);
+    reactor.Finish(answer.ok() ? grpc::Status::OK : net::to_grpc(answer.error()));
+  });
+  return {};
+}
+
+grpc::ServerUnaryReactor* GrpcService::ModelInfer(grpc::CallbackServerContext* context,
+                                                  const inference::ModelInferRequest* request,
+                                                  inference::ModelInferResponse* response) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const Status begun = begin_infer(*context, *request, *response, *reactor);
+  if (!begun.ok()) reactor->Finish(net::to_grpc(begun));
+  return reactor;
+}
+
+}  // namespace mangrove::serve

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mangrove/serve/open_inference.grpc.pb.h"
+#include "mangrove/serve/protocol/access.h"
+#include "mangrove/serve/protocol/models.h"
+#include "mangrove/serve/protocol/traffic.h"
+
+namespace mangrove::serve {
+
+/// The gRPC of the Open Inference Protocol v2, with the extensions that RestApi has. Who calls is asked as there: a
+/// certificate of the cluster, or the metadata `authorization` with a token. An inference takes no thread while it
+/// waits.
+/// threads: any thread may call any method.
+class GrpcService final
+    : public inference::GRPCInferenceService::WithCallbackMethod_ModelInfer<inference::GRPCInferenceService::Service> {
+ public:
+  /// models, rules: must outlive this. version: of the server.
+  GrpcService(Models& models, const AccessRules& rules, std::shared_ptr<Traffic> traffic, std::string version)
+      : models_(models), rules_(rules), traffic_(std::move(traffic)), version_(std::move(version)) {}
+
+  grpc::Status ServerLive(grpc::ServerContext* context, const inference::ServerLiveRequest* request,
+                          inference::ServerLiveResponse* response) override;
+  grpc::Status ServerReady(grpc::ServerContext* context, const inference::ServerReadyRequest* request,
+                           inference::ServerReadyResponse* response) override;
+  grpc::Status ModelReady(grpc::ServerContext* context, const inference::ModelReadyRequest* request,
+                          inference::ModelReadyResponse* response) override;
+  grpc::Status ServerMetadata(grpc::ServerContext* context, const inference::ServerMetadataRequest* request,
+                              inference::ServerMetadataResponse* response) override;
+  grpc::Status ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
+                             inference::ModelMetadataResponse* response) override;
+  grpc::Status ModelConfig(grpc::ServerContext* context, const inference::ModelConfigRequest* request,
+                           inference::ModelConfigResponse* response) override;
+  grpc::Status ModelStatistics(grpc::ServerContext* context, const inference::ModelStatisticsRequest* request,
+                               inference::ModelStatisticsResponse* response) override;
+  grpc::Status RepositoryIndex(grpc::ServerContext* context, const inference::RepositoryIndexRequest* request,
+                               inference::RepositoryIndexResponse* response) override;
+  grpc::Status RepositoryModelLoad(grpc::ServerContext* context, const inference::RepositoryModelLoadRequest* request,
+                                   inference::RepositoryModelLoadResponse* response) override;
+  grpc::Status RepositoryModelUnload(grpc::ServerContext* context,
+                                     const inference::RepositoryModelUnloadRequest* request,
+                                     inference::RepositoryModelUnloadResponse* response) override;
+  grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context,
+                                       const inference::ModelInferRequest* request,
+                                       inference::ModelInferResponse* response) override;
+
+ private:
+  Status admit(Right right, const grpc::ServerContextBase& context) const;
+  Status begin_infer(grpc::CallbackServerContext& context, const inference::ModelInferRequest& request,
+                     inference::ModelInferResponse& response, grpc::ServerUnaryReactor& reactor);
+  Status write_metadata_of(const inference::ModelMetadataRequest& request,
+                           inference::ModelMetadataResponse& response) const;
+  Status write_configuration_of(const inference::ModelConfigRequest& request,
+                                inference::ModelConfigResponse& response) const;
+  Status write_statistics_of(const inference::ModelStatisticsRequest& request,
+                             inference::ModelStatisticsResponse& response) const;
+  Status load(const inference::RepositoryModelLoadRequest& request);
+
+  Models& models_;
+  const AccessRules& rules_;
+  const std::shared_ptr<Traffic> traffic_;
+  const std::string version_;
+};
+
+}  // namespace mangrove::serve

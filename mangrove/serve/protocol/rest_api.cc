@@ -1,0 +1,207 @@
+#include "mangrove/serve/protocol/rest_api.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "mangrove/base/json_dump.h"
+#include "mangrove/base/parse_number.h"
+#include "mangrove/serve/protocol/ask.h"
+#include "mangrove/serve/protocol/http_status.h"
+#include "mangrove/serve/protocol/json_request.h"
+#include "mangrove/serve/protocol/json_response.h"
+#include "mangrove/serve/protocol/json_tree.h"
+#include "mangrove/serve/protocol/metrics_text.h"
+#include "mangrove/serve/protocol/model_json.h"
+#include "mangrove/serve/protocol/openapi.h"
+
+namespace mangrove::serve {
+namespace {
+
+constexpr const char* kJsonLength = "Inference-Header-Content-Length";
+constexpr std::int64_t kTopClasses = 5, kMostTopClasses = 10'000;
+
+HttpResponse json_response(const nlohmann::ordered_json& body, int status = 200) {
+  HttpResponse response;
+  response.status = status;
+  response.body = dump(body);
+  return response;
+}
+
+/// How long the JSON of the body is. Nothing: all of it is JSON.
+Result<std::optional<std::size_t>> json_length(const HttpHead& head) {
+  if (!head.inference_header_length) return std::optional<std::size_t>();
+  const std::string& text = *head.inference_header_length;
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    return make_error(Code::invalid_argument, std::string("the header ") + kJsonLength + " is no number of bytes");
+  return std::optional<std::size_t>(length);
+}
+
+/// An object, or nothing: many calls need no body. errors: invalid_argument.
+Result<nlohmann::json> optional_object(const std::string& body) {
+  if (body.empty()) return nlohmann::json::object();
+  MG_TRY(JsonTree tree, parse_json_tree(body));
+  if (!tree.root.is_object()) return make_error(Code::invalid_argument, "the body is no JSON object");
+  return std::move(tree.root);
+}
+
+}  // namespace
+
+struct RestApi::Call {
+  RouteMatch match;
+  HttpRequest request;
+  std::stop_token stop;
+
+  const std::string& model() const { return match.model; }
+  const std::string& version() const { return match.version; }
+};
+
+std::optional<HttpResponse> RestApi::refuse(const HttpHead& head) const {
+  const Result<RouteMatch> match = find_route(head.method, head.target);
+  if (!match.ok())
+    return error_response(match.code() == Code::unimplemented ? 405 : http_status(match.code()), match.error().message);
+  const Status admitted =
+      rules_.admit(match->route->right, {.member = head.member, .authorization = head.authorization});
+  if (admitted.ok()) return std::nullopt;
+  const bool has_shown = head.member.has_value() || !head.authorization.empty() || !rules_.asks();
+  return error_response(has_shown ? http_status(admitted.code()) : 401, admitted.error().message);
+}
+
+HttpResponse RestApi::error(int status, const std::string& message) const {
+  return error_response(status, message);
+}
+
+HttpResponse RestApi::answer(HttpRequest request, const std::stop_token& stop) {
+  const Result<RouteMatch> match = find_route(request.head.method, request.head.target);
+  if (!match.ok()) return error_response(match.error());
+  Result<HttpResponse> response = perform({.match = *match, .request = std::move(request), .stop = stop});
+  return response.ok() ? std::move(*response) : error_response(response.error());
+}
+
+Result<HttpResponse> RestApi::perform(const Call& call) {
+  switch (call.match.route->operation) {
+    case Operation::describe_server:
+      return json_response(server_json(version_));
+    case Operation::say_live:
+      return json_response({{"live", true}});
+    case Operation::say_ready: {
+      const bool is_ready = models_.is_ready();
+      return json_response({{"ready", is_ready}}, is_ready ? 200 : 400);
+    }
+    case Operation::describe_model:
+      return describe_model(call);
+    case Operation::say_model_ready:
+      return say_model_ready(call);
+    case Operation::configure_model:
+      return configure_model(call);
+    case Operation::count_model:
+    case Operation::count_models:
+      return count_models(call.model(), call.version());
+    case Operation::infer:
+      return infer(call);
+    case Operation::classify:
+      return classify(call);
+    case Operation::list_models:
+      return list_models(call);
+    case Operation::load_model:
+    case Operation::unload_model:
+      return load_model(call);
+    case Operation::describe_interface:
+      return json_response(openapi_page(version_, rules_.asks()));
+    case Operation::export_metrics:
+      return export_metrics();
+  }
+  return make_error(Code::internal, "a route without an operation");
+}
+
+Result<HttpResponse> RestApi::describe_model(const Call& call) const {
+  MG_TRY(const auto model, models_.find(call.model(), call.version()));
+  return json_response(metadata_json(model->metadata(), ready_versions(models_, call.model())));
+}
+
+HttpResponse RestApi::say_model_ready(const Call& call) const {
+  const auto model = models_.find(call.model(), call.version());
+  if (model.ok()) return json_response({{"name", call.model()}, {"ready", true}});
+  return json_response({{"name", call.model()}, {"ready", false}, {"error", model.error().message}},
+                       model.code() == Code::not_found ? 404 : 400);
+}
+
+Result<HttpResponse> RestApi::configure_model(const Call& call) const {
+  MG_TRY(const auto model, models_.find(call.model(), call.version()));
+  return json_response(configuration_json(model->metadata()));
+}
+
+Result<HttpResponse> RestApi::count_models(const std::string& model, const std::string& version) const {
+  MG_TRY(const auto models, models_named(models_, model, version));
+  return json_response(statistics_json(models));
+}
+
+Result<HttpResponse> RestApi::infer(const Call& call) {
+  const HttpHead& head = call.request.head;
+  MG_TRY(const std::optional<std::size_t> length, json_length(head));
+  MG_TRY(const auto model, models_.find(call.model(), call.version()));
+  MG_TRY(JsonRequest parsed, parse_json_request(call.request.body, length, SteadyClock().now()));
+  const std::string id = parsed.request.id;
+  MG_TRY(const InferenceResponse answer,
+         ask_and_wait(model, std::move(parsed.request), head.came, traffic_, call.stop));
+  JsonResponse written = write_json_response(call.model(), id, answer, parsed.binary);
+  HttpResponse response;
+  response.body = std::move(written.body);
+  if (written.is_binary) {
+    response.content_type = "application/octet-stream";
+    response.headers.emplace_back(kJsonLength, std::to_string(written.json_bytes));
+  }
+  return response;
+}
+
+Result<HttpResponse> RestApi::classify(const Call& call) {
+  MG_TRY(const std::optional<std::string> wanted, query_value(call.request.head.target, "k"));
+  std::int64_t count = kTopClasses;
+  if (wanted) {
+    MG_TRY(count, parse_whole_number(*wanted, 1, kMostTopClasses).context("k"));
+  }
+  MG_TRY(const auto model, models_.find(call.model(), call.version()));
+  MG_TRY(InferenceRequest request, classifier_.request(model->metadata(), call.request.body));
+  MG_TRY(const InferenceResponse answer,
+         ask_and_wait(model, std::move(request), call.request.head.came, traffic_, call.stop));
+  MG_TRY(const auto ranked, ImageClassifier::top_classes(answer, static_cast<std::size_t>(count)));
+  auto top = nlohmann::ordered_json::array();
+  for (const learn::RankedClass& one : ranked)
+    top.push_back({{"class", one.number},
+                   {"label", class_label(model->metadata(), one.number)},
+                   {"probability", one.probability}});
+  return json_response({{"model_name", call.model()}, {"model_version", answer.version}, {"top", std::move(top)}});
+}
+
+Result<HttpResponse> RestApi::list_models(const Call& call) const {
+  MG_TRY(const nlohmann::json wish, optional_object(call.request.body));
+  const auto ready = wish.find("ready");
+  if (ready != wish.end() && !ready->is_boolean())
+    return make_error(Code::invalid_argument, "'ready' is neither true nor false");
+  return json_response(index_json(models_.index(), ready != wish.end() && ready->get<bool>()));
+}
+
+Result<HttpResponse> RestApi::load_model(const Call& call) {
+  MG_TRY(const nlohmann::json wish, optional_object(call.request.body));
+  if (call.match.route->operation == Operation::unload_model) {
+    MG_RETURN_IF_ERROR(models_.unload(call.model()));
+    return HttpResponse{};
+  }
+  const auto parameters = wish.find("parameters");
+  if (parameters != wish.end() && !parameters->empty())
+    return make_error(Code::unimplemented, "parameters of loading are not served; the model's own files are loaded");
+  MG_RETURN_IF_ERROR(models_.load(call.model()));
+  return HttpResponse{};
+}
+
+Result<HttpResponse> RestApi::export_metrics() const {
+  MG_TRY(const auto models, models_named(models_, "", ""));
+  HttpResponse response;
+  response.content_type = "text/plain; version=0.0.4";
+  response.body = metrics_text(models, traffic_->counts());
+  return response;
+}
+
+}  // namespace mangrove::serve
