@@ -198,10 +198,7 @@ Result<json> run_job(cluster::JobSpec job, const ClusterSettings& cluster_settin
          context.session.connect(cluster_settings, folder, context.folder.logs(), context.stop));
   job.set_nodes(
       static_cast<std::int32_t>(cluster_settings.is_local() ? cluster_settings.local : cluster_settings.nodes));
-  job.set_priority(static_cast<std::int32_t>(cluster_settings.priority));
-  job.set_share(cluster_settings.share);
-  const std::vector<std::string> labels = parse_names(cluster_settings.node_labels);
-  job.mutable_labels()->Add(labels.begin(), labels.end());
+  cluster_settings.set_share(job);
   job.set_nodes_timeout_s(cluster_settings.is_local() ? kEmbeddedNodesWithin : kNodesWithin);
   const auto on_cluster = [&](const cluster::JobSpec& whole, const Reporter& report) -> Status {
     if (pushed == nullptr) return client->run(whole, report, context.stop);

@@ -24,14 +24,25 @@ void ClusterSettings::declare(Keys& keys) {
   keys.add("testbed", testbed, "run on emulated boards of this machine, which this file describes");
   keys.at("testbed").page = "testbed.md";
   keys.add("no_limits", no_limits, "testbed: continue even if the limits of the boards cannot be set");
-  keys.add("nodes", nodes, "nodes of the cluster or testbed to use; 0: all", 0, cluster::kMostNodes);
   keys.add("threads", threads, "threads of each embedded node", kThreads);
+  declare_share(keys);
+}
+
+void ClusterSettings::declare_share(Keys& keys) {
+  keys.add("nodes", nodes, "nodes of the cluster or testbed to use; 0: all", 0, cluster::kMostNodes);
   keys.add("priority", priority, "with --coordinator: of the jobs that wait for nodes, the highest begins first", -100,
            100);
   keys.add("share", share, "part of each node's threads and memory that the job takes; others may take the rest", 0.01,
            1);
   keys.add("node_labels", node_labels, "use only nodes that have all these labels, e.g. kind=pi4,zone=greenhouse");
   for (const char* key : {"priority", "share", "node_labels"}) keys.at(key).page = "several-jobs.md";
+}
+
+void ClusterSettings::set_share(cluster::JobSpec& job) const {
+  job.set_priority(static_cast<std::int32_t>(priority));
+  job.set_share(share);
+  const std::vector<std::string> labels = parse_names(node_labels);
+  job.mutable_labels()->Add(labels.begin(), labels.end());
 }
 
 void DataSettings::declare(Keys& keys) {

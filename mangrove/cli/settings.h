@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mangrove/base/keys.h"
+#include "mangrove/cluster/cluster.pb.h"
 #include "mangrove/infer/infer.pb.h"
 #include "mangrove/train/train.pb.h"
 
@@ -23,6 +24,10 @@ struct ClusterSettings {
   std::string node_labels;   // with commas between
   std::int64_t threads = 1;  // of each embedded node
   void declare(Keys& keys);
+  /// Of these keys, those that say which part of a running cluster a job gets.
+  void declare_share(Keys& keys);
+  /// What these keys say.
+  void set_share(cluster::JobSpec& job) const;
 
   bool is_local() const { return coordinator.empty() && testbed.empty(); }
 };

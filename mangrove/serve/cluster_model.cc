@@ -50,7 +50,8 @@ ClusterModel::ClusterModel(ModelMetadata metadata, cluster::JobSpec job, Cluster
     : metadata_(std::move(metadata)),
       job_(std::move(job)),
       connect_(std::move(connect)),
-      queue_bytes_(options.queue_bytes),
+      sample_bytes_(static_cast<std::size_t>(Shape(metadata_.inputs.front().shape).with_batch(1).elements()) *
+                    sizeof(float)),
       queue_({.max_batch = 1, .combines = true, .max_requests = options.max_queue, .max_bytes = options.queue_bytes}),
       watcher_([this](const std::stop_token& stop) { watch_deadlines(stop); }),
       collector_([this] { collect(); }),
@@ -129,6 +130,7 @@ void ClusterModel::run_jobs(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       is_ready_ = false;
       sent_ = 0;
+      std::erase_if(samples_, [](const Sample& sample) { return sample.part.request == nullptr; });
       if (is_drained_ && samples_.empty()) return;
     }
     if (stop.stop_requested()) return;
@@ -142,6 +144,10 @@ void ClusterModel::run_jobs(const std::stop_token& stop) {
 
 Status ClusterModel::run_job(const std::stop_token& stop) {
   MG_TRY(const std::unique_ptr<cluster::Client> client, connect_());
+  {
+    const MutexLock lock(mutex_);
+    samples_.push_front({.number = next_++});
+  }
   return client->run(
       job_, [this](const Report& report) { take(report); }, stop,
       [this](const std::stop_token& ending) { return next_frame(ending); });
@@ -158,11 +164,15 @@ std::optional<job::Frame> ClusterModel::next_frame(const std::stop_token& stop) 
   if (stop.stop_requested() || sent_ == samples_.size()) return std::nullopt;
   Sample& sample = samples_[sent_++];
   sample.sent = clock_.now();
-  const Tensor& input = sample.part.request->content().inputs.front();
-  const auto bytes = static_cast<std::size_t>(input.bytes() / sample.part.request->content().samples);
-  const char* const values =
-      reinterpret_cast<const char*>(input.data()) + bytes * static_cast<std::size_t>(sample.part.first);
-  return job::Frame{.name = std::to_string(sample.number), .image = std::string(values, bytes), .problem = {}};
+  job::Frame frame{.name = std::to_string(sample.number), .image = std::string(sample_bytes_, '\0'), .problem = {}};
+  if (sample.part.request != nullptr) {
+    const Tensor& input = sample.part.request->content().inputs.front();
+    std::memcpy(
+        frame.image.data(),
+        reinterpret_cast<const char*>(input.data()) + sample_bytes_ * static_cast<std::size_t>(sample.part.first),
+        sample_bytes_);
+  }
+  return frame;
 }
 
 void ClusterModel::take(const Report& report) {
@@ -187,12 +197,14 @@ void ClusterModel::take_answers(const Report& report) {
       if (report.attachment.size() < at + row) return log_warn("answers ignored", {{"message", "scores are missing"}});
       answered.scores = report.attachment.substr(at, row);
       at += row;
+    } else if (answer.missed) {
+      answered.error = make_error(Code::deadline_exceeded, "the cluster did not answer within the service's deadline");
     } else {
       answered.error = make_error(Code::internal, answer.error.value_or("the cluster did not compute the sample"));
     }
     const auto number = parse_whole_number(answer.name, 0, std::numeric_limits<std::int64_t>::max());
     std::optional<Sample> sample = number.ok() ? pop(*number) : std::nullopt;
-    if (!sample) continue;
+    if (!sample || sample->part.request == nullptr) continue;
     took = std::max(took, clock_.now() - sample->sent);
     ++count;
     finish(*sample, std::move(answered));
@@ -242,7 +254,8 @@ void ClusterModel::watch_deadlines(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       const Instant now = clock_.now();
       for (const Sample& sample : samples_)
-        if (sample.part.request->content().deadline <= now) late.push_back(sample.part.request);
+        if (sample.part.request != nullptr && sample.part.request->content().deadline <= now)
+          late.push_back(sample.part.request);
     }
     for (const auto& request : late)
       fail(*request, make_error(Code::deadline_exceeded, "the request's deadline passed before it was computed"));
@@ -276,7 +289,8 @@ void ClusterModel::close(Seconds grace) {
     left.swap(samples_);
     sent_ = 0;
   }
-  for (const Sample& sample : left) fail(*sample.part.request, make_error(Code::unavailable, "the service ends"));
+  for (const Sample& sample : left)
+    if (sample.part.request != nullptr) fail(*sample.part.request, make_error(Code::unavailable, "the service ends"));
 }
 
 }  // namespace mangrove::serve

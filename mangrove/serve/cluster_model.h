@@ -41,7 +41,7 @@ class ClusterModel final : public Model {
   void infer(InferenceRequest request, AnswerSink answer) override;
   ModelStatistics statistics() const override;
 
-  /// Whether the job has its nodes, and has been answering since.
+  /// Whether the job has its nodes and answers: each job gets a sample of zeros first.
   bool is_ready() const;
   /// Refuses requests from now on, and ends the job when those that wait are answered, or after this time. The others
   /// are answered with `unavailable`.
@@ -50,7 +50,7 @@ class ClusterModel final : public Model {
  private:
   /// A sample on its way.
   struct Sample {
-    BatchPart part;
+    BatchPart part;  // without a request: the zeros with which a job begins
     std::int64_t number = 0;
     Instant sent = {};
   };
@@ -71,7 +71,7 @@ class ClusterModel final : public Model {
   const ModelMetadata metadata_;
   const cluster::JobSpec job_;
   const ClusterConnector connect_;
-  const Bytes queue_bytes_;
+  const std::size_t sample_bytes_;  // of the input of one sample
   const SteadyClock clock_;
   BatchQueue queue_;
   ModelCounters counters_;

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,8 +16,14 @@
 #include "mangrove/cli/reports/serve_report.h"
 #include "mangrove/cli/reports/terminal.h"
 #include "mangrove/cli/sources/model_source.h"
+#include "mangrove/cli/sources/rewriting.h"
 #include "mangrove/data/dataset.h"
+#include "mangrove/graph/exits.h"
+#include "mangrove/graph/onnx.h"
 #include "mangrove/identity/identity.h"
+#include "mangrove/infer/job_settings.h"
+#include "mangrove/infer/keys.h"
+#include "mangrove/serve/cluster_model.h"
 #include "mangrove/serve/model_options.h"
 #include "mangrove/serve/model_repository.h"
 #include "mangrove/serve/server.h"
@@ -25,10 +34,37 @@ namespace {
 constexpr Seconds kShowEvery = 5;
 constexpr Seconds kGrace = 5;  // for requests that have come when the server is stopped
 constexpr Bytes kMostRequest = GiB(1);
+constexpr Seconds kNodesWithin = 10;  // for as many nodes as a service asks for
+
+/// The cluster that computes the model, where it is not this process.
+struct ClusterPart {
+  std::string coordinator;
+  ClusterSettings settings;  // nodes, priority, share and labels count
+  infer::InferJob job;
+  Overrides overrides;
+
+  /// With those keys of a pipeline that mean something for a service.
+  Keys keys() {
+    Keys keys;
+    keys.begin_group("Cluster");
+    keys.add("coordinator", coordinator,
+             "HOST:PORT: the nodes of this cluster compute the model, as a pipeline; then this process only answers");
+    settings.declare_share(keys);
+    infer::add_keys(job, keys);
+    return keys;
+  }
+  static bool is_flag(const Key& key) {
+    static constexpr std::array kOwn = {"coordinator", "nodes",       "priority",       "share",
+                                        "node_labels", "micro_batch", "answer_timeout", "stages",
+                                        "cuts",        "activations", "window",         "trust"};
+    return std::ranges::find(kOwn, key.name) != kOwn.end();
+  }
+};
 
 struct State {
   serve::ModelOptions model;
   serve::ServerOptions server;
+  ClusterPart cluster;
   std::string name, repository, identity, token_file, data_dir;
   Overrides overrides;
 
@@ -117,13 +153,14 @@ std::int64_t waiting_requests(const serve::ModelRepository& models) {
 }
 
 /// Serves until stop is requested, and shows a person how it goes.
-void serve_until_stopped(serve::Server& server, const serve::ModelRepository& models, const CommandContext& context) {
+void serve_until_stopped(serve::Server& server, const std::function<std::int64_t()>& waiting,
+                         const CommandContext& context) {
   const bool shows = !context.output.quiet && is_terminal(STDERR_FILENO);
   serve::TrafficCounts before = server.traffic();
   while (!wait_for_stop(context.stop, kShowEvery)) {
     serve::TrafficCounts now = server.traffic();
     if (shows) {
-      const std::string line = serve_line(now.since(before), kShowEvery, waiting_requests(models));
+      const std::string line = serve_line(now.since(before), kShowEvery, waiting());
       std::fprintf(stderr, "\r%s\x1b[K", fitted(line, terminal_size(STDERR_FILENO).columns - 1).c_str());
     }
     before = std::move(now);
@@ -131,15 +168,37 @@ void serve_until_stopped(serve::Server& server, const serve::ModelRepository& mo
   if (shows) std::fputs("\n", stderr);
 }
 
-Status run(State& state, CommandContext& context) {
-  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
-  serve::ModelRepository models(
-      [](const serve::ModelOptions& options) { return load_model(options.file, options.input_shape); });
-  MG_RETURN_IF_ERROR(add_models(state, models));
-  MG_RETURN_IF_ERROR(prepare_server(state));
-  MG_RETURN_IF_ERROR(load_models(state, models));
-  serve::RepositoryModels served(models);
-  MG_TRY(const auto server, serve::Server::start(served, state.server));
+/// The job of a service, without what ClusterModel adds. errors: those of infer::check_job() and of rewriting.
+Result<cluster::JobSpec> service_job(const State& state, const Graph& graph) {
+  cluster::JobSpec job;
+  *job.mutable_infer() = state.cluster.job;
+  const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
+  MG_TRY(const Graph rewritten, rewritten_for_inference(whole, {}));
+  job.mutable_infer()->set_model(encode_onnx(rewritten));
+  job.mutable_infer()->set_backend(state.model.backend);
+  MG_RETURN_IF_ERROR(infer::check_job(job.infer()));
+  job.set_nodes(static_cast<std::int32_t>(state.cluster.settings.nodes));
+  job.set_nodes_timeout_s(kNodesWithin);
+  state.cluster.settings.set_share(job);
+  return job;
+}
+
+Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const State& state, const std::stop_token& stop) {
+  if (state.name.empty() || state.model.file.empty() || !state.repository.empty())
+    return make_error(Code::invalid_argument, "with --coordinator: give NAME and --model FILE");
+  MG_TRY(const Graph graph, load_model(state.model.file, state.model.input_shape));
+  MG_TRY(cluster::JobSpec job, service_job(state, graph));
+  const ClusterAccess access{.coordinator = state.cluster.coordinator, .insecure = state.server.insecure};
+  MG_RETURN_IF_ERROR(connect_client(access, stop));  // what is wrong from the start is said at once
+  const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
+  return serve::ClusterModel::start(
+      whole, state.name, std::move(job), [access, stop] { return connect_client(access, stop); }, state.model);
+}
+
+/// Serves these models until stop is requested; `waiting` says how many requests wait.
+Status serve_models(serve::Models& models, const State& state, const std::function<std::int64_t()>& waiting,
+                    CommandContext& context) {
+  MG_TRY(const auto server, serve::Server::start(models, state.server));
   if (state.server.credentials == nullptr) {
     warn_if_insecure(state.server.insecure, server->http_address());
     warn_if_insecure(state.server.insecure, server->grpc_address());
@@ -147,10 +206,31 @@ Status run(State& state, CommandContext& context) {
   const SteadyClock clock;
   const Instant began = clock.now();
   say_ready(*server, state, context.output);
-  serve_until_stopped(*server, models, context);
+  serve_until_stopped(*server, waiting, context);
   server->stop(kGrace);
   const ServeReport report{.traffic = server->traffic(), .seconds = clock.now() - began};
   return print_result(report.json(), report.text(), context.output);
+}
+
+Status run(State& state, CommandContext& context) {
+  MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
+  MG_RETURN_IF_ERROR(apply_overrides(state.cluster.overrides, state.cluster.keys()));
+  MG_RETURN_IF_ERROR(prepare_server(state));
+  if (!state.cluster.coordinator.empty()) {
+    MG_TRY(const auto model, start_on_cluster(state, context.stop));
+    serve::OneModel models(model, [raw = model.get()] { return raw->is_ready(); });
+    const Status served = serve_models(
+        models, state, [&] { return model->statistics().waiting; }, context);
+    model->close(kGrace);
+    return served;
+  }
+  serve::ModelRepository models(
+      [](const serve::ModelOptions& options) { return load_model(options.file, options.input_shape); });
+  MG_RETURN_IF_ERROR(add_models(state, models));
+  MG_RETURN_IF_ERROR(load_models(state, models));
+  serve::RepositoryModels served(models);
+  return serve_models(
+      served, state, [&] { return waiting_requests(models); }, context);
 }
 
 }  // namespace
@@ -167,6 +247,7 @@ void add_serve_command(CLI::App& app, CommandContext& context) {
       ->type_name("FOLDER")
       ->group("Model");
   add_flags(*command, state->keys(), state->overrides);
+  add_flags(*command, state->cluster.keys(), state->cluster.overrides, &ClusterPart::is_flag);
   add_output_flags(*command, context.output);
   command->footer(
       "Examples:\n"
@@ -174,6 +255,8 @@ void add_serve_command(CLI::App& app, CommandContext& context) {
       "  mangrove serve --repository models/ --max-batch 32 --max-wait 5ms\n"
       "  mangrove serve digits --model model.onnx --listen 0.0.0.0:8000 \\\n"
       "                 --grpc 0.0.0.0:8001 --identity node.pem --token-file tokens\n"
+      "  mangrove serve digits --model model.onnx --coordinator 192.168.1.10:7070 \\\n"
+      "                 --stages 3 --priority 1\n"
       "  curl --data-binary @digit.png localhost:8000/v2/models/digits/classify\n"
       "It ends on SIGINT (Ctrl-C) or SIGTERM, after the requests that have come.");
   command->callback([&app, &context, state] {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mangrove/base/result.h"
@@ -37,6 +39,23 @@ class RepositoryModels final : public Models {
 
  private:
   ModelRepository& repository_;
+};
+
+/// A model that a server has from its start to its end. It must outlive this.
+class OneModel final : public Models {
+ public:
+  OneModel(std::shared_ptr<Model> model, std::function<bool()> is_ready)
+      : model_(std::move(model)), is_ready_(std::move(is_ready)) {}
+  Result<std::shared_ptr<Model>> find(const std::string& name, const std::string& version) const override;
+  std::vector<IndexEntry> index() const override;
+  bool is_ready() const override { return is_ready_(); }
+  /// errors: failed_precondition, always.
+  Status load(const std::string& name) override;
+  Status unload(const std::string& name) override;
+
+ private:
+  const std::shared_ptr<Model> model_;
+  const std::function<bool()> is_ready_;
 };
 
 /// The versions of a model that are ready, in the order of the index.
