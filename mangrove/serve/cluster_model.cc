@@ -146,7 +146,7 @@ Status ClusterModel::run_job(const std::stop_token& stop) {
   MG_TRY(const std::unique_ptr<cluster::Client> client, connect_());
   {
     const MutexLock lock(mutex_);
-    samples_.push_front({.number = next_++});
+    samples_.push_front({.part = {}, .number = next_++});
   }
   return client->run(
       job_, [this](const Report& report) { take(report); }, stop,
