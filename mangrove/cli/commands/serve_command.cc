@@ -22,7 +22,7 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr Seconds kShowEvery = 5;
+constexpr Seconds kShowEvery = 2;
 constexpr Seconds kGrace = 5;  // for requests that have come when the server is stopped
 constexpr Bytes kMostRequest = GiB(1);
 
