@@ -31,7 +31,7 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr Seconds kShowEvery = 5;
+constexpr Seconds kShowEvery = 2;
 constexpr Seconds kGrace = 5;  // for requests that have come when the server is stopped
 constexpr Bytes kMostRequest = GiB(1);
 constexpr Seconds kNodesWithin = 10;  // for as many nodes as a service asks for

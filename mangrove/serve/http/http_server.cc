@@ -34,6 +34,10 @@ struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
 
+std::string reason_of(int number) {
+  return std::generic_category().message(number);
+}
+
 Error cannot_listen(const cluster::HostPort& address, const std::string& why) {
   return make_error(Code::unavailable, "cannot listen on " + address.to_string() + ": " + why);
 }
@@ -95,9 +99,9 @@ Status HttpServer::listen_on(const cluster::HostPort& address) {
   if (failed != 0) return cannot_listen(address, ::gai_strerror(failed));
   const std::unique_ptr<addrinfo, FreeAddresses> list(found);
   listening_ = open_listening(list.get());
-  if (listening_.number() < 0) return cannot_listen(address, std::strerror(errno));
+  if (listening_.number() < 0) return cannot_listen(address, reason_of(errno));
   wake_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (wake_.number() < 0) return cannot_listen(address, std::strerror(errno));
+  if (wake_.number() < 0) return cannot_listen(address, reason_of(errno));
   port_ = port_number(listening_.number());
   return {};
 }
@@ -115,7 +119,7 @@ void HttpServer::accept_one() {
   Descriptor socket(::accept4(listening_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket.number() >= 0) return take(std::move(socket));
   if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;  // that client is gone
-  log_warn("no connection accepted", {{"why", std::strerror(errno)}});
+  log_warn("no connection accepted", {{"why", reason_of(errno)}});
   pollfd stopped{wake_.number(), POLLIN, 0};
   ::poll(&stopped, 1, kPauseMilliseconds);
 }
@@ -150,7 +154,7 @@ bool HttpServer::make_place() {
   };
   const auto idlest = std::ranges::min_element(clients_, longer);
   // twice as many for a moment: those that are closed take a while to leave
-  if (!idlest->second.is_idle || std::ssize(clients_) >= 2 * limits_.max_connections) return false;
+  if (!idlest->second.is_idle || std::ssize(clients_) / 2 >= limits_.max_connections) return false;
   ::shutdown(idlest->second.descriptor, SHUT_RD);
   idlest->second.is_idle = false;
   return true;

@@ -57,6 +57,7 @@ std::string label_value(std::string_view text) {
 
 std::string metrics_text(const std::vector<std::shared_ptr<Model>>& models, const TrafficCounts& traffic) {
   std::vector<ModelStatistics> statistics;
+  statistics.reserve(models.size());
   for (const auto& model : models) statistics.push_back(model->statistics());
   std::string text;
   for (const Metric& metric : kMetrics) {

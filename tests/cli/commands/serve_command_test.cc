@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/cli/on_a_terminal.h"
 #include "tests/cli/process.h"
 #include "tests/serve/http/raw_client.h"
 
@@ -103,6 +104,15 @@ TEST_F(Serve, AnswersAsPredictDoesAndEndsWell) {
 
   EXPECT_EQ(stop(), 0) << server->err();
   EXPECT_NE(server->out().find("1 request answered in"), std::string::npos) << server->out();
+}
+
+TEST_F(Serve, ShowsAPersonHowItGoes) {
+  testing::OnATerminal terminal({program(), "serve", "colours", "--model", folder / "m.onnx", "--listen", "127.0.0.1:0",
+                                 "--grpc", "127.0.0.1:0"});
+  EXPECT_TRUE(terminal.shows("and gRPC on"));
+  EXPECT_TRUE(terminal.shows("0 requests/s, 0 waiting"));
+  terminal.type('\x03');  // Ctrl-C
+  EXPECT_TRUE(terminal.shows("0 requests answered in"));
 }
 
 TEST_F(Serve, ClassifiesAsPredictDoes) {
