@@ -59,8 +59,10 @@ const char* const kUnended =
 }  // namespace
 
 std::string title_of(const JobSpec& job) {
-  std::string title = job.has_train() ? "train " + job.train().data() + ", " + job.train().strategy()
-                                      : "infer " + job.infer().data() + ", " + job.infer().strategy();
+  std::string title = job.has_train()
+                          ? "train " + job.train().data() + ", " + job.train().strategy()
+                          : "infer " + (job.infer().frames() ? "frames of its client" : job.infer().data()) + ", " +
+                                job.infer().strategy();
   title = cut_short(std::move(title), kLongestTitle);
   for (char& c : title)
     if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '?';
