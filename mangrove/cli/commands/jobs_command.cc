@@ -38,8 +38,8 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove jobs --coordinator 192.168.1.10:7070\n"
       "  mangrove jobs --json\n"
-      "A coordinator keeps its jobs, unless it was started with --state none: they go on\n"
-      "when their client is gone and after a restart, and those that have ended are\n"
+      "A coordinator keeps its jobs, unless it was started with --state none: they go\n"
+      "on when their client is gone and after a restart, and those that have ended are\n"
       "listed.\n"
       "`mangrove job` shows, follows or stops one of them.");
   command->callback([&context, access] { context.action = [&context, access] { return run(*access, context); }; });
