@@ -130,7 +130,7 @@ TEST_F(Watching, ARunThatGoesOnIsShownAndReported) {
     EXPECT_LT(node["heartbeat_age_s"], 5);
     EXPECT_GT(node["rss_bytes"], 5'000'000);
   }
-  EXPECT_EQ(top["nodes"][0]["role"], "worker 1");
+  EXPECT_EQ(top["nodes"][0]["roles"][0]["role"], "worker 1");
   const Finished once = run_program({program(), "top", "--coordinator", address, "--once"});
   EXPECT_EQ(once.status, 0);
   EXPECT_NE(once.out.find("node-2"), std::string::npos) << once.out;
