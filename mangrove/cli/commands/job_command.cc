@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "mangrove/base/format.h"
 #include "mangrove/base/printable.h"
@@ -40,12 +41,17 @@ Result<cluster::JobStatus> find_job(const State& state, cluster::Client& client)
                                          "'; see: mangrove jobs --coordinator " + state.access.coordinator);
 }
 
-/// The nodes of a job that runs, with their ranks.
-json nodes_of(const std::string& id, const cluster::ListNodesResponse& cluster) {
-  json nodes = json::array();
+struct RankedNode {
+  std::string name;
+  int rank;
+};
+
+/// The nodes of a job that runs.
+std::vector<RankedNode> nodes_of(const std::string& id, const cluster::ListNodesResponse& cluster) {
+  std::vector<RankedNode> nodes;
   for (const cluster::NodeStatus& node : cluster.nodes())
     for (const cluster::NodeRole& role : node.roles())
-      if (role.job_id() == id) nodes.push_back({{"name", node.description().name()}, {"rank", role.rank()}});
+      if (role.job_id() == id) nodes.push_back({node.description().name(), role.rank()});
   return nodes;
 }
 
@@ -69,14 +75,15 @@ Status show(const State& state, cluster::Client& client, CommandContext& context
     line("nodes", job.nodes());
     return print_result(facts, text, context.output);
   }
-  facts["share"] = live->share();
-  facts["roles"] = nodes_of(job.id(), cluster);
+  json roles = json::array();
+  std::string nodes;
+  for (const RankedNode& node : nodes_of(job.id(), cluster)) {
+    roles.push_back({{"name", node.name}, {"rank", node.rank}});
+    nodes += fmt::format("{}{} ({})", nodes.empty() ? "" : ", ", node.name, node.rank);
+  }
+  facts.update({{"share", live->share()}, {"roles", roles}});
   line("priority", std::to_string(live->priority()));
   line("share", format_percent(live->share(), 0) + " of each node");
-  std::string nodes;
-  for (const json& node : facts["roles"])
-    nodes +=
-        fmt::format("{}{} ({})", nodes.empty() ? "" : ", ", node["name"].get<std::string>(), node["rank"].get<int>());
   line("nodes", nodes.empty() ? "none yet" : nodes);
   if (const auto progress = job::parse_json<job::Progress>(live->progress()); progress.ok())
     line("progress", progress_line(*progress, kProgressColumns));
