@@ -162,7 +162,8 @@ std::string http_request(const Settings& settings, const Sample& sample, bool is
   std::string head = "POST /v2/models/" + settings.name + "/infer HTTP/1.1\r\nHost: " + settings.http +
                      "\r\nContent-Length: " + std::to_string(text.size()) + "\r\n";
   if (is_binary)
-    head += "Content-Type: application/octet-stream\r\nInference-Header-Content-Length: " + std::to_string(json) + "\r\n";
+    head +=
+        "Content-Type: application/octet-stream\r\nInference-Header-Content-Length: " + std::to_string(json) + "\r\n";
   return head + "\r\n" + text;
 }
 
@@ -186,9 +187,8 @@ void measure(const Settings& settings) {
   const Sample sample = sample_of(*graph);
   const bool is_engine = settings.way == "engine";
   const int clients = is_engine ? 1 : settings.clients;
-  const int each = is_engine && settings.clients > 1
-                       ? std::max(1, settings.requests / static_cast<int>(settings.batch))
-                       : std::max(1, settings.requests / clients);
+  const int each = is_engine && settings.clients > 1 ? std::max(1, settings.requests / static_cast<int>(settings.batch))
+                                                     : std::max(1, settings.requests / clients);
   std::vector<Ask> asks;
   for (int i = 0; i < clients; ++i) asks.push_back(client(settings, *graph, sample));
   for (const Ask& ask : asks)
@@ -210,8 +210,8 @@ void measure(const Settings& settings) {
   std::vector<double> all;
   for (const auto& one : times) all.insert(all.end(), one.begin(), one.end());
   std::ranges::sort(all);
-  const double samples = static_cast<double>(all.size()) *
-                         (is_engine && settings.clients > 1 ? static_cast<double>(settings.batch) : 1);
+  const double samples =
+      static_cast<double>(all.size()) * (is_engine && settings.clients > 1 ? static_cast<double>(settings.batch) : 1);
   const nlohmann::json result = {{"p50_us", all[all.size() / 2]},
                                  {"p99_us", all[std::min(all.size() - 1, all.size() * 99 / 100)]},
                                  {"per_s", samples / seconds}};
