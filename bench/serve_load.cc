@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,7 +40,7 @@ using Time = std::chrono::steady_clock;
 
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "bench_serve_load: %s\n", why.c_str());
-  std::exit(1);
+  std::_Exit(1);  // any thread may come here
 }
 
 struct Settings {
@@ -182,7 +183,7 @@ Ask client(const Settings& settings, const Graph& graph, const Sample& sample) {
 }
 
 void measure(const Settings& settings) {
-  const auto graph = load_model(settings.model);
+  const auto graph = load_onnx(settings.model);
   if (!graph.ok()) fail(graph.error().message);
   const Sample sample = sample_of(*graph);
   const bool is_engine = settings.way == "engine";
@@ -190,6 +191,7 @@ void measure(const Settings& settings) {
   const int each = is_engine && settings.clients > 1 ? std::max(1, settings.requests / static_cast<int>(settings.batch))
                                                      : std::max(1, settings.requests / clients);
   std::vector<Ask> asks;
+  asks.reserve(static_cast<std::size_t>(clients));
   for (int i = 0; i < clients; ++i) asks.push_back(client(settings, *graph, sample));
   for (const Ask& ask : asks)
     for (int i = 0; i < 5; ++i) ask();
@@ -221,7 +223,7 @@ void measure(const Settings& settings) {
 }  // namespace
 }  // namespace mangrove
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app("how long requests to a served model take");
   mangrove::Settings settings;
   app.add_option("--model", settings.model)->required();
@@ -236,4 +238,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   mangrove::measure(settings);
   return 0;
+} catch (const std::exception& problem) {
+  std::fprintf(stderr, "bench_serve_load: %s\n", problem.what());
+  return 1;
 }

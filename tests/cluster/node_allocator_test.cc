@@ -228,7 +228,8 @@ TEST_F(NodeAllocatorTest, NoNodeIsEverFullerThanFullAndNoOrderOfJobsEndsInADeadl
       for (auto& [ignored, job] : jobs) turn(job);
       check();
       if (!jobs.empty() && below(4) == 0) {
-        const auto gone = std::next(jobs.begin(), below(static_cast<unsigned>(jobs.size())));
+        const auto gone =
+            std::next(jobs.begin(), static_cast<std::ptrdiff_t>(below(static_cast<unsigned>(jobs.size()))));
         all.leave(gone->first);
         jobs.erase(gone);
       }

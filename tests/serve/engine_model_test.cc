@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "tests/graph/small_networks.h"
 #include "tests/serve/answers.h"
@@ -49,9 +50,10 @@ TEST(EngineModel, RequestsAreComputedTogetherAndAnsweredAsIfAlone) {
   const auto model = load(whole_numbers(), {.max_batch = 4, .max_wait = kLong});
   Alone alone;
   const Answers answers;
-  for (const std::uint64_t seed : {1, 2, 3, 4})
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{1, 2, 3, 4})
     model->infer(whole_number_request(1, seed), answers.sink(std::to_string(seed)));
-  for (const std::uint64_t seed : {1, 2, 3, 4}) expect_alone(alone, answers.wait(std::to_string(seed)), 1, seed);
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{1, 2, 3, 4})
+    expect_alone(alone, answers.wait(std::to_string(seed)), 1, seed);
   EXPECT_EQ(executions_by_size(model->statistics()), (BySize{{4, 1}}));
 }
 
@@ -62,8 +64,9 @@ TEST(EngineModel, TheFastestKernelsGiveNearlyTheSameInABatch) {
   const auto model = *EngineModel::load(graph, "m", "1", {.max_batch = 5, .max_wait = kLong});
   const auto image = [](std::uint64_t seed) { return request_of({{"input", random_tensor({1, 1, 28, 28}, 1, seed)}}); };
   const Answers answers;
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) model->infer(image(seed), answers.sink(std::to_string(seed)));
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{1, 2, 3, 4, 5})
+    model->infer(image(seed), answers.sink(std::to_string(seed)));
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{1, 2, 3, 4, 5}) {
     const auto expected = ask(*alone, image(seed));
     const auto answer = answers.wait(std::to_string(seed));
     ASSERT_TRUE(expected.ok() && answer.ok());
@@ -80,10 +83,11 @@ TEST(EngineModel, RequestsOfUnlikeSizesFillBatches) {
   Gate gate;
   model->infer(whole_number_request(1, 1), gate.sink());
   gate.wait_until_held();
-  for (const std::uint64_t seed : {2, 3, 4})
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{2, 3, 4})
     model->infer(whole_number_request(3, seed), answers.sink(std::to_string(seed)));
   gate.open();
-  for (const std::uint64_t seed : {2, 3, 4}) expect_alone(alone, answers.wait(std::to_string(seed)), 3, seed);
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{2, 3, 4})
+    expect_alone(alone, answers.wait(std::to_string(seed)), 3, seed);
   EXPECT_EQ(executions_by_size(model->statistics()), (BySize{{1, 2}, {4, 2}}));
 }
 
@@ -146,7 +150,8 @@ TEST(EngineModel, AFullQueueRefuses) {
 TEST(EngineModel, MemoryOfAnsweredRequestsIsFreeAgain) {
   const Bytes one = 52;  // 8 + 5 floats
   const auto model = load(whole_numbers(), {.max_batch = 1, .max_wait = 0, .queue_bytes = one});
-  for (const std::uint64_t seed : {1, 2, 3}) EXPECT_TRUE(ask(*model, whole_number_request(1, seed)).ok());
+  for (const std::uint64_t seed : std::vector<std::uint64_t>{1, 2, 3})
+    EXPECT_TRUE(ask(*model, whole_number_request(1, seed)).ok());
   const auto refused = ask(*model, whole_number_request(2, 1));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::invalid_argument);
