@@ -1,9 +1,9 @@
 #include "mangrove/serve/class_labels.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "mangrove/base/file.h"
+#include "mangrove/learn/class_names.h"
 
 namespace mangrove::serve {
 namespace {
@@ -26,14 +26,7 @@ Result<std::vector<std::string>> class_labels(const std::string& file, const Gra
     MG_TRY(const std::string text, read_file(file));
     return lines_of(text);
   }
-  std::vector<std::string> labels;
-  const auto stored = graph.metadata().find("mangrove.classes");
-  if (stored == graph.metadata().end()) return labels;
-  const auto names = nlohmann::json::parse(stored->second, nullptr, /*allow_exceptions=*/false);
-  if (!names.is_array()) return labels;
-  for (const auto& name : names)
-    if (name.is_string()) labels.push_back(name.get<std::string>());
-  return labels;
+  return learn::class_names(graph);
 }
 
 }  // namespace mangrove::serve

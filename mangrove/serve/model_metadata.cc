@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "mangrove/learn/class_names.h"
+
 namespace mangrove::serve {
 
 bool has_batch(const Graph& graph) {
@@ -26,7 +28,7 @@ ModelMetadata metadata_of(const Graph& graph, const std::string& name, const std
   for (const std::string& output : graph.outputs()) model.outputs.push_back(describe(output, graph.value(output)));
   model.max_batch = is_batched ? max_batch : 0;
   model.properties = graph.metadata();
-  model.properties.erase("mangrove.classes");  // they are the labels
+  model.properties.erase(learn::kClassesKey);  // they are the labels
   return model;
 }
 

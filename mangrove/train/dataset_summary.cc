@@ -4,6 +4,7 @@
 #include "mangrove/data/loader.h"
 #include "mangrove/graph/exits.h"
 #include "mangrove/job/sample_count.h"
+#include "mangrove/learn/class_names.h"
 #include "mangrove/learn/preparation.h"
 #include "mangrove/learn/replica.h"
 #include "mangrove/train/data_parallel/data_split.h"
@@ -76,7 +77,7 @@ Result<std::vector<net::Rank>> owners_of_samples(const TrainJob& job, const Hell
 Graph labelled(const Graph& trained, const TrainJob& job, const Hello& hello) {
   GraphParts parts = trained.parts();
   parts.metadata[learn::kDataKey] = job.data();
-  parts.metadata["mangrove.classes"] = json_list(class_names(hello));
+  parts.metadata[learn::kClassesKey] = json_list(class_names(hello));
   if (!hello.augmentation().empty()) parts.metadata[learn::kAugmentationKey] = hello.augmentation();
   parts.metadata.erase(kExitThresholdsKey);  // they were chosen for other weights
   parts.metadata.erase(kExitSharesKey);

@@ -7,11 +7,10 @@
 
 #include "mangrove/base/check.h"
 #include "mangrove/base/suggestion.h"
+#include "mangrove/learn/class_names.h"
 
 namespace mangrove::infer {
 namespace {
-
-constexpr const char* kClassesKey = "mangrove.classes";
 
 /// Of a classifier.
 std::size_t outputs_of(const Graph& graph) {
@@ -31,18 +30,18 @@ Result<Member> member_of(const Graph& graph, std::span<const std::string> classe
   const std::string who = "network '" + graph.name() + "'";
   const std::size_t outputs = outputs_of(graph);
   Member member{graph.name(), {}};
-  const auto stored = graph.metadata().find(kClassesKey);
+  const auto stored = graph.metadata().find(learn::kClassesKey);
   if (stored == graph.metadata().end()) {
     if (outputs != classes.size())
       return make_error(Code::invalid_argument, who + " does not say what its " + std::to_string(outputs) +
-                                                    " outputs are: its metadata have no '" + kClassesKey + "'");
+                                                    " outputs are: its metadata have no '" + learn::kClassesKey + "'");
     member.class_of.resize(outputs);
     std::iota(member.class_of.begin(), member.class_of.end(), 0);
     return member;
   }
   const auto names = nlohmann::json::parse(stored->second, nullptr, /*allow_exceptions=*/false);
   if (!names.is_array() || names.size() != outputs)
-    return make_error(Code::invalid_argument, who + ": its metadata '" + kClassesKey +
+    return make_error(Code::invalid_argument, who + ": its metadata '" + learn::kClassesKey +
                                                   "' are no list of the names of " + std::to_string(outputs) +
                                                   " outputs");
   for (const auto& name : names) {

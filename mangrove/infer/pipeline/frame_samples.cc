@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "mangrove/data/image.h"
+#include "mangrove/learn/class_names.h"
 #include "mangrove/learn/replica.h"
 
 namespace mangrove::infer {
@@ -34,13 +34,7 @@ Status decode_image_into(const std::string& file, const Shape& shape, std::span<
 
 std::vector<std::string> class_names_of(const Graph& graph) {
   const auto outputs = graph.value(graph.outputs().front()).shape.dims().back();
-  std::vector<std::string> names;
-  const auto stored = graph.metadata().find("mangrove.classes");
-  if (stored != graph.metadata().end()) {
-    const auto list = nlohmann::json::parse(stored->second, nullptr, /*allow_exceptions=*/false);
-    for (const auto& name : list.is_array() ? list : nlohmann::json::array())
-      if (name.is_string()) names.push_back(name.get<std::string>());
-  }
+  std::vector<std::string> names = learn::class_names(graph);
   if (std::ssize(names) == outputs) return names;
   names.clear();
   for (std::int64_t c = 0; c < outputs; ++c) names.push_back(std::to_string(c));
