@@ -24,9 +24,9 @@ struct ClusterSettings {
   std::string node_labels;   // with commas between
   std::int64_t threads = 1;  // of each embedded node
   void declare(Keys& keys);
-  /// Of these keys, those that say which part of a running cluster a job gets.
+  /// Declares only the keys that say which part of a running cluster a job gets.
   void declare_share(Keys& keys);
-  /// What these keys say.
+  /// Writes what these keys say into a job.
   void set_share(cluster::JobSpec& job) const;
 
   bool is_local() const { return coordinator.empty() && testbed.empty(); }

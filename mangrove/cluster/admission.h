@@ -22,8 +22,8 @@ class Admission {
 
   /// errors: invalid_argument (a number of nodes or a timeout that makes no sense).
   Status check() const;
-  /// Those of the free nodes which the job begins with; none: it has to wait for more. joined: how many there are, with
-  /// those that other jobs have; the timeout runs only while these are too few.
+  /// Chooses the nodes that the job begins with; none: it has to wait for more. free: nodes with room for the job.
+  /// joined: how many there are, with those that other jobs have; the timeout runs only while these are too few.
   /// errors: failed_precondition (it takes what is there, and there is nothing), deadline_exceeded (too few).
   Result<std::vector<Member>> first(std::vector<Member> free, std::size_t joined, Instant now);
   /// The nodes that must have joined before it can begin.

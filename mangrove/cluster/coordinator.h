@@ -30,8 +30,9 @@ struct CoordinatorOptions {
 };
 
 /// The one process of a cluster that knows its members, and where rank 0 of each job runs. With a state folder, the
-/// jobs that were running when it was killed go on from their last checkpoints when it is started again. threads: any
-/// thread may call any method.
+/// jobs that were running when it was killed go on from their last checkpoints when it is started again.
+///
+/// threads: any thread may call any method.
 class Coordinator {
  public:
   /// errors: already_exists (port in use; names it), invalid_argument (an address that cannot be parsed),

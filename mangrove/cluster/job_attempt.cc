@@ -94,15 +94,19 @@ Status JobAttempt::run_whole() {
 }
 
 Result<std::vector<Member>> JobAttempt::wait_for_nodes() {
-  const auto pick = [this](std::vector<Member> free, std::size_t joined) {
+  bool are_there = false, has_told = false;
+  const auto pick = [&](std::vector<Member> free, std::size_t joined) {
+    are_there = joined >= admission_.least();
     return admission_.first(std::move(free), joined, around_.clock.now());
   };
-  for (bool has_told = false;; has_told = true) {
+  while (true) {
     Result<std::vector<Member>> nodes = around_.allocator.begin(id_, pick);
     if (!nodes.ok()) return without_idle(nodes.error(), around_.membership.put_aside());
     if (!nodes->empty()) return nodes;
-    if (const std::vector<std::string> others = around_.allocator.others_at_work(id_); !has_told && !others.empty())
+    if (const auto others = around_.allocator.others_at_work(id_); are_there && !has_told && !others.empty()) {
       on_report(job::event_report(Queued{others}));
+      has_told = true;
+    }
     MutexLock lock(mutex_);
     if (stop_requested_) return make_error(Code::cancelled, "stopped while waiting for nodes");
     changed_.wait_for(mutex_, kLookEvery);
@@ -244,17 +248,16 @@ void JobAttempt::admit_newcomers() {
   }
 }
 
-/// To jobs of higher priority that wait.
+/// Jobs of higher priority wait for these.
 void JobAttempt::give_up_nodes() {
   MutexLock lock(mutex_);
   if (led_) return;
   for (const MemberId node : around_.allocator.to_give_up(id_)) {
-    if (!members_.give_up(node)) {
-      around_.allocator.release(id_, node);
-      continue;
-    }
-    record_.set_state(node, MemberState::left);
-    add_event(kNodeGivenUp, members_.name(node));
+    const bool was_here = members_.give_up(node);
+    if (was_here) record_.set_state(node, MemberState::left);
+    if (was_here) add_event(kNodeGivenUp, members_.name(node));
+    // where a role is to end, role_ended() releases the node
+    if (!was_here || members_.may_come(node)) around_.allocator.release(id_, node);
   }
 }
 

@@ -132,6 +132,7 @@ std::optional<net::Members> JobMembers::introduce() {
 
 void JobMembers::start(const net::Members& known) {
   for (; started_ + 1 < known.all.size(); ++started_) {
+    if (entries_[started_].gone) continue;
     ToNode message;
     StartRole& role = *message.mutable_start_role();
     role.set_job_id(job_);

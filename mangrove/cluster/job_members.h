@@ -34,9 +34,9 @@ class JobMembers {
   void add(Member node);
   /// The node does not take part any more. False: it was gone already, or is none of the job's.
   bool lose(MemberId node);
-  /// As lose(), of a node that is well: its role is told to end.
+  /// Does as lose() for a node that is well, and tells it to end its role. Other jobs wait for it.
   bool give_up(MemberId node);
-  /// Its role with this rank has ended. False: it is none of the job's.
+  /// Notes that the node's role with this rank has ended. False: the rank is not this node's.
   bool end(MemberId node, net::Rank rank);
   /// The node has heard of the members as they were in this version.
   void know(MemberId node, std::uint64_t version);
@@ -86,7 +86,7 @@ class JobMembers {
     std::uint64_t known = 0;  // version of the members that its node has been told of
   };
 
-  /// Of its last stay; entries_.size(): it has none.
+  /// The place of the node's last stay; entries_.size(): it has none.
   std::size_t place(MemberId node) const;
   void tell_to_end(const Entry& entry) const;
   void fill_ranks(google::protobuf::RepeatedPtrField<RankAddress>& ranks) const;

@@ -34,11 +34,11 @@ class JobQueue {
   std::shared_ptr<Job> find(const std::string& id) const;
   /// The job of which this is a run (see JobAttempt::id); nullptr: it has ended.
   std::shared_ptr<Job> find_run(const std::string& run_id) const;
-  /// Those that have not ended, in the order in which they came.
+  /// The jobs that have not ended, in the order in which they came.
   std::vector<std::shared_ptr<Job>> all() const;
   /// Calls this for the present run of each of them.
   void each_run(const std::function<void(JobAttempt&)>& call) const;
-  /// Those of the store, and those that are not kept, the newest first. may_read: see JobStore::list().
+  /// Lists the jobs of the store and the jobs that are not kept, the newest first. may_read: see JobStore::list().
   Result<std::vector<JobStatus>> list(const std::function<bool(const std::string& owner)>& may_read) const;
   /// nullptr: there is none.
   JobStore* store() const { return store_; }

@@ -58,7 +58,7 @@ class NodeAllocator {
 
   /// Grows with each change that may concern another job: one waits, or makes room.
   std::uint64_t changes() const { return changes_; }
-  /// The other jobs that have nodes.
+  /// Names the other jobs that have nodes.
   std::vector<std::string> others_at_work(const std::string& job) const;
 
  private:

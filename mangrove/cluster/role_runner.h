@@ -53,8 +53,8 @@ class RoleRunner {
   void end_all();
   void members_changed(const MembersChanged& news, const std::string& coordinator);
 
-  /// Of all roles since the node started sent_bytes and received_bytes, the steps of the newest that runs, and what
-  /// each that runs has used.
+  /// Adds the bytes that all roles have sent and received since the node started, the steps of the newest role that
+  /// runs, and the steps and messages of each role that runs.
   void add_use(ResourceUse& use) const;
 
  private:

@@ -148,6 +148,21 @@ TEST_F(JobMembersTest, ANodeThatWasGivenUpComesBackWithAnotherRankWhenItsRoleHas
   EXPECT_FALSE(members.may_come(2)) << "it would fail again";
 }
 
+TEST_F(JobMembersTest, ANewcomerThatIsGivenUpBeforeItBeginsGetsNoRole) {
+  members.begin({node(1)});
+  members.start(members.members());
+  members.add(node(2));
+  EXPECT_TRUE(members.give_up(2));
+  EXPECT_TRUE(members.may_come(2)) << "it has no role that could end";
+  members.add(node(3));
+  members.publish();
+  members.know(1, sent(1).back().members_changed().version());
+  members.start(*members.introduce());
+  for (const ToNode& message : sent(2)) EXPECT_FALSE(message.has_start_role());
+  ASSERT_TRUE(sent(3).back().has_start_role());
+  EXPECT_EQ(sent(3).back().start_role().rank(), 3);
+}
+
 TEST_F(JobMembersTest, SaysForWhomNewcomersWait) {
   members.begin({node(1), node(2)});
   members.start(members.members());

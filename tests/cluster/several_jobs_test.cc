@@ -67,6 +67,17 @@ TEST(SeveralJobs, OneWaitsForTheNodesOfTheOtherAndSaysSo) {
   EXPECT_TRUE(status.ok()) << status.error().message << ": its timeout is for nodes that have not joined";
 }
 
+TEST(SeveralJobs, OneThatWaitsForNodesToJoinDoesNotBlameTheOther) {
+  TestCluster cluster(1);
+  RunningJob first(cluster, scripted_job("endless"));
+  ASSERT_TRUE(eventually([&] { return first.has("progress"); }));
+  RunningJob second(cluster, scripted_job("echo", 3, 0.3));
+  EXPECT_EQ(second.wait().code(), Code::deadline_exceeded);
+  EXPECT_FALSE(has_event(second, "queued"));
+  first.request_stop();
+  EXPECT_EQ(first.wait().code(), Code::cancelled);
+}
+
 TEST(SeveralJobs, ShareANodeWhereTheySaySo) {
   std::map<std::string, int> threads;
   std::mutex mutex;
