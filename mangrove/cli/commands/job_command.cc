@@ -98,9 +98,10 @@ Status logs(const State& state, cluster::Client& client, CommandContext& context
     json event = json::parse(one, nullptr, /*allow_exceptions=*/false);
     if (!event.is_object()) continue;
     const EventText told = event_text(event);
+    list.push_back(std::move(event));
+    if (told.line.empty()) continue;  // all is as it should be
     text += fmt::format("{:>9}  {}{}\n", told.time ? format_seconds(*told.time) : "",
                         told.is_warning ? "warning: " : "", told.line);
-    list.push_back(std::move(event));
   }
   if (text.empty()) text = "nothing has happened to job " + printable(state.id) + " that is worth a line\n";
   return print_result(json{{"job", state.id}, {"events", list}}, text, context.output);

@@ -81,7 +81,8 @@ struct State {
     keys.add("token_file", token_file,
              "file with a line 'user TOKEN' or 'admin TOKEN' for each token that clients may show; admins may load and "
              "unload models");
-    keys.add("insecure", server.insecure, "plain text at any address: everybody who reaches it may use the models");
+    keys.add("insecure", server.insecure,
+             "plain text at any address: everybody who reaches it may use the models; also to the coordinator");
     keys.add_bytes("max_request", server.limits.max_request, "longest body of a request", 1, kMostRequest);
     keys.add("data_dir", data_dir, "folder of the data sets; only a model trained with zca needs it, for classify");
     return keys;
@@ -172,8 +173,7 @@ void serve_until_stopped(serve::Server& server, const std::function<std::int64_t
 Result<cluster::JobSpec> service_job(const State& state, const Graph& graph) {
   cluster::JobSpec job;
   *job.mutable_infer() = state.cluster.job;
-  const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
-  MG_TRY(const Graph rewritten, rewritten_for_inference(whole, {}));
+  MG_TRY(const Graph rewritten, rewritten_for_inference(graph, {}));
   job.mutable_infer()->set_model(encode_onnx(rewritten));
   job.mutable_infer()->set_backend(state.model.backend);
   MG_RETURN_IF_ERROR(infer::check_job(job.infer()));
@@ -186,13 +186,13 @@ Result<cluster::JobSpec> service_job(const State& state, const Graph& graph) {
 Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const State& state, const std::stop_token& stop) {
   if (state.name.empty() || state.model.file.empty() || !state.repository.empty())
     return make_error(Code::invalid_argument, "with --coordinator: give NAME and --model FILE");
-  MG_TRY(const Graph graph, load_model(state.model.file, state.model.input_shape));
+  MG_TRY(const Graph loaded, load_model(state.model.file, state.model.input_shape));
+  const Graph graph = has_early_exits(loaded) ? without_early_exits(loaded) : loaded;
   MG_TRY(cluster::JobSpec job, service_job(state, graph));
   const ClusterAccess access{.coordinator = state.cluster.coordinator, .insecure = state.server.insecure};
   MG_RETURN_IF_ERROR(connect_client(access, stop));  // what is wrong from the start is said at once
-  const Graph whole = has_early_exits(graph) ? without_early_exits(graph) : graph;
   return serve::ClusterModel::start(
-      whole, state.name, std::move(job), [access, stop] { return connect_client(access, stop); }, state.model);
+      graph, state.name, std::move(job), [access, stop] { return connect_client(access, stop); }, state.model);
 }
 
 /// Serves these models until stop is requested; `waiting` says how many requests wait.
