@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/cli/colour_classifier.h"
 #include "tests/cli/process.h"
 
 #include "mangrove/base/file.h"
@@ -37,20 +38,6 @@ void save(const GraphParts& parts, const fs::path& path) {
   const auto graph = Graph::create(parts);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   ASSERT_TRUE(save_onnx(*graph, path).ok());
-}
-
-/// logits = the means of the three colours of images [N, 3, 4, 4], times ten.
-GraphParts colour_classifier() {
-  GraphParts parts;
-  parts.name = "colours";
-  parts.inputs = {{"image", {DType::f32, {kBatch, 3, 4, 4}}}};
-  parts.outputs = {"logits"};
-  parts.initializers["ten"] = Tensor::of<float>({3, 3}, {10, 0, 0, 0, 10, 0, 0, 0, 10});
-  parts.nodes = {
-      Node{.name = "mean", .op = "GlobalAveragePool", .attributes = {}, .inputs = {"image"}, .outputs = {"m"}},
-      Node{.name = "flat", .op = "Flatten", .attributes = {}, .inputs = {"m"}, .outputs = {"f"}},
-      Node{.name = "dense", .op = "Gemm", .attributes = {}, .inputs = {"f", "ten"}, .outputs = {"logits"}}};
-  return parts;
 }
 
 /// A PPM of one colour.

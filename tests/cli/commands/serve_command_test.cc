@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/base/temporary_folder.h"
+#include "tests/cli/colour_classifier.h"
 #include "tests/cli/on_a_terminal.h"
 #include "tests/cli/process.h"
 #include "tests/serve/http/raw_client.h"
@@ -31,17 +32,9 @@ using testing::TemporaryFolder;
 
 constexpr Seconds kLong = 60;
 
-/// logits = ten times the means of the three colours of images [N, 3, 4, 4].
-Graph colour_classifier() {
-  GraphParts parts;
-  parts.name = "colours";
-  parts.inputs = {{"image", {DType::f32, {kBatch, 3, 4, 4}}}};
-  parts.outputs = {"logits"};
-  parts.initializers["ten"] = Tensor::of<float>({3, 3}, {10, 0, 0, 0, 10, 0, 0, 0, 10});
-  parts.nodes = {
-      Node{.name = "mean", .op = "GlobalAveragePool", .attributes = {}, .inputs = {"image"}, .outputs = {"m"}},
-      Node{.name = "flat", .op = "Flatten", .attributes = {}, .inputs = {"m"}, .outputs = {"f"}},
-      Node{.name = "dense", .op = "Gemm", .attributes = {}, .inputs = {"f", "ten"}, .outputs = {"logits"}}};
+/// With names of its classes, and the numbers with which it was trained.
+Graph trained_colours() {
+  GraphParts parts = colour_classifier();
   parts.metadata = {
       {"mangrove.classes", R"(["red", "green", "blue"])"}, {"mangrove.mean", "0.5"}, {"mangrove.std", "0.25"}};
   return Graph::create(std::move(parts)).value();
@@ -52,7 +45,7 @@ void write(const fs::path& path, const std::string& content) {
 }
 
 struct Serve : ::testing::Test {
-  void SetUp() override { ASSERT_TRUE(save_onnx(colour_classifier(), folder / "m.onnx").ok()); }
+  void SetUp() override { ASSERT_TRUE(save_onnx(trained_colours(), folder / "m.onnx").ok()); }
 
   /// Starts the program on free ports, and waits until it says where it listens.
   void start(std::vector<std::string> words) {
@@ -180,7 +173,7 @@ class BadServe : public ::testing::TestWithParam<WrongServe> {};
 
 TEST_P(BadServe, SaysWhatIsWrong) {
   const TemporaryFolder folder;
-  ASSERT_TRUE(save_onnx(colour_classifier(), folder / "m.onnx").ok());
+  ASSERT_TRUE(save_onnx(trained_colours(), folder / "m.onnx").ok());
   std::vector<std::string> words = {program(), "serve"};
   for (std::string word : GetParam().words) {
     if (const std::size_t at = word.find("$T"); at != std::string::npos) word.replace(at, 2, folder.path());
