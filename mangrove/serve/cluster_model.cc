@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "mangrove/base/format.h"
 #include "mangrove/base/log.h"
 #include "mangrove/base/parse_number.h"
 #include "mangrove/base/stop.h"
@@ -14,7 +13,6 @@
 #include "mangrove/learn/replica.h"
 #include "mangrove/serve/class_labels.h"
 #include "mangrove/serve/model_metadata.h"
-#include "mangrove/serve/request_check.h"
 
 namespace mangrove::serve {
 namespace {
@@ -47,12 +45,14 @@ Result<std::shared_ptr<ClusterModel>> ClusterModel::start(const Graph& graph, co
 
 ClusterModel::ClusterModel(ModelMetadata metadata, cluster::JobSpec job, ClusterConnector connect,
                            const ModelOptions& options)
-    : metadata_(std::move(metadata)),
-      job_(std::move(job)),
+    : job_(std::move(job)),
       connect_(std::move(connect)),
-      sample_bytes_(static_cast<std::size_t>(Shape(metadata_.inputs.front().shape).with_batch(1).elements()) *
+      sample_bytes_(static_cast<std::size_t>(Shape(metadata.inputs.front().shape).with_batch(1).elements()) *
                     sizeof(float)),
-      queue_({.max_batch = 1, .combines = true, .max_requests = options.max_queue, .max_bytes = options.queue_bytes}),
+      // the first stage puts samples together that are there
+      intake_(std::move(metadata),
+              {.queue = {.max_batch = 1, .max_requests = options.max_queue, .max_bytes = options.queue_bytes},
+               .max_samples = kMostOfOneRequest}),
       watcher_([this](const std::stop_token& stop) { watch_deadlines(stop); }),
       collector_([this] { collect(); }),
       runner_([this](const std::stop_token& stop) { run_jobs(stop); }) {}
@@ -61,55 +61,15 @@ ClusterModel::~ClusterModel() {
   close(0);
 }
 
-ModelStatistics ClusterModel::statistics() const {
-  ModelStatistics statistics = counters_.read();
-  statistics.waiting = queue_.waiting();
-  return statistics;
-}
-
 bool ClusterModel::is_ready() const {
   const MutexLock lock(mutex_);
   return is_ready_;
 }
 
-void ClusterModel::infer(InferenceRequest request, AnswerSink answer) {
-  const Instant arrival = clock_.now();
-  const std::string where = "model '" + metadata_.name + "'";
-  Result<CheckedRequest> checked = check_request(metadata_, request).context(where);
-  if (checked.ok() && checked->samples > kMostOfOneRequest)
-    checked = make_error(Code::invalid_argument, where + ": a request of " + format_things(checked->samples, "sample") +
-                                                     ", where " + std::to_string(kMostOfOneRequest) + " are the most");
-  if (checked.ok() && request.deadline <= arrival)
-    checked = make_error(Code::deadline_exceeded, where + ": the request's deadline passed before it was computed");
-  if (!checked.ok()) {
-    counters_.add_failure(clock_.now() - arrival);
-    return answer(checked.error());
-  }
-  RequestContent content{.inputs = std::move(checked->inputs),
-                         .outputs = std::move(checked->outputs),
-                         .samples = checked->samples,
-                         .priority = request.priority,
-                         .arrival = arrival,
-                         .latest_start = arrival,  // the first stage puts samples together that are there
-                         .deadline = request.deadline};
-  content.bytes = output_bytes(metadata_, content.outputs, content.samples) + content.inputs.front().bytes();
-  for (const std::size_t output : content.outputs)
-    content.results.emplace_back(metadata_.outputs[output].dtype,
-                                 Shape(metadata_.outputs[output].shape).with_batch(content.samples));
-  const auto pending = std::make_shared<PendingRequest>(std::move(content), std::move(answer));
-  const Status queued = queue_.push(pending).context(where);
-  if (queued.ok()) return;
-  const Seconds took = clock_.now() - arrival;
-  queued.code() == Code::resource_exhausted ? counters_.add_refusal(took) : counters_.add_failure(took);
-  pending->answer(queued.error());
-}
-
 /// Takes samples from the queue for as long as not too many are on their way.
 void ClusterModel::collect() {
-  while (std::optional<Batch> batch = queue_.take()) {
-    for (const auto& request : batch->expired)
-      fail(*request, make_error(Code::deadline_exceeded, "the request's deadline passed before it was computed"));
-    for (BatchPart& part : batch->parts) {
+  while (std::optional<std::vector<BatchPart>> parts = intake_.take()) {
+    for (BatchPart& part : *parts) {
       MutexLock lock(mutex_);
       while (samples_.size() >= kMostOnTheirWay && !is_draining_) changed_.wait_for(mutex_, kLookEvery);
       samples_.push_back({.part = std::move(part), .number = next_++});
@@ -135,7 +95,7 @@ void ClusterModel::run_jobs(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     if (!ended.ok() && clock_.now() - said >= kSayEvery) {
-      log_warn("service has no job: trying again", {{"model", metadata_.name}, {"message", ended.error().message}});
+      log_warn("service has no job: trying again", {{"model", metadata().name}, {"message", ended.error().message}});
       said = clock_.now();
     }
     wait_for_stop(stop, kTryAgainAfter);
@@ -178,7 +138,7 @@ std::optional<job::Frame> ClusterModel::next_frame(const std::stop_token& stop) 
 void ClusterModel::take(const Report& report) {
   if (report.kind == ReportKind::answers) take_answers(report);
   if (report.kind != ReportKind::event) return;
-  log_info("service", {{"model", metadata_.name}, {"event", report.json}});
+  log_info("service", {{"model", metadata().name}, {"event", report.json}});
 }
 
 /// Answers come in the order of the samples. What makes no sense is left out: its samples are sent again by the next
@@ -186,7 +146,7 @@ void ClusterModel::take(const Report& report) {
 void ClusterModel::take_answers(const Report& report) {
   const auto told = job::parse_json<infer::FrameAnswers>(report.json);
   if (!told.ok()) return log_warn("answers ignored", {{"message", told.error().message}});
-  const auto classes = static_cast<std::size_t>(Shape(metadata_.outputs.front().shape).with_batch(1).elements());
+  const auto classes = static_cast<std::size_t>(Shape(metadata().outputs.front().shape).with_batch(1).elements());
   const std::size_t row = classes * sizeof(float);
   std::size_t at = 0;
   std::int64_t count = 0;
@@ -207,9 +167,9 @@ void ClusterModel::take_answers(const Report& report) {
     if (!sample || sample->part.request == nullptr) continue;
     took = std::max(took, clock_.now() - sample->sent);
     ++count;
-    finish(*sample, std::move(answered));
+    finish(*sample, answered);
   }
-  if (count > 0) counters_.add_batch(count, {.infer = took});
+  if (count > 0) intake_.count_batch(count, {.infer = took});
 }
 
 /// The sample with this number, if it was sent and has no answer; it is on its way no longer.
@@ -226,23 +186,14 @@ std::optional<ClusterModel::Sample> ClusterModel::pop(std::int64_t number) {
   return sample;
 }
 
-void ClusterModel::finish(const Sample& sample, Answered answered) {
+void ClusterModel::finish(const Sample& sample, const Answered& answered) {
   PendingRequest& request = *sample.part.request;
-  if (answered.error) return fail(request, *answered.error);
+  if (answered.error) return intake_.fail(request, *answered.error);
+  const std::size_t row = answered.scores.size();
   for (Tensor& result : request.results())
-    std::memcpy(
-        reinterpret_cast<char*>(result.data()) + answered.scores.size() * static_cast<std::size_t>(sample.part.first),
-        answered.scores.data(), answered.scores.size());
-  const Seconds took = clock_.now() - sample.sent;
-  const std::optional<RequestTimes> all = request.finish(1, sample.sent, {.infer = took});
-  if (!all) return;
-  const RequestContent& content = request.content();
-  InferenceResponse response{.version = metadata_.version, .outputs = {}};
-  for (std::size_t k = 0; k < content.outputs.size(); ++k)
-    response.outputs.push_back({metadata_.outputs[content.outputs[k]].name, content.results[k]});
-  counters_.add_success(content.samples, *all, clock_.now() - content.arrival);
-  queue_.release(content.bytes);
-  request.answer(std::move(response));
+    std::memcpy(reinterpret_cast<char*>(result.data()) + row * static_cast<std::size_t>(sample.part.first),
+                answered.scores.data(), row);
+  intake_.finish(sample.part, sample.sent, {.infer = clock_.now() - sample.sent});
 }
 
 /// Answers requests whose deadline passes while their samples are on their way. The samples themselves go on: the
@@ -257,20 +208,12 @@ void ClusterModel::watch_deadlines(const std::stop_token& stop) {
         if (sample.part.request != nullptr && sample.part.request->content().deadline <= now)
           late.push_back(sample.part.request);
     }
-    for (const auto& request : late)
-      fail(*request, make_error(Code::deadline_exceeded, "the request's deadline passed before it was computed"));
+    for (const auto& request : late) intake_.expire(*request);
   }
 }
 
-void ClusterModel::fail(PendingRequest& request, const Error& error) {
-  if (!request.claim()) return;
-  counters_.add_failure(clock_.now() - request.content().arrival);
-  queue_.release(request.content().bytes);
-  request.answer(error.context("model '" + metadata_.name + "'"));
-}
-
 void ClusterModel::close(Seconds grace) {
-  queue_.close();
+  intake_.close();
   {
     MutexLock lock(mutex_);
     is_draining_ = true;
@@ -290,7 +233,8 @@ void ClusterModel::close(Seconds grace) {
     sent_ = 0;
   }
   for (const Sample& sample : left)
-    if (sample.part.request != nullptr) fail(*sample.part.request, make_error(Code::unavailable, "the service ends"));
+    if (sample.part.request != nullptr)
+      intake_.fail(*sample.part.request, make_error(Code::unavailable, "the service ends"));
 }
 
 }  // namespace mangrove::serve

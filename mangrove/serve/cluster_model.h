@@ -6,14 +6,15 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "mangrove/base/mutex.h"
 #include "mangrove/cluster/client.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/serve/batch_queue.h"
 #include "mangrove/serve/model.h"
-#include "mangrove/serve/model_counters.h"
 #include "mangrove/serve/model_options.h"
+#include "mangrove/serve/request_intake.h"
 
 namespace mangrove::serve {
 
@@ -37,9 +38,9 @@ class ClusterModel final : public Model {
   /// Stops at once.
   ~ClusterModel() override;
 
-  const ModelMetadata& metadata() const override { return metadata_; }
-  void infer(InferenceRequest request, AnswerSink answer) override;
-  ModelStatistics statistics() const override;
+  const ModelMetadata& metadata() const override { return intake_.metadata(); }
+  void infer(InferenceRequest request, AnswerSink answer) override { intake_.submit(request, std::move(answer)); }
+  ModelStatistics statistics() const override { return intake_.statistics(); }
 
   /// Whether the job has its nodes and answers: each job gets a sample of zeros first.
   bool is_ready() const;
@@ -64,17 +65,14 @@ class ClusterModel final : public Model {
   void take(const Report& report);
   void take_answers(const Report& report);
   std::optional<Sample> pop(std::int64_t number);
-  void finish(const Sample& sample, Answered answered);
+  void finish(const Sample& sample, const Answered& answered);
   void watch_deadlines(const std::stop_token& stop);
-  void fail(PendingRequest& request, const Error& error);
 
-  const ModelMetadata metadata_;
   const cluster::JobSpec job_;
   const ClusterConnector connect_;
   const std::size_t sample_bytes_;  // of the input of one sample
   const SteadyClock clock_;
-  BatchQueue queue_;
-  ModelCounters counters_;
+  RequestIntake intake_;
   mutable Mutex mutex_;
   Condition changed_;
   std::deque<Sample> samples_ MG_GUARDED_BY(mutex_);  // that have no answer, in their order

@@ -3,15 +3,17 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "mangrove/base/clock.h"
 #include "mangrove/base/mutex.h"
 #include "mangrove/graph/graph.h"
 #include "mangrove/serve/batch_queue.h"
 #include "mangrove/serve/batched_network.h"
 #include "mangrove/serve/model.h"
-#include "mangrove/serve/model_counters.h"
 #include "mangrove/serve/model_options.h"
+#include "mangrove/serve/request_intake.h"
 
 namespace mangrove::serve {
 
@@ -33,9 +35,9 @@ class EngineModel final : public Model {
   /// Closes.
   ~EngineModel() override;
 
-  const ModelMetadata& metadata() const override { return metadata_; }
-  void infer(InferenceRequest request, AnswerSink answer) override;
-  ModelStatistics statistics() const override;
+  const ModelMetadata& metadata() const override { return intake_.metadata(); }
+  void infer(InferenceRequest request, AnswerSink answer) override { intake_.submit(request, std::move(answer)); }
+  ModelStatistics statistics() const override { return intake_.statistics(); }
 
   /// Of weights and activations.
   Bytes memory() const { return network_->memory(); }
@@ -46,19 +48,13 @@ class EngineModel final : public Model {
   void close();
 
  private:
-  EngineModel(ModelMetadata metadata, std::unique_ptr<BatchedNetwork> network, const ModelOptions& options);
-  Result<RequestContent> content_of(const InferenceRequest& request, Instant arrival) const;
+  EngineModel(const ModelMetadata& metadata, std::unique_ptr<BatchedNetwork> network, const ModelOptions& options);
   void compute_batches(std::size_t instance);
   void compute(std::size_t instance, const std::vector<BatchPart>& parts);
-  void finish(const BatchPart& part, Instant began, const BatchTimes& times);
-  void expire(PendingRequest& request);
 
-  const ModelMetadata metadata_;
-  const ModelOptions options_;
   const SteadyClock clock_;
   const std::unique_ptr<BatchedNetwork> network_;
-  BatchQueue queue_;
-  ModelCounters counters_;
+  RequestIntake intake_;
   Mutex closing_;
   std::vector<std::jthread> instances_ MG_GUARDED_BY(closing_);
 };
