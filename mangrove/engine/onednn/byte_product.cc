@@ -7,6 +7,26 @@
 
 #include "mangrove/engine/onednn/activation.h"
 #include "mangrove/engine/onednn/kernels.h"
+#include "mangrove/engine/onednn/onednn_backend.h"
+
+namespace mangrove {
+
+bool computes_byte_products() {
+  static const bool does = [] {
+    switch (dnnl::get_effective_cpu_isa()) {
+      case dnnl::cpu_isa::avx512_core_vnni:
+      case dnnl::cpu_isa::avx512_core_bf16:
+      case dnnl::cpu_isa::avx512_core_amx:
+      case dnnl::cpu_isa::avx2_vnni:
+        return true;
+      default:
+        return false;
+    }
+  }();
+  return does;
+}
+
+}  // namespace mangrove
 
 namespace mangrove::onednn {
 namespace {
@@ -213,27 +233,10 @@ float first_unit(const ByteProduct& product) {
   return product.dst.scale;
 }
 
-/// Whether the processor adds products of bytes in 32 bits. Others add pairs of them in 16 bits, which overflow: there
-/// products are computed in float.
-bool adds_in_32_bits() {
-  static const bool does = [] {
-    switch (dnnl::get_effective_cpu_isa()) {
-      case dnnl::cpu_isa::avx512_core_vnni:
-      case dnnl::cpu_isa::avx512_core_bf16:
-      case dnnl::cpu_isa::avx512_core_amx:
-      case dnnl::cpu_isa::avx2_vnni:
-        return true;
-      default:
-        return false;
-    }
-  }();
-  return does;
-}
-
 }  // namespace
 
 std::optional<ByteProduct> find_byte_product(const KernelRequest& request) {
-  if (!adds_in_32_bits()) return std::nullopt;
+  if (!computes_byte_products()) return std::nullopt;
   auto product = request.dequantized.empty() ? of_qlinear(request) : of_dequantized(request);
   if (!product || !add_epilogue(request, *product)) return std::nullopt;
   return product;
