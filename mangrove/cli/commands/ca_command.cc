@@ -14,7 +14,7 @@ namespace mangrove::cli {
 namespace {
 
 constexpr Seconds kShownWithin = 30;  // the coordinator looks every few seconds whether its certificate was renewed
-constexpr Seconds kLookEvery = 0.2;
+constexpr Seconds kLookForRenewalEvery = 0.2;
 
 /// Waits until the coordinator shows the new authority: before that, nobody can join with a string that names it.
 Status wait_until_shown(const std::string& coordinator, const std::string& authority, const std::stop_token& stop) {
@@ -23,7 +23,7 @@ Status wait_until_shown(const std::string& coordinator, const std::string& autho
   while (true) {
     MG_TRY(const auto shown, identity::peek_certificates(coordinator, deadline, stop));
     if (shown && std::ranges::any_of(*shown, [&](const auto& one) { return one.hash() == authority; })) return {};
-    if (clock.now() >= deadline || wait_for_stop(stop, kLookEvery))
+    if (clock.now() >= deadline || wait_for_stop(stop, kLookForRenewalEvery))
       return make_error(Code::deadline_exceeded,
                         "the coordinator at " + coordinator + " does not show its new authority yet");
   }

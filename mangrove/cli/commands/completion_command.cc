@@ -8,7 +8,7 @@
 namespace mangrove::cli {
 namespace {
 
-Status run(const CLI::App& app, const std::string& shell) {
+Status run_completion(const CLI::App& app, const std::string& shell) {
   const std::vector<CommandDescription> commands = describe_commands(app);
   std::string script;
   if (shell == "bash")
@@ -37,7 +37,8 @@ void add_completion_command(CLI::App& app, CommandContext& context) {
       "  mangrove completion zsh > ~/.zfunc/_mangrove\n"
       "  mangrove completion fish > ~/.config/fish/completions/mangrove.fish\n"
       "For zsh, ~/.zshrc needs fpath+=~/.zfunc before compinit.");
-  command->callback([&app, &context, shell] { context.action = [&app, shell] { return run(app, *shell); }; });
+  command->callback(
+      [&app, &context, shell] { context.action = [&app, shell] { return run_completion(app, *shell); }; });
 }
 
 }  // namespace mangrove::cli

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kNoState = "none";
 
-struct State {
+struct CoordinatorState {
   cluster::CoordinatorOptions options;
   std::int64_t misses = cluster::CoordinatorOptions{}.heartbeat_misses;
   std::string listen, identity, given_state, data_dir;
@@ -56,7 +56,7 @@ struct State {
 };
 
 /// The credentials of the coordinator: an identity made elsewhere or, with a state folder, one of its own authority.
-Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& registrar) {
+Status prepare_identity(CoordinatorState& state, std::unique_ptr<cluster::Registrar>& registrar) {
   if (state.options.insecure) return {};
   if (!state.identity.empty()) {
     MG_TRY(state.options.credentials, cluster::load_credentials(state.identity, identity::Role::coordinator));
@@ -73,7 +73,7 @@ Status prepare_identity(State& state, std::unique_ptr<cluster::Registrar>& regis
 }
 
 /// The folder where the state is kept, which no other coordinator uses meanwhile. Nothing: nothing is kept.
-Result<std::optional<FolderLock>> take_state_folder(State& state) {
+Result<std::optional<FolderLock>> take_state_folder(CoordinatorState& state) {
   if (state.given_state == kNoState) return std::optional<FolderLock>();
   fs::path& folder = state.options.state_folder;
   folder = state.given_state.empty() ? state_folder() : fs::path(state.given_state);
@@ -85,7 +85,7 @@ Result<std::optional<FolderLock>> take_state_folder(State& state) {
                                            "; give this one another folder, or: --state " + kNoState);
 }
 
-Status run(State& state, const std::stop_token& stop) {
+Status run_coordinator(CoordinatorState& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.heartbeat_misses = static_cast<int>(state.misses);
   state.options.announces = !state.no_announce;
@@ -112,7 +112,7 @@ Status run(State& state, const std::stop_token& stop) {
 
 void add_coordinator_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("coordinator", "start the coordinator, which tracks nodes and runs jobs");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<CoordinatorState>();
   add_flags(*command, state->keys(), state->overrides);
   add_allow_path_flag(*command, state->allowed);
   command->footer(
@@ -125,7 +125,8 @@ void add_coordinator_command(CLI::App& app, CommandContext& context) {
       "prints a string for `mangrove node --join` or `mangrove join`.\n"
       "A coordinator ends on SIGINT (Ctrl-C) or SIGTERM, after running jobs have\n"
       "written their checkpoints.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_coordinator(*state, context.stop); }; });
 }
 
 }  // namespace mangrove::cli

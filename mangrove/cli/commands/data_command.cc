@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr const char* kDataDirHelp = "folder of the data sets; default: $MANGROVE_DATA, or else ~/.cache/mangrove/data";
 
-struct State {
+struct DataState {
   std::string data_dir;
   std::string name, path;
   MakeImages images;
@@ -60,23 +60,23 @@ struct State {
   }
 };
 
-Status list(const State& state, const OutputOptions& output) {
+Status list_data_sets(const DataState& state, const OutputOptions& output) {
   MG_TRY(const json known, describe_known_data(data::data_folder(state.data_dir)));
   return print_result(known, known_data_table(known), output);
 }
 
-Status enlist(const State& state) {
+Status enlist(const DataState& state) {
   const fs::path folder = data::data_folder(state.data_dir);
   MG_RETURN_IF_ERROR(data::register_data(folder, state.name, state.path));
   return print_text(fmt::format("jobs may read it as {}, e.g. --data folder:{} or --data csv:{}\n", state.name,
                                 state.name, state.name));
 }
 
-Status delist(const State& state) {
+Status delist(const DataState& state) {
   return data::unregister_data(data::data_folder(state.data_dir), state.name);
 }
 
-Status info(const State& state, const OutputOptions& output) {
+Status info(const DataState& state, const OutputOptions& output) {
   std::optional<WaitDisplay> waiting(std::in_place, shows_progress(output), "read", 0);
   MG_TRY(const json description, describe_data(state.name, data::data_folder(state.data_dir)));
   waiting.reset();
@@ -89,7 +89,7 @@ Status print_made(const json& made, const char* where, const OutputOptions& outp
   return print_result(made, table, output);
 }
 
-void add_make(CLI::App& command, const std::shared_ptr<State>& state, CommandContext& context) {
+void add_make(CLI::App& command, const std::shared_ptr<DataState>& state, CommandContext& context) {
   auto* make = command.add_subcommand("make", "write example data to files");
   make->require_subcommand(1);
   make->footer(
@@ -131,7 +131,7 @@ void add_make(CLI::App& command, const std::shared_ptr<State>& state, CommandCon
   });
 }
 
-void add_pack(CLI::App& command, const std::shared_ptr<State>& state, CommandContext& context) {
+void add_pack(CLI::App& command, const std::shared_ptr<DataState>& state, CommandContext& context) {
   auto* pack = command.add_subcommand("pack", "pack a data set into shards: few large files that are read in sequence");
   pack->add_option("data", state->pack.data, "the data set, e.g. cifar10 or folder:PATH")->required()->type_name("");
   add_flags(*pack, state->pack_keys(), state->overrides);
@@ -155,7 +155,7 @@ void add_pack(CLI::App& command, const std::shared_ptr<State>& state, CommandCon
 }  // namespace
 
 void add_data_command(CLI::App& app, CommandContext& context) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<DataState>();
   auto* command = app.add_subcommand("data", "list, describe, download, make and pack data sets");
   command->require_subcommand(1);
   auto* show =
@@ -205,7 +205,8 @@ void add_data_command(CLI::App& app, CommandContext& context) {
       "  mangrove data make images --data glyphs --to digits --limit 1000\n"
       "  mangrove data make sensors --to motion.csv\n"
       "  mangrove data pack cifar10 --out cifar-shards --compress zstd");
-  show->callback([&context, state] { context.action = [&context, state] { return list(*state, context.output); }; });
+  show->callback(
+      [&context, state] { context.action = [&context, state] { return list_data_sets(*state, context.output); }; });
   describe->callback(
       [&context, state] { context.action = [&context, state] { return info(*state, context.output); }; });
   enter->callback([&context, state] { context.action = [state] { return enlist(*state); }; });

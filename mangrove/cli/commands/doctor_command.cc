@@ -6,7 +6,7 @@
 namespace mangrove::cli {
 namespace {
 
-Status run(CommandContext& context) {
+Status run_doctor(CommandContext& context) {
   const std::vector<Finding> findings = examine_machine();
   context.failed = is_broken(findings);
   return print_result(doctor_json(findings), doctor_text(findings), context.output);
@@ -23,7 +23,7 @@ void add_doctor_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove doctor\n"
       "  mangrove doctor --json");
-  command->callback([&context] { context.action = [&context] { return run(context); }; });
+  command->callback([&context] { context.action = [&context] { return run_doctor(context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -21,7 +21,7 @@ namespace mangrove::cli {
 
 namespace {
 
-std::vector<std::vector<std::int64_t>> rows_of(const learn::ConfusionMatrix& matrix) {
+std::vector<std::vector<std::int64_t>> confusion_rows(const learn::ConfusionMatrix& matrix) {
   std::vector<std::vector<std::int64_t>> rows;
   const auto classes = static_cast<std::size_t>(matrix.classes());
   for (std::size_t truth = 0; truth < classes; ++truth) {
@@ -101,7 +101,7 @@ Result<nlohmann::json> run_eval(const EvalSettings& settings, const OutputOption
                           .images = matrix.total(),
                           .accuracy = matrix.accuracy(),
                           .macro_f1 = matrix.macro_f1(),
-                          .confusion = rows_of(matrix),
+                          .confusion = confusion_rows(matrix),
                           .classes = dataset->class_names(),
                           .seconds = measured.seconds,
                           .images_per_s = static_cast<double>(matrix.total()) / measured.seconds,

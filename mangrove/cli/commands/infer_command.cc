@@ -12,12 +12,12 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct InferState {
   InferSettings settings;
   Overrides overrides;
 };
 
-Status run(State& state, CommandContext& context) {
+Status run_infer(InferState& state, CommandContext& context) {
   const Keys keys = state.settings.keys();
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, keys));
   MG_RETURN_IF_ERROR(check_read(state.overrides, {keys}));
@@ -33,7 +33,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_infer_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("infer", "classify a data set or images on a cluster");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<InferState>();
   add_strategy_help(*command, {state->settings.keys()}, strategy_texts(infer::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
@@ -50,7 +50,7 @@ void add_infer_command(CLI::App& app, CommandContext& context) {
       "  mangrove infer --model model.onnx --input photos/ --local 3\n"
       "  camera | mangrove infer --model model.onnx --input - --deadline 200ms \\\n"
       "                 --coordinator 192.168.1.10:7070 --json");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_infer(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kNoAddress = "none";
 
-struct State {
+struct InviteState {
   ClusterAccess access;
   std::string role, name, address;
   Seconds ttl = 3600;
@@ -43,7 +43,7 @@ Status check_address(const std::string& text) {
   return address.ok() ? Status() : Status(address.error());
 }
 
-Status run(State& state, const CommandContext& context) {
+Status run_invite(InviteState& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   if (state.role.empty()) return make_error(Code::invalid_argument, "--role: give node, client, viewer or admin");
   MG_TRY(const identity::Role role, identity::parse_role(state.role).context("--role"));
@@ -72,7 +72,7 @@ Status run(State& state, const CommandContext& context) {
 
 void add_invite_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("invite", "print a join string, which lets somebody into the cluster");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<InviteState>();
   add_flags(*command, state->keys(), state->overrides);
   add_access_flags(*command, state->access);
   add_output_flags(*command, context.output);
@@ -83,7 +83,7 @@ void add_invite_command(CLI::App& app, CommandContext& context) {
       "  mangrove invite --role node\n"
       "  mangrove invite --role node --uses 3 --ttl 10min\n"
       "  mangrove invite --role client --name anna > anna.join");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_invite(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

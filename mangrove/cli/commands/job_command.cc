@@ -24,16 +24,16 @@ using nlohmann::json;
 
 constexpr int kProgressColumns = 100;
 
-struct State {
+struct JobState {
   ClusterAccess access;
   std::string id;
   std::string run_dir;
 };
 
-using Action = Status(const State& state, cluster::Client& client, CommandContext& context);
+using Action = Status(const JobState& state, cluster::Client& client, CommandContext& context);
 
 /// errors: not_found (says where to look), those of Client::jobs().
-Result<cluster::JobStatus> find_job(const State& state, cluster::Client& client) {
+Result<cluster::JobStatus> find_job(const JobState& state, cluster::Client& client) {
   MG_TRY(const auto jobs, client.jobs());
   const auto job = std::ranges::find(jobs, state.id, [](const cluster::JobStatus& one) { return one.id(); });
   if (job != jobs.end()) return *job;
@@ -55,7 +55,7 @@ std::vector<RankedNode> nodes_of(const std::string& id, const cluster::ListNodes
   return nodes;
 }
 
-Status show(const State& state, cluster::Client& client, CommandContext& context) {
+Status show_job(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const cluster::JobStatus job, find_job(state, client));
   MG_TRY(const cluster::ListNodesResponse cluster, client.status(context.stop));
   json facts = job_status_json(job);
@@ -90,7 +90,7 @@ Status show(const State& state, cluster::Client& client, CommandContext& context
   return print_result(facts, text, context.output);
 }
 
-Status logs(const State& state, cluster::Client& client, CommandContext& context) {
+Status logs(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const std::vector<std::string> events, client.events(state.id));
   json list = json::array();
   std::string text;
@@ -107,7 +107,7 @@ Status logs(const State& state, cluster::Client& client, CommandContext& context
   return print_result(json{{"job", state.id}, {"events", list}}, text, context.output);
 }
 
-Status follow(const State& state, cluster::Client& client, CommandContext& context) {
+Status follow(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const cluster::JobStatus job, find_job(state, client));
   MG_TRY(RunFolder folder, RunFolder::create(state.run_dir, "job"));
   folder.append_metrics();
@@ -122,13 +122,13 @@ Status follow(const State& state, cluster::Client& client, CommandContext& conte
   return leave_result(result, summary_table({{kind, result}}), folder, context);
 }
 
-Status stop(const State& state, cluster::Client& client, CommandContext& context) {
+Status stop(const JobState& state, cluster::Client& client, CommandContext& context) {
   MG_TRY(const std::string how, client.stop_job(state.id, context.stop));
   return print_result(json{{"job", state.id}, {"message", how}}, state.id + ": " + how + "\n", context.output);
 }
 
-CLI::App* add_action(CLI::App& command, CommandContext& context, const std::shared_ptr<State>& state, const char* name,
-                     const char* help, Action* action) {
+CLI::App* add_job_action(CLI::App& command, CommandContext& context, const std::shared_ptr<JobState>& state,
+                         const char* name, const char* help, Action* action) {
   auto* one = command.add_subcommand(name, help);
   one->add_option("job", state->id, "its id, as `mangrove jobs` lists it")->required()->type_name("JOB");
   add_access_flags(*one, state->access);
@@ -147,13 +147,13 @@ CLI::App* add_action(CLI::App& command, CommandContext& context, const std::shar
 void add_job_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("job", "show, follow or stop a job of a running cluster");
   command->require_subcommand(1);
-  auto state = std::make_shared<State>();
-  add_action(*command, context, state, "show", "show how far a job is and which nodes it has", &show)
+  auto state = std::make_shared<JobState>();
+  add_job_action(*command, context, state, "show", "show how far a job is and which nodes it has", &show_job)
       ->footer("Examples:\n  mangrove job show job-1f3a9c27-1");
-  add_action(*command, context, state, "logs", "show what has happened to a job and its nodes", &logs)
+  add_job_action(*command, context, state, "logs", "show what has happened to a job and its nodes", &logs)
       ->footer("Examples:\n  mangrove job logs job-1f3a9c27-1\n  mangrove job logs job-1f3a9c27-1 --json");
   auto* followed =
-      add_action(*command, context, state, "follow", "follow a job to its end and fetch its results", &follow);
+      add_job_action(*command, context, state, "follow", "follow a job to its end and fetch its results", &follow);
   followed->add_option("--run-dir", state->run_dir, "folder for the results; default: runs/job-TIME")
       ->type_name("FOLDER")
       ->group("Output");
@@ -161,7 +161,7 @@ void add_job_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove job follow job-1f3a9c27-1 --run-dir runs/mine\n"
       "Ctrl-C ends only the following: the job goes on.");
-  add_action(*command, context, state, "stop", "stop a job in good order; a training leaves a checkpoint", &stop)
+  add_job_action(*command, context, state, "stop", "stop a job in good order; a training leaves a checkpoint", &stop)
       ->footer("Examples:\n  mangrove job stop job-1f3a9c27-1 --coordinator 192.168.1.10:7070");
   command->footer(
       "Examples:\n"

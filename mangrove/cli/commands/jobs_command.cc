@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-Status run(const ClusterAccess& access, const CommandContext& context) {
+Status run_jobs(const ClusterAccess& access, const CommandContext& context) {
   MG_TRY(const auto client, connect_client(access, context.stop));
   MG_TRY(const auto jobs, client->jobs());
   json rows = json::array();
@@ -42,7 +42,7 @@ void add_jobs_command(CLI::App& app, CommandContext& context) {
       "on when their client is gone and after a restart, and those that have ended are\n"
       "listed.\n"
       "`mangrove job` shows, follows or stops one of them.");
-  command->callback([&context, access] { context.action = [&context, access] { return run(*access, context); }; });
+  command->callback([&context, access] { context.action = [&context, access] { return run_jobs(*access, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -15,7 +15,7 @@ using identity::Role;
 
 constexpr Seconds kAnswersWithin = 10;
 
-struct State {
+struct JoinState {
   std::string string, name, coordinator;
 };
 
@@ -29,7 +29,7 @@ std::string own_name() {
   return identity::check_name(name).ok() ? name : "user";
 }
 
-Status run(const State& state, const CommandContext& context) {
+Status run_join(const JoinState& state, const CommandContext& context) {
   MG_TRY(identity::JoinString string, read_join_string(state.string));
   if (!state.coordinator.empty()) string.address = state.coordinator;
   if (!state.name.empty()) MG_RETURN_IF_ERROR(identity::check_name(state.name).context("--name"));
@@ -53,7 +53,7 @@ Status run(const State& state, const CommandContext& context) {
 
 void add_join_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("join", "become a member of a cluster, with a join string");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<JoinState>();
   command->add_option("string", state->string, "the join string, a file that holds it, or - for standard input")
       ->required();
   command->add_option("--name", state->name, "your name in the cluster; default: USER.HOST")
@@ -72,7 +72,7 @@ void add_join_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove join anna.join\n"
       "  ssh server mangrove invite --role client | mangrove join -");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_join(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

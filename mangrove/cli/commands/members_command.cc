@@ -13,13 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kNameColumns = 24;
+constexpr int kMemberColumns = 24;
 
-std::string text_of(std::int64_t time) {
+std::string date_text(std::int64_t time) {
   return time == 0 ? "-" : identity::to_text(identity::WallTime(std::chrono::seconds(time)));
 }
 
-Status run(const ClusterAccess& access, const CommandContext& context) {
+Status run_members(const ClusterAccess& access, const CommandContext& context) {
   MG_TRY(const auto client, connect_client(access, context.stop));
   MG_TRY(const auto members, client->members());
   json list = json::array();
@@ -36,8 +36,8 @@ Status run(const ClusterAccess& access, const CommandContext& context) {
     const std::string invitation =
         member.invitation().empty() ? "" : fmt::format("{}, {} left", member.invitation(), member.uses_left());
     table += fmt::format("{:<24} {:<11} {:<8} {:<20} {:<20}  {}\n",
-                         fitted(member.name().empty() ? "(any)" : member.name(), kNameColumns), member.role(),
-                         member.state(), text_of(member.since()), text_of(member.expires()), invitation);
+                         fitted(member.name().empty() ? "(any)" : member.name(), kMemberColumns), member.role(),
+                         member.state(), date_text(member.since()), date_text(member.expires()), invitation);
   }
   return print_result(json{{"members", list}}, table, context.output);
 }
@@ -52,7 +52,8 @@ void add_members_command(CLI::App& app, CommandContext& context) {
   command->footer(
       "For admins. `until` is when the certificate, or the invitation, expires.\n"
       "Examples:\n  mangrove members --coordinator 192.168.1.10:7070");
-  command->callback([&context, access] { context.action = [&context, access] { return run(*access, context); }; });
+  command->callback(
+      [&context, access] { context.action = [&context, access] { return run_members(*access, context); }; });
 }
 
 }  // namespace mangrove::cli

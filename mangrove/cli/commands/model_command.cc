@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct ModelState {
   std::string model;
   ModelSettings settings;
   std::int64_t batch = 1;
@@ -34,7 +34,7 @@ struct State {
   Overrides overrides;
 };
 
-Status list(const OutputOptions& output) {
+Status list_models(const OutputOptions& output) {
   json models = json::array(), families = json::array();
   std::string table;
   for (const zoo::ModelFamily& family : zoo::model_families()) {
@@ -56,7 +56,7 @@ Status list(const OutputOptions& output) {
   return print_result({{"models", models}, {"families", families}}, table, output);
 }
 
-Status show(const State& state, const OutputOptions& output) {
+Status show_model(const ModelState& state, const OutputOptions& output) {
   MG_TRY(const Graph graph, open_model(state.model, state.settings));
   if (state.dot) return print_result(json{{"dot", to_dot(graph)}}, to_dot(graph), output);
   json report = model_report(graph, state.batch);
@@ -68,7 +68,7 @@ Status show(const State& state, const OutputOptions& output) {
   return print_result(report, text, output);
 }
 
-Status export_model(const State& state, const OutputOptions& output) {
+Status export_model(const ModelState& state, const OutputOptions& output) {
   if (state.output.empty()) return make_error(Code::invalid_argument, "no file: give --output FILE.onnx");
   MG_TRY(const Graph graph, open_model(state.model, state.settings));
   MG_RETURN_IF_ERROR(save_onnx(graph, state.output));
@@ -76,7 +76,7 @@ Status export_model(const State& state, const OutputOptions& output) {
   return print_result(result, fmt::format("{}: {}\n", state.output, graph.name()), output);
 }
 
-Status verify(const State& state, CommandContext& context) {
+Status verify(const ModelState& state, CommandContext& context) {
   MG_TRY(const std::vector<identity::Certificate> authorities, trusted_authorities(state.authority));
   json files = json::array();
   std::string table;
@@ -90,8 +90,9 @@ Status verify(const State& state, CommandContext& context) {
 }
 
 /// A sub-command that reads its flags into the state and then runs `action`.
-CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_ptr<State>& state, const char* name,
-                     const char* help, Status (*action)(const State&, const OutputOptions&)) {
+CLI::App* add_model_action(CLI::App& app, CommandContext& context, const std::shared_ptr<ModelState>& state,
+                           const char* name, const char* help,
+                           Status (*action)(const ModelState&, const OutputOptions&)) {
   auto* command = app.add_subcommand(name, help);
   command->add_option("model", state->model, "a model of the zoo (see `mangrove model list`), or an ONNX file")
       ->required()
@@ -105,7 +106,7 @@ CLI::App* add_action(CLI::App& app, CommandContext& context, const std::shared_p
   return command;
 }
 
-void add_verify(CLI::App& app, CommandContext& context, const std::shared_ptr<State>& state) {
+void add_verify(CLI::App& app, CommandContext& context, const std::shared_ptr<ModelState>& state) {
   auto* command = app.add_subcommand("verify", "check who has signed a trained network, and for which job");
   command->add_option("file", state->files, "an ONNX file, with its signature in FILE.sig")
       ->required()
@@ -129,7 +130,7 @@ void add_verify(CLI::App& app, CommandContext& context, const std::shared_ptr<St
 }  // namespace
 
 void add_model_command(CLI::App& app, CommandContext& context) {
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ModelState>();
   for (Keys* keys : {&state->shape_keys, &state->batch_keys}) {
     keys->begin_group("Model");
     state->settings.declare(*keys);
@@ -142,16 +143,17 @@ void add_model_command(CLI::App& app, CommandContext& context) {
   command->require_subcommand(1);
   auto* all = command->add_subcommand("list", "list the networks that Mangrove can build");
   add_output_flags(*all, context.output);
-  all->callback([&context] { context.action = [&context] { return list(context.output); }; });
-  auto* table = add_action(*command, context, state, "show",
-                           "show the operators of a network with shapes, parameters, work and memory", &show);
+  all->callback([&context] { context.action = [&context] { return list_models(context.output); }; });
+  auto* table =
+      add_model_action(*command, context, state, "show",
+                       "show the operators of a network with shapes, parameters, work and memory", &show_model);
   add_flags(*table, state->batch_keys, state->overrides);
   table->add_flag("--train", state->train, "also show how it would be trained at this batch within --memory")
       ->group("Model");
   table->add_flag("--dot", state->dot, "print the graph in the language of Graphviz instead")->group("Output");
   add_output_flags(*table, context.output);
-  auto* file = add_action(*command, context, state, "export",
-                          "write a network with its initial weights to an ONNX file", &export_model);
+  auto* file = add_model_action(*command, context, state, "export",
+                                "write a network with its initial weights to an ONNX file", &export_model);
   add_flags(*file, state->shape_keys, state->overrides);
   file->add_option("--output", state->output, "the ONNX file to write")->type_name("FILE")->group("Output");
   add_output_flags(*file, context.output);

@@ -16,7 +16,7 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct NodeState {
   cluster::NodeOptions options;
   std::int64_t threads = 0;
   Seconds join_timeout = 0, rejoin_timeout = 0;
@@ -57,7 +57,7 @@ constexpr Seconds kNewcomersPatience = 10;
 constexpr Seconds kSayFirstAfter = 10, kSayEvery = 600;  // times of the log lines that no coordinator answers
 
 /// How long the node waits for its coordinator: a board may start before it.
-Seconds patience(const State& state, const identity::IdentityStore& store) {
+Seconds patience(const NodeState& state, const identity::IdentityStore& store) {
   if (state.join_timeout > 0) return state.join_timeout;
   Seconds longest = kNewcomersPatience;
   const auto count = [&longest](const identity::Identity& own) {
@@ -89,7 +89,7 @@ Status find_once(const cluster::Access& access, const std::optional<identity::Jo
 
 /// Sets the credentials of the node: those of an identity made elsewhere, or the one with which it joins now or has
 /// joined earlier.
-Status find_credentials(State& state, const std::stop_token& stop) {
+Status find_credentials(NodeState& state, const std::stop_token& stop) {
   using identity::Role;
   cluster::NodeOptions& options = state.options;
   if (!state.coordinator.empty()) options.coordinator = state.coordinator;
@@ -122,7 +122,7 @@ Status find_credentials(State& state, const std::stop_token& stop) {
   }
 }
 
-Status run(State& state, const std::stop_token& stop) {
+Status run_node(NodeState& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   state.options.threads = static_cast<int>(state.threads);
   state.options.labels = parse_names(state.labels);
@@ -147,7 +147,7 @@ Status run(State& state, const std::stop_token& stop) {
 
 void add_node_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("node", "join a cluster as a worker node");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<NodeState>();
   add_flags(*command, state->keys(), state->overrides);
   add_allow_path_flag(*command, state->allowed);
   command->footer(
@@ -161,7 +161,8 @@ void add_node_command(CLI::App& app, CommandContext& context) {
       "A node ends on SIGINT (Ctrl-C) or SIGTERM, and the others take over its work.\n"
       "After a freeze, a broken link or a restart of the coordinator it joins again and\n"
       "takes part in the job that is running.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.stop); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_node(*state, context.stop); }; });
 }
 
 }  // namespace mangrove::cli

@@ -12,9 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kNameColumns = 16, kAddressColumns = 48;
+constexpr int kNodeColumns = 16, kAddressColumns = 48;
 
-Status run(const ClusterAccess& access, const CommandContext& context) {
+Status run_nodes(const ClusterAccess& access, const CommandContext& context) {
   MG_TRY(const auto client, connect_client(access, context.stop));
   MG_TRY(const auto nodes, client->nodes());
   json list = json::array();
@@ -37,7 +37,7 @@ Status run(const ClusterAccess& access, const CommandContext& context) {
                     {"rss_bytes", use.rss_bytes()},
                     {"sent_bytes", use.sent_bytes()},
                     {"received_bytes", use.received_bytes()}});
-    table += fmt::format("{:<16} {:<6} {:>9} {:>8} {:>8} {:>5} {:>8} {:>8}  {}\n", fitted(d.name(), kNameColumns),
+    table += fmt::format("{:<16} {:<6} {:>9} {:>8} {:>8} {:>5} {:>8} {:>8}  {}\n", fitted(d.name(), kNodeColumns),
                          node.state(), format_seconds(node.heartbeat_age()), format_percent(use.cpu_percent() / 100, 1),
                          format_bytes(use.rss_bytes()), d.cores(), format_bytes(d.memory_bytes()),
                          format_number(d.reference_conv_flops() / 1e9), fitted(d.address(), kAddressColumns));
@@ -57,7 +57,8 @@ void add_nodes_command(CLI::App& app, CommandContext& context) {
       "Columns: heartbeat is the time since the last one, memory what the node's\n"
       "process has, RAM what it may use, and GFLOP/s the speed of a reference\n"
       "convolution on one thread.");
-  command->callback([&context, access] { context.action = [&context, access] { return run(*access, context); }; });
+  command->callback(
+      [&context, access] { context.action = [&context, access] { return run_nodes(*access, context); }; });
 }
 
 }  // namespace mangrove::cli

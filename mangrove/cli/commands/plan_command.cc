@@ -21,7 +21,7 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct PlanState {
   std::string model, profile, devices;
   std::string objective = "throughput";
   std::int64_t batch = 0;
@@ -103,7 +103,7 @@ class Timing {
   std::vector<plan::LayerMemory> memory_;
 };
 
-Result<std::int64_t> batch_of(const State& state, const plan::DeviceFile& devices) {
+Result<std::int64_t> batch_of(const PlanState& state, const plan::DeviceFile& devices) {
   if (state.batch > 0) return state.batch;
   const std::string& path = state.profile.empty() ? devices.devices.front().profile : state.profile;
   if (path.empty()) return std::int64_t{1};  // an error soon
@@ -117,7 +117,7 @@ struct Timed {
   std::string note;
 };
 
-Result<Timed> time_model(const State& state, plan::DeviceFile file) {
+Result<Timed> time_model(const PlanState& state, plan::DeviceFile file) {
   MG_TRY(std::optional<Graph> graph, open_model(state.model, state.settings));
   if (!state.train) {
     MG_TRY(graph, rewritten_for_inference(*graph, {}));
@@ -136,7 +136,7 @@ Result<Timed> time_model(const State& state, plan::DeviceFile file) {
 }
 
 /// A profile that has the network too.
-Result<Timed> time_pipedream(const State& state, plan::DeviceFile file) {
+Result<Timed> time_pipedream(const PlanState& state, plan::DeviceFile file) {
   MG_TRY(plan::PipeDreamProfile profile, plan::load_pipedream(state.profile));
   if (state.batch > 1) profile.network.batch = state.batch;  // what the profile was measured at
   if (!state.train) plan::measure_living(profile.network);
@@ -153,7 +153,7 @@ Result<Timed> time_pipedream(const State& state, plan::DeviceFile file) {
   return timed;
 }
 
-Status run(State& state, const OutputOptions& output) {
+Status run_plan(PlanState& state, const OutputOptions& output) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   const bool is_pipedream = fs::path(state.profile).extension() == ".txt";
   if (state.devices.empty() || state.model.empty() != is_pipedream)
@@ -179,7 +179,7 @@ Status run(State& state, const OutputOptions& output) {
 
 void add_plan_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("plan", "predict the best pipeline of a network over unequal devices");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<PlanState>();
   add_flags(*command, state->keys(), state->overrides);
   add_output_flags(*command, context.output);
   command->footer(
@@ -191,7 +191,8 @@ void add_plan_command(CLI::App& app, CommandContext& context) {
       "                --devices examples/plan/boards.yaml --objective latency --json\n"
       "  mangrove plan --profile vgg16.graph.txt --train --devices boards.yaml\n"
       "docs/planning.md explains profiles, device files, and what a plan counts.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_plan(*state, context.output); }; });
 }
 
 }  // namespace mangrove::cli

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct PredictState {
   std::string model;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -38,7 +38,7 @@ bool is_array(const std::string& path) {
   return fs::path(path).extension() == ".npy";
 }
 
-Result<std::unique_ptr<SampleSource>> open_source(const State& state, const Graph& graph) {
+Result<std::unique_ptr<SampleSource>> open_source(const PredictState& state, const Graph& graph) {
   if (state.inputs.empty()) {
     return make_error(Code::invalid_argument, "no input: give --input with an .npy file, an image or a folder");
   }
@@ -50,7 +50,7 @@ Result<std::unique_ptr<SampleSource>> open_source(const State& state, const Grap
 }
 
 /// Which output goes to which file: "y.npy" for the only one, else "name=y.npy".
-Status write_outputs(const State& state, const Predictions& predictions) {
+Status write_outputs(const PredictState& state, const Predictions& predictions) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : predictions.outputs) names.push_back(name);
   for (const std::string& argument : state.outputs) {
@@ -66,7 +66,7 @@ Status write_outputs(const State& state, const Predictions& predictions) {
   return {};
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_predict(PredictState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
   MG_TRY(const std::set<std::string> disabled, parse_pass_names(state.disable_pass));
   MG_TRY(const Graph graph, load_model(state.model, state.input_shape));
@@ -102,7 +102,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_predict_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("predict", "run a network on arrays or images, in this process");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<PredictState>();
   state->batch = 1;
   Keys& keys = state->keys;
   keys.begin_group("Input");
@@ -141,7 +141,7 @@ void add_predict_command(CLI::App& app, CommandContext& context) {
       "                   --labels labels.txt --json\n"
       "  mangrove predict model.onnx --input x.npy --output y.npy --batch 32\n"
       "  mangrove predict two.onnx --input a=a.npy --input b=b.npy --output sum=y.npy");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_predict(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -32,7 +32,7 @@ using privacy::PrivacySetting;
 constexpr std::size_t kDefaultCuts = 4;
 constexpr std::int64_t kGridColumns = 8;
 
-struct State {
+struct PrivacyState {
   std::string model, data, data_dir, input_shape, cuts, grid;
   std::string levels = "4", noise = "1", trained;
   double snr = 1;
@@ -43,7 +43,7 @@ struct State {
 };
 
 /// Of each cut, as it is and with each of the options.
-Result<std::vector<privacy::PrivacySetting>> settings_of(const State& state, const Graph& graph) {
+Result<std::vector<privacy::PrivacySetting>> settings_of(const PrivacyState& state, const Graph& graph) {
   std::vector<std::string> layers = parse_names(state.cuts);
   for (const std::string& layer : layers) MG_RETURN_IF_ERROR(privacy::split_for_privacy(graph, layer).context("cuts"));
   if (layers.empty()) layers = privacy::split_nodes(graph, kDefaultCuts);
@@ -66,7 +66,7 @@ bool is_plain(const privacy::PrivacySetting& privacy) {
   return privacy.levels == 0 && privacy.noise == 0 && privacy.trained.empty();
 }
 
-privacy::NoiseOptions noise_options(const State& state, const privacy::LeakageOptions& options) {
+privacy::NoiseOptions noise_options(const PrivacyState& state, const privacy::LeakageOptions& options) {
   return {.steps = options.steps,
           .batch = options.batch,
           .snr = state.snr,
@@ -156,7 +156,7 @@ Result<privacy::LeakageData> open_data(const std::string& name, const Graph& gra
 }
 
 /// Before hours of training, rather than after them.
-Status check_outputs(const State& state) {
+Status check_outputs(const PrivacyState& state) {
   if (state.trained.find(',') != std::string::npos)
     return make_error(Code::invalid_argument,
                       "trained: a tier file could not name '" + state.trained + "': it has a comma");
@@ -177,7 +177,7 @@ std::int64_t training_steps(const std::vector<PrivacySetting>& settings, const p
   return steps;
 }
 
-Result<json> measure(State& state, const OutputOptions& output, std::stop_token stop) {
+Result<json> measure(PrivacyState& state, const OutputOptions& output, std::stop_token stop) {
   MG_RETURN_IF_ERROR(check_outputs(state));
   MG_TRY(const Graph loaded, load_model(state.model, state.input_shape));
   const Graph graph = has_early_exits(loaded) ? without_early_exits(loaded) : loaded;
@@ -235,7 +235,7 @@ Result<json> measure(State& state, const OutputOptions& output, std::stop_token 
   return report;
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_privacy(PrivacyState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
   MG_TRY(const json report, measure(state, context.output, context.stop).context("model " + state.model));
   return print_result(report, leakage_table(report), context.output);
@@ -246,7 +246,7 @@ Status run(State& state, CommandContext& context) {
 void add_privacy_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand(
       "privacy", "measure how well untrusted devices could reconstruct images, and what protection costs");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<PrivacyState>();
   Keys& keys = state->keys;
   keys.begin_group("Model");
   keys.add("model", state->model, "a trained network (ONNX)");
@@ -293,7 +293,7 @@ void add_privacy_command(CLI::App& app, CommandContext& context) {
       "                   --grid seen.png --json\n"
       "The key `privacy` of a tier file takes the same settings. docs/privacy.md says\n"
       "what they are worth.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_privacy(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

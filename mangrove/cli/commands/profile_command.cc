@@ -26,7 +26,7 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct ProfileState {
   std::string model, output, data_dir;
   bool fresh = false;
   plan::MeasureOptions options{.batch = 8};
@@ -72,7 +72,7 @@ struct Found {
   fs::path kept;  // its file
 };
 
-Result<Found> find_profile(const State& state, const Graph& graph, const OutputOptions& output) {
+Result<Found> find_profile(const ProfileState& state, const Graph& graph, const OutputOptions& output) {
   const plan::ProfileCache kept(data::data_folder(state.data_dir));
   const plan::MeasureOptions& options = state.options;
   const plan::ProfileKey key{.network = data::sha256(encode_onnx(graph)),
@@ -96,7 +96,7 @@ Result<Found> find_profile(const State& state, const Graph& graph, const OutputO
   return Found{std::move(profile), false, kept.path(key)};
 }
 
-Status run(State& state, const OutputOptions& output) {
+Status run_profile(ProfileState& state, const OutputOptions& output) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   if (state.output.empty()) return make_error(Code::invalid_argument, "no file: give --output FILE.yaml");
   MG_TRY(std::optional<Graph> graph, open_model(state.model, state.settings));
@@ -141,7 +141,7 @@ Status run(State& state, const OutputOptions& output) {
 
 void add_profile_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("profile", "measure how long each operator of a network takes on this machine");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ProfileState>();
   command->add_option("model", state->model, "a network of the zoo (`mangrove model list` shows them) or an ONNX file")
       ->required()
       ->type_name("");
@@ -159,7 +159,8 @@ void add_profile_command(CLI::App& app, CommandContext& context) {
       "`mangrove plan` reads the file, and you can edit it: see docs/planning.md. A\n"
       "copy is kept, so that this command and `mangrove infer` do not measure the same\n"
       "network on the same device again.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context.output); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_profile(*state, context.output); }; });
 }
 
 }  // namespace mangrove::cli

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct QuantizeState {
   std::string model, output, input_shape;
   CalibrationSettings calibration;
   std::vector<std::string> skip;
@@ -34,7 +34,7 @@ struct State {
   Overrides overrides;
 };
 
-Status check(const State& state) {
+Status check(const QuantizeState& state) {
   if (!is_model_file(state.model)) {
     return make_error(Code::invalid_argument, "model '" + state.model +
                                                   "': quantization needs trained weights; give an ONNX file, such as "
@@ -55,7 +55,7 @@ Status check(const State& state) {
 
 /// Runs the float network over the calibration samples: in passes of one, or of the model's own batch, each full, so
 /// that no row counts that is no sample.
-Result<std::map<std::string, compress::Histogram>> calibrate(const State& state, const Graph& graph,
+Result<std::map<std::string, compress::Histogram>> calibrate(const QuantizeState& state, const Graph& graph,
                                                              const compress::QuantizationPlan& plan,
                                                              const SampleSource& source, ProgressDisplay& display,
                                                              std::stop_token stop) {
@@ -80,8 +80,8 @@ Result<std::map<std::string, compress::Histogram>> calibrate(const State& state,
   return calibrator.histograms();
 }
 
-Result<json> compare(const State& state, const Graph& graph, const Graph& quantized, const CalibrationData& data,
-                     ProgressDisplay& display, std::stop_token stop) {
+Result<json> compare(const QuantizeState& state, const Graph& graph, const Graph& quantized,
+                     const CalibrationData& data, ProgressDisplay& display, std::stop_token stop) {
   const PredictOptions options{
       .batch = state.batch, .backend = state.backend, .threads = static_cast<int>(state.threads)};
   const SampleSource& source = *data.compared;
@@ -94,7 +94,7 @@ Result<json> compare(const State& state, const Graph& graph, const Graph& quanti
   return comparison;
 }
 
-Result<json> quantize(const State& state, CommandContext& context) {
+Result<json> quantize(const QuantizeState& state, CommandContext& context) {
   MG_TRY(const Graph loaded, load_model(state.model, state.input_shape));
   MG_TRY(const Optimized optimized, optimize(loaded, {.mode = Mode::inference}));
   const Graph& graph = optimized.graph;
@@ -117,7 +117,7 @@ Result<json> quantize(const State& state, CommandContext& context) {
               {"comparison", std::move(comparison)}};
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_quantize(QuantizeState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
   MG_RETURN_IF_ERROR(check(state));
   MG_TRY(const json report, quantize(state, context).context("model " + state.model));
@@ -128,7 +128,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_quantize_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("quantize", "turn a trained network into one of int8, calibrated with samples");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<QuantizeState>();
   command->add_option("model", state->model, "an ONNX file")->required()->type_name("");
   command
       ->add_option("--calibrate", state->calibration.data,
@@ -173,7 +173,8 @@ void add_quantize_command(CLI::App& app, CommandContext& context) {
       "                    --mean 0.5 --std 0.5 -o mobilenetv2-int8.onnx\n"
       "  mangrove quantize model.onnx --calibrate x.npy --method entropy \\\n"
       "                    --skip fc2 -o int8.onnx --json");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_quantize(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

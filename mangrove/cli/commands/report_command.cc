@@ -48,7 +48,7 @@ fs::path page_of(const Paths& paths) {
   return fs::is_regular_file(path, unreadable) ? fs::path(path).replace_extension(".html") : path / "report.html";
 }
 
-Status run(const Paths& paths, const std::string& chosen, const OutputOptions& output) {
+Status run_report(const Paths& paths, const std::string& chosen, const OutputOptions& output) {
   std::error_code unreadable;
   Result<std::string> page = paths.size() > 1                                 ? report_of_several(paths)
                              : fs::is_regular_file(paths.front(), unreadable) ? report_of_file(paths.front())
@@ -90,7 +90,7 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       "                --json > plan.json && mangrove report plan.json\n"
       "  mangrove report examples/worlds/boards.yaml -o boards.html");
   command->callback([&context, paths, file] {
-    context.action = [&context, paths, file] { return run(*paths, *file, context.output); };
+    context.action = [&context, paths, file] { return run_report(*paths, *file, context.output); };
   });
 }
 

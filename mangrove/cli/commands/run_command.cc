@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct RunState {
   TrainSettings train;
   EvalSettings eval;
   InferSettings infer;
@@ -37,19 +37,19 @@ const std::vector<std::string>& known_sections() {
 }
 
 /// Keys that mean something else in every section, or belong to `mangrove train` alone, are no flags of `run`.
-bool is_flag(const Key& key) {
+bool is_run_flag(const Key& key) {
   return key.name != "strategy" && key.name != "resume";
 }
 
 /// With a `train` section, --model says what is trained; the others use what it leaves.
-Overrides overrides_for(const State& state, const std::string& section, bool trains) {
+Overrides overrides_for(const RunState& state, const std::string& section, bool trains) {
   Overrides overrides = state.overrides;
   if (trains && section != "train") std::erase_if(overrides, [](const auto& o) { return o.first == "model"; });
   return overrides;
 }
 
 /// Settings of every section: defaults, then the file, then the flags. Checked before anything runs.
-Status read_settings(State& state, const ConfigFile& file) {
+Status read_settings(RunState& state, const ConfigFile& file) {
   std::vector<Keys> all;
   std::vector<std::string> known;
   const bool trains = std::any_of(file.sections().begin(), file.sections().end(),
@@ -72,7 +72,7 @@ Status read_settings(State& state, const ConfigFile& file) {
 }
 
 /// trained: the network that a section before has left; empty: there is none.
-Result<json> run_section(State& state, const std::string& section, const std::string& trained, JobContext& job) {
+Result<json> run_section(RunState& state, const std::string& section, const std::string& trained, JobContext& job) {
   if (section == "train") {
     MG_RETURN_IF_ERROR(job.folder.begin(to_yaml("train", state.train.keys())));
     auto result = run_train(state.train, job);
@@ -95,7 +95,7 @@ Error keep_what_was_done(const json& results, RunFolder& folder, Error failed) {
   return failed;
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_run(RunState& state, CommandContext& context) {
   MG_TRY(const ConfigFile file, ConfigFile::load(state.file, {"job file", known_sections(), "train"}));
   MG_RETURN_IF_ERROR(read_settings(state, file));
   const std::string run_dir = !state.train.run_dir.empty() ? state.train.run_dir : state.infer.run_dir;
@@ -117,11 +117,11 @@ Status run(State& state, CommandContext& context) {
 
 void add_run_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("run", "run the jobs of a YAML file one after the other on one cluster");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<RunState>();
   command->add_option("file", state->file, "job file with the sections train, eval and infer, or some of them")
       ->required();
   for (const std::string& section : known_sections())
-    add_flags(*command, state->keys_of(section), state->overrides, is_flag);
+    add_flags(*command, state->keys_of(section), state->overrides, is_run_flag);
   add_output_flags(*command, context.output);
   command->formatter(std::make_shared<HelpFormatter>(std::vector<std::string>{"Model", "Strategy", "Learning"}));
   command->footer(
@@ -131,7 +131,7 @@ void add_run_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove run examples/lenet-mnist.yaml\n"
       "  mangrove run examples/lenet-mnist.yaml --data glyphs --epochs 2 --json");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_run(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

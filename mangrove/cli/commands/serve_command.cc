@@ -61,7 +61,7 @@ struct ClusterPart {
   }
 };
 
-struct State {
+struct ServeState {
   serve::ModelOptions model;
   serve::ServerOptions server;
   ClusterPart cluster;
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const net::Credentials>> server_identity(const std::strin
                                                  "; a server needs that of a node or a coordinator");
 }
 
-Status prepare_server(State& state) {
+Status prepare_server(ServeState& state) {
   state.server.limits.room = 4 * state.server.limits.max_request;
   state.server.data_folder = data::data_folder(state.data_dir);
   if (!state.identity.empty()) {
@@ -110,7 +110,7 @@ Status prepare_server(State& state) {
   return {};
 }
 
-Status add_models(const State& state, serve::ModelRepository& models) {
+Status add_models(const ServeState& state, serve::ModelRepository& models) {
   const bool has_model = !state.name.empty() || !state.model.file.empty();
   if (has_model && !state.repository.empty())
     return make_error(Code::invalid_argument, "give NAME and --model, or --repository, not both");
@@ -122,7 +122,7 @@ Status add_models(const State& state, serve::ModelRepository& models) {
 
 /// Of a folder, those that cannot be loaded are left out, with a warning. errors: those of loading (the only model, or
 /// the last of a folder of which none can be loaded); not_found (a folder without models).
-Status load_models(const State& state, serve::ModelRepository& models) {
+Status load_models(const ServeState& state, serve::ModelRepository& models) {
   bool is_any_ready = false;
   Status failed = make_error(Code::not_found, state.repository + ": no models in this folder");
   for (const std::string& name : models.names()) {
@@ -136,7 +136,7 @@ Status load_models(const State& state, serve::ModelRepository& models) {
 }
 
 /// Where clients reach the server, for whoever reads standard output or, with --json, standard error.
-void say_ready(const serve::Server& server, const State& state, const OutputOptions& output) {
+void say_ready(const serve::Server& server, const ServeState& state, const OutputOptions& output) {
   const char* const scheme = state.server.credentials ? "https" : "http";
   std::string text = "serving";
   if (!server.http_address().empty()) text += fmt::format(" on {}://{}", scheme, server.http_address());
@@ -170,7 +170,7 @@ void serve_until_stopped(serve::Server& server, const std::function<std::int64_t
 }
 
 /// The job of a service, without what ClusterModel adds. errors: those of infer::check_job() and of rewriting.
-Result<cluster::JobSpec> service_job(const State& state, const Graph& graph) {
+Result<cluster::JobSpec> service_job(const ServeState& state, const Graph& graph) {
   cluster::JobSpec job;
   *job.mutable_infer() = state.cluster.job;
   MG_TRY(const Graph rewritten, rewritten_for_inference(graph, {}));
@@ -183,7 +183,7 @@ Result<cluster::JobSpec> service_job(const State& state, const Graph& graph) {
   return job;
 }
 
-Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const State& state, const std::stop_token& stop) {
+Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const ServeState& state, const std::stop_token& stop) {
   if (state.name.empty() || state.model.file.empty() || !state.repository.empty())
     return make_error(Code::invalid_argument, "with --coordinator: give NAME and --model FILE");
   MG_TRY(const Graph loaded, load_model(state.model.file, state.model.input_shape));
@@ -196,7 +196,7 @@ Result<std::shared_ptr<serve::ClusterModel>> start_on_cluster(const State& state
 }
 
 /// Serves these models until stop is requested; `waiting` says how many requests wait.
-Status serve_models(serve::Models& models, const State& state, const std::function<std::int64_t()>& waiting,
+Status serve_models(serve::Models& models, const ServeState& state, const std::function<std::int64_t()>& waiting,
                     CommandContext& context) {
   MG_TRY(const auto server, serve::Server::start(models, state.server));
   if (state.server.credentials == nullptr) {
@@ -212,7 +212,7 @@ Status serve_models(serve::Models& models, const State& state, const std::functi
   return print_result(report.json(), report.text(), context.output);
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_serve(ServeState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys()));
   MG_RETURN_IF_ERROR(apply_overrides(state.cluster.overrides, state.cluster.keys()));
   MG_RETURN_IF_ERROR(prepare_server(state));
@@ -237,7 +237,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_serve_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("serve", "answer requests over HTTP and gRPC (Open Inference Protocol v2)");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<ServeState>();
   command->add_option("name", state->name, "name of the model for clients")->type_name("");
   command->add_option("--model", state->model.file, "the network: an ONNX file")->type_name("FILE")->group("Model");
   command
@@ -261,7 +261,7 @@ void add_serve_command(CLI::App& app, CommandContext& context) {
       "It ends on SIGINT (Ctrl-C) or SIGTERM, after the requests that have come.");
   command->callback([&app, &context, state] {
     state->server.version = app.version();
-    context.action = [&context, state] { return run(*state, context); };
+    context.action = [&context, state] { return run_serve(*state, context); };
   });
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct SimState {
   TrainSettings train;
   EvalSettings eval;
   InferSettings infer;
@@ -52,7 +52,7 @@ struct State {
 };
 
 /// Keys that say on which cluster a job runs mean nothing here, nor do those of what cannot be simulated.
-bool is_flag(const Key& key) {
+bool is_sim_flag(const Key& key) {
   TrainSettings settings;
   Keys cluster;
   settings.cluster.declare(cluster);
@@ -60,7 +60,7 @@ bool is_flag(const Key& key) {
 }
 
 /// A flag that is a key of the other kind of job would be ignored. The seed is the world's too.
-Status check_flags(State& state) {
+Status check_flags(SimState& state) {
   const Keys keys = state.job_keys(), others = state.is_inference ? state.train.keys() : state.infer.keys();
   for (const auto& [name, value] : state.overrides)
     if (keys.find(name) == nullptr && name != "seed")
@@ -69,7 +69,7 @@ Status check_flags(State& state) {
   return {};
 }
 
-Status check_simulated(const State& state) {
+Status check_simulated(const SimState& state) {
   if (!state.infer.input.empty())
     return make_error(Code::invalid_argument, "input: nobody pushes images in a simulated world: give data");
   if (!state.train.resume.empty())
@@ -81,8 +81,8 @@ Status check_simulated(const State& state) {
 }
 
 /// Keys and flags that would be ignored; of the sections that are not simulated too.
-Status check_all_read(State& state, const ConfigFile& file) {
-  State others;
+Status check_all_read(SimState& state, const ConfigFile& file) {
+  SimState others;
   std::vector<Keys> all;
   for (const ConfigFile::Section& section : file.sections()) {
     const bool is_simulated = section.name == state.section();
@@ -94,7 +94,7 @@ Status check_all_read(State& state, const ConfigFile& file) {
 }
 
 /// The job file's section train, or infer where there is no section train.
-Status read_job(State& state) {
+Status read_job(SimState& state) {
   MG_TRY(const ConfigFile file, ConfigFile::load(state.job_file, {"job file", {"train", "eval", "infer"}, "train"}));
   std::vector<std::string> known;
   for (const Keys& keys : {state.train.keys(), state.eval.keys(), state.infer.keys()})
@@ -118,7 +118,7 @@ Status read_job(State& state) {
   return check_simulated(state);
 }
 
-Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& world) {
+Result<std::vector<sim::Fault>> faults_of(const SimState& state, const sim::World& world) {
   std::vector<sim::Fault> faults;
   const auto add = [&](const std::vector<sim::Fault>& more) { faults.insert(faults.end(), more.begin(), more.end()); };
   if (!state.fault_file.empty()) {
@@ -129,7 +129,7 @@ Result<std::vector<sim::Fault>> faults_of(const State& state, const sim::World& 
   return faults;
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_sim(SimState& state, CommandContext& context) {
   MG_TRY(const sim::World world, sim::load_world(state.world_file));
   MG_RETURN_IF_ERROR(read_job(state));
   MG_RETURN_IF_ERROR(apply_overrides(state.sim_overrides, state.sim_keys()));
@@ -182,7 +182,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_sim_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("sim", "train or classify on the devices of a virtual world, in virtual time");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<SimState>();
   std::vector<StrategyText> strategies = strategy_texts(train::strategies());
   for (StrategyText& strategy : strategy_texts(infer::strategies())) strategies.push_back(std::move(strategy));
   add_strategy_help(*command, {state->train.keys(), state->infer.keys()}, std::move(strategies));
@@ -195,8 +195,8 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       ->type_name("N")
       ->group("Simulation");
   add_flags(*command, state->sim_keys(), state->sim_overrides);
-  add_flags(*command, state->train.keys(), state->overrides, is_flag);
-  add_flags(*command, state->infer.keys(), state->overrides, is_flag);
+  add_flags(*command, state->train.keys(), state->overrides, is_sim_flag);
+  add_flags(*command, state->infer.keys(), state->overrides, is_sim_flag);
   add_output_flags(*command, context.output);
   command->footer(
       "The flags of `mangrove train` and `mangrove infer` can be used too, except those\n"
@@ -216,7 +216,7 @@ void add_sim_command(CLI::App& app, CommandContext& context) {
       "The same files and seed give the same run, bit for bit. The run folder gets what\n"
       "`mangrove train` or `mangrove infer` leaves there, and events.jsonl.\n"
       "docs/simulation.md explains world and fault files.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_sim(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

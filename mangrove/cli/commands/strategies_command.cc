@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kNameColumns = 20;
+constexpr std::size_t kStrategyColumns = 20;
 
 template <class Row>
 json traits_of(const Row& row) {
@@ -24,7 +24,7 @@ json traits_of(const Row& row) {
 }
 
 template <class Table>
-json rows_of(const Table& table) {
+json strategy_rows(const Table& table) {
   json rows = json::array();
   for (const auto& row : table)
     rows.push_back(
@@ -32,25 +32,25 @@ json rows_of(const Table& table) {
   return rows;
 }
 
-std::string text_of(const json& rows) {
+std::string strategy_text(const json& rows) {
   std::string text;
   for (const json& row : rows) {
     std::string traits;
     for (const json& trait : row["traits"]) traits += (traits.empty() ? "" : ", ") + trait.get<std::string>();
     std::string name = "  " + row["name"].get<std::string>();
-    name.resize(kNameColumns, ' ');
-    const std::string blanks(kNameColumns, ' ');
-    text += name + wrapped(row["summary"].get<std::string>(), kNameColumns, kNameColumns);
-    text += blanks + wrapped("lost node: " + row["on_loss"].get<std::string>(), kNameColumns, kNameColumns);
-    text += blanks + wrapped("traits: " + traits, kNameColumns, kNameColumns);
+    name.resize(kStrategyColumns, ' ');
+    const std::string blanks(kStrategyColumns, ' ');
+    text += name + wrapped(row["summary"].get<std::string>(), kStrategyColumns, kStrategyColumns);
+    text += blanks + wrapped("lost node: " + row["on_loss"].get<std::string>(), kStrategyColumns, kStrategyColumns);
+    text += blanks + wrapped("traits: " + traits, kStrategyColumns, kStrategyColumns);
   }
   return text;
 }
 
-Status run(const OutputOptions& output) {
-  const json training = rows_of(train::strategies()), inference = rows_of(infer::strategies());
+Status run_strategies(const OutputOptions& output) {
+  const json training = strategy_rows(train::strategies()), inference = strategy_rows(infer::strategies());
   return print_result({{"training", training}, {"inference", inference}},
-                      "Training:\n" + text_of(training) + "\nInference:\n" + text_of(inference), output);
+                      "Training:\n" + strategy_text(training) + "\nInference:\n" + strategy_text(inference), output);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void add_strategies_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove strategies\n"
       "  mangrove strategies --json");
-  command->callback([&context] { context.action = [&context] { return run(context.output); }; });
+  command->callback([&context] { context.action = [&context] { return run_strategies(context.output); }; });
 }
 
 }  // namespace mangrove::cli

@@ -10,13 +10,13 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct SwitchState {
   ClusterAccess access;
   std::string scheduler;
   std::string job;
 };
 
-Status run(const State& state, const CommandContext& context) {
+Status run_switch(const SwitchState& state, const CommandContext& context) {
   MG_RETURN_IF_ERROR(infer::find_scheduler(state.scheduler));
   MG_TRY(const auto client, connect_client(state.access, context.stop));
   MG_TRY(const std::string job, client->switch_scheduler(state.scheduler, state.job));
@@ -28,7 +28,7 @@ Status run(const State& state, const CommandContext& context) {
 
 void add_switch_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("switch", "change the scheduler of a running job with tiers");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<SwitchState>();
   add_access_flags(*command, state->access);
   command
       ->add_option("--scheduler", state->scheduler,
@@ -46,7 +46,7 @@ void add_switch_command(CLI::App& app, CommandContext& context) {
       "Examples:\n"
       "  mangrove switch --scheduler end-edge\n"
       "  mangrove switch --coordinator 192.168.1.10:7070 --scheduler auto");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_switch(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct State {
+struct TestbedState {
   std::string file;
   std::string data_dir, log_dir;
   bool no_limits = false;
@@ -102,7 +102,7 @@ std::string to_table(const testbed::Record& record) {
   return table;
 }
 
-Status up(State& state, const std::stop_token& stop) {
+Status up(TestbedState& state, const std::stop_token& stop) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.up_keys()));
   testbed::TestbedOptions options;
   options.file = state.file;
@@ -121,14 +121,14 @@ Status up(State& state, const std::stop_token& stop) {
   return {};
 }
 
-Status down(const State& state) {
+Status down(const TestbedState& state) {
   const auto records = testbed::find_testbeds(state.file);
   for (const testbed::Record& record : records) MG_RETURN_IF_ERROR(testbed::take_down(record));
   std::printf("%s\n", records.empty() ? "no testbed of this file is up" : "taken down");
   return {};
 }
 
-Status status(const State& state, const OutputOptions& output) {
+Status status(const TestbedState& state, const OutputOptions& output) {
   json all = json::array();
   std::string table;
   for (const testbed::Record& record : testbed::find_testbeds(state.file)) {
@@ -149,7 +149,7 @@ Status cut_and_tell(const testbed::Record::Node& node, Seconds cut_for, const st
   return {};
 }
 
-Status cut(State& state, const std::stop_token& stop) {
+Status cut(TestbedState& state, const std::stop_token& stop) {
   constexpr Seconds kLongest = 24 * 3600;
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.cut_keys()));
   if (!(state.cut_for > 0 && state.cut_for <= kLongest))
@@ -167,7 +167,7 @@ Status cut(State& state, const std::stop_token& stop) {
   return make_error(Code::invalid_argument, "no board '" + state.board + "'" + suggestion(state.board, names));
 }
 
-CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, const char* name, const char* help,
+CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<TestbedState>& state, const char* name, const char* help,
                          const char* example) {
   auto* command = app.add_subcommand(name, help);
   command->footer(std::string("Examples:\n  mangrove testbed ") + name + " examples/testbed/ten-pi3.yaml" + example);
@@ -180,7 +180,7 @@ CLI::App* add_subcommand(CLI::App& app, const std::shared_ptr<State>& state, con
 void add_testbed_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("testbed", "emulate boards on this machine (as root)");
   command->require_subcommand(1);
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<TestbedState>();
   const auto act = [&context](CLI::App* subcommand, const std::function<Status()>& action) {
     subcommand->callback([&context, action] { context.action = action; });
   };

@@ -8,9 +8,9 @@
 namespace mangrove::cli {
 namespace {
 
-constexpr Seconds kRefreshEvery = 0.5;  // as often as nodes send heartbeats
-constexpr Seconds kLookEvery = 0.1;     // whether the window is as wide as it was
-constexpr int kPlainColumns = 160;      // where there is no window
+constexpr Seconds kRefreshEvery = 0.5;      // as often as nodes send heartbeats
+constexpr Seconds kLookForKeysEvery = 0.1;  // whether the window is as wide as it was
+constexpr int kPlainColumns = 160;          // where there is no window
 
 /// A frame for a file or a pipe, whatever its width.
 std::string plain_text(const std::vector<FrameLine>& frame) {
@@ -21,8 +21,8 @@ std::string plain_text(const std::vector<FrameLine>& frame) {
 
 /// The frame as it is now, and again whenever the window's size changes, until it is time for news.
 /// Whether the person, or a signal, has ended it.
-bool show(const std::string& coordinator, const cluster::ListNodesResponse& status, const std::string& problem,
-          Screen& screen, Keyboard& keyboard, const std::stop_token& stop) {
+bool show_screen(const std::string& coordinator, const cluster::ListNodesResponse& status, const std::string& problem,
+                 Screen& screen, Keyboard& keyboard, const std::stop_token& stop) {
   const SteadyClock clock;
   TerminalSize drawn{.columns = 0, .rows = 0};
   for (const Deadline news = clock.after(kRefreshEvery); clock.now() < news;) {
@@ -33,7 +33,7 @@ bool show(const std::string& coordinator, const cluster::ListNodesResponse& stat
       screen.draw(frame);
       drawn = size;
     }
-    const Keyboard::Event event = keyboard.wait(stop, kLookEvery);
+    const Keyboard::Event event = keyboard.wait(stop, kLookForKeysEvery);
     if (event == Keyboard::Event::stopped) return true;
     if (event == Keyboard::Event::key && (keyboard.key() == 'q' || keyboard.key() == 'Q')) return true;
   }
@@ -46,14 +46,14 @@ void watch(const std::string& coordinator, cluster::Client& client, cluster::Lis
   Screen screen;
   Keyboard keyboard;
   std::string problem;
-  while (!show(coordinator, status, problem, screen, keyboard, stop)) {
+  while (!show_screen(coordinator, status, problem, screen, keyboard, stop)) {
     Result<cluster::ListNodesResponse> news = client.status(stop);
     problem = news.ok() ? "" : news.error().message;
     if (news.ok()) status = *std::move(news);
   }
 }
 
-Status run(const ClusterAccess& access, bool once, const CommandContext& context) {
+Status run_top(const ClusterAccess& access, bool once, const CommandContext& context) {
   MG_TRY(const auto client, connect_client(access, context.stop));
   const std::string& coordinator = access.coordinator;
   MG_TRY(cluster::ListNodesResponse status, client->status(context.stop));
@@ -82,8 +82,9 @@ void add_top_command(CLI::App& app, CommandContext& context) {
       "  mangrove top --coordinator 192.168.1.10:7070\n"
       "  mangrove top --once\n"
       "  mangrove top --json");
-  command->callback(
-      [&context, access, once] { context.action = [&context, access, once] { return run(*access, *once, context); }; });
+  command->callback([&context, access, once] {
+    context.action = [&context, access, once] { return run_top(*access, *once, context); };
+  });
 }
 
 }  // namespace mangrove::cli

@@ -12,7 +12,7 @@
 namespace mangrove::cli {
 namespace {
 
-struct State {
+struct TrainState {
   TrainSettings settings;
   Overrides overrides;
 };
@@ -27,7 +27,7 @@ Status load_resumed_settings(const std::string& folder, const Keys& keys) {
   return file.apply(section, keys);
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_train(TrainState& state, CommandContext& context) {
   const Keys keys = state.settings.keys();
   for (const auto& [name, value] : state.overrides)
     if (name == "resume") MG_RETURN_IF_ERROR(load_resumed_settings(value, keys));
@@ -49,7 +49,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_train_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("train", "train a network on the nodes of a cluster");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<TrainState>();
   add_strategy_help(*command, {state->settings.keys()}, strategy_texts(train::strategies()));
   add_flags(*command, state->settings.keys(), state->overrides);
   add_output_flags(*command, context.output);
@@ -71,7 +71,7 @@ void add_train_command(CLI::App& app, CommandContext& context) {
       "with certificates also signs the network (model.onnx.sig).\n"
       "docs/training.md explains optimizers, schedules and losses,\n"
       "docs/transfer-learning.md --init-from and --freeze.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback([&context, state] { context.action = [&context, state] { return run_train(*state, context); }; });
 }
 
 }  // namespace mangrove::cli

@@ -27,7 +27,7 @@ namespace {
 using exits::ExitTarget;
 using nlohmann::json;
 
-struct State {
+struct TuneExitsState {
   std::string model, output, data, data_dir;
   std::string target = "accuracy(0.003)";
   std::int64_t batch = 1, threads = 1;
@@ -123,7 +123,7 @@ Result<std::vector<float>> search(const exits::ExitRecords& records, const exits
   return exits::tune_exits(records, target, std::move(stop));
 }
 
-Result<json> tune(const State& state, const OutputOptions& shown, std::stop_token stop) {
+Result<json> tune(const TuneExitsState& state, const OutputOptions& shown, std::stop_token stop) {
   MG_TRY(const exits::ExitTarget target, parse_target(state.target));
   const std::string output = state.output.empty() ? state.model : state.output;
   const fs::path to = fs::path(output).parent_path();
@@ -172,7 +172,7 @@ Result<json> tune(const State& state, const OutputOptions& shown, std::stop_toke
   return report;
 }
 
-Status run(State& state, CommandContext& context) {
+Status run_tune_exits(TuneExitsState& state, CommandContext& context) {
   MG_RETURN_IF_ERROR(apply_overrides(state.overrides, state.keys));
   MG_TRY(const json report, tune(state, context.output, context.stop).context("model " + state.model));
   MG_TRY(const auto exits, job::read_json<ExitsReport>(report));
@@ -183,7 +183,7 @@ Status run(State& state, CommandContext& context) {
 
 void add_tune_exits_command(CLI::App& app, CommandContext& context) {
   auto* command = app.add_subcommand("tune-exits", "choose the confidence thresholds of a network with early exits");
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<TuneExitsState>();
   command->add_option("model", state->model, "ONNX file of a network with early exits")->required()->type_name("");
   command->add_option("-o,--output", state->output, "the ONNX file to write; default: the model itself")
       ->type_name("FILE")
@@ -216,7 +216,8 @@ void add_tune_exits_command(CLI::App& app, CommandContext& context) {
       "  mangrove tune-exits model.onnx --target 'traffic(100,1)' --json\n"
       "`mangrove eval` and `mangrove predict` then use the thresholds in the file.\n"
       "docs/early-exits.md explains them.");
-  command->callback([&context, state] { context.action = [&context, state] { return run(*state, context); }; });
+  command->callback(
+      [&context, state] { context.action = [&context, state] { return run_tune_exits(*state, context); }; });
 }
 
 }  // namespace mangrove::cli
