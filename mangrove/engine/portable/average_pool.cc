@@ -34,7 +34,7 @@ std::vector<T> window_weights(const PoolGeometry& g) {
 }
 
 template <class T>
-void forward_plane(const Window& window, const std::vector<T>& weights, const T* src, T* dst) {
+void average_pool_forward_plane(const Window& window, const std::vector<T>& weights, const T* src, T* dst) {
   std::fill_n(dst, weights.size(), T(0));
   for_each_tap_row(
       window, [&](const TapRow& row) { axpy(row.count, T(1), src + row.input, window.strides[1], dst + row.output); });
@@ -42,7 +42,7 @@ void forward_plane(const Window& window, const std::vector<T>& weights, const T*
 }
 
 template <class T>
-void backward_plane(const Window& window, const std::vector<T>& weights, const T* diff_dst, T* diff_src) {
+void average_pool_backward_plane(const Window& window, const std::vector<T>& weights, const T* diff_dst, T* diff_src) {
   std::fill_n(diff_src, window.input_plane(), T(0));
   for_each_tap_row(window, [&](const TapRow& row) {
     for (std::int64_t k = 0; k < row.count; ++k) {
@@ -53,7 +53,7 @@ void backward_plane(const Window& window, const std::vector<T>& weights, const T
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
+NodeKernels average_pool_kernels_of(const KernelRequest& request, const PoolGeometry& g) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t planes = g.batch * g.channels;
   const std::int64_t input = g.window.input_plane(), output = g.window.output_plane();
@@ -61,14 +61,15 @@ NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
   NodeKernels kernels;
   kernels.forward.push_back(make_step(request, "forward", {read_value(x), write_value(y)}, [=](const Buffers& buffers) {
     for (std::int64_t p = 0; p < planes; ++p) {
-      forward_plane(g.window, weights, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output);
+      average_pool_forward_plane(g.window, weights, buffers.as<const T>(0) + p * input, buffers.as<T>(1) + p * output);
     }
   }));
   if (!wants_gradient(request, 0)) return kernels;
   kernels.backward.push_back(
       make_step(request, "backward", {read_gradient(y), write_gradient(x)}, [=](const Buffers& buffers) {
         for (std::int64_t p = 0; p < planes; ++p) {
-          backward_plane(g.window, weights, buffers.as<const T>(0) + p * output, buffers.as<T>(1) + p * input);
+          average_pool_backward_plane(g.window, weights, buffers.as<const T>(0) + p * output,
+                                      buffers.as<T>(1) + p * input);
         }
       }));
   return kernels;
@@ -78,7 +79,8 @@ NodeKernels kernels_of(const KernelRequest& request, const PoolGeometry& g) {
 
 Result<NodeKernels> make_average_pool(const KernelRequest& request) {
   MG_TRY(const PoolGeometry geometry, pool_geometry(request.node, request.inputs[0].shape));
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return average_pool_kernels_of<decltype(zero)>(request, geometry); });
 }
 
 }  // namespace mangrove::portable

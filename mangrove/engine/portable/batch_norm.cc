@@ -8,11 +8,9 @@
 namespace mangrove::portable {
 namespace {
 
-using Geometry = BatchNormGeometry;
-
 /// visit(offset of the plane) for each sample's plane of channel c.
 template <class Visit>
-void for_each_plane(const Geometry& g, std::int64_t c, Visit visit) {
+void for_each_plane(const BatchNormGeometry& g, std::int64_t c, Visit visit) {
   for (std::int64_t n = 0; n < g.batch; ++n) visit((n * g.channels + c) * g.plane);
 }
 
@@ -24,7 +22,7 @@ struct Statistics {
 };
 
 template <class T>
-Statistics<T> statistics_of(const Geometry& g, std::int64_t c, const T* x) {
+Statistics<T> statistics_of(const BatchNormGeometry& g, std::int64_t c, const T* x) {
   const T count = static_cast<T>(g.batch * g.plane);
   Statistics<T> result;
   for_each_plane(g, c, [&](std::int64_t at) { result.mean += sum(g.plane, x + at); });
@@ -36,19 +34,19 @@ Statistics<T> statistics_of(const Geometry& g, std::int64_t c, const T* x) {
 
 /// y = scale (x - mean) inverse_deviation + bias for one channel.
 template <class T>
-void normalize(const Geometry& g, std::int64_t c, const T* x, T mean, T factor, T bias, T* y) {
+void normalize(const BatchNormGeometry& g, std::int64_t c, const T* x, T mean, T factor, T bias, T* y) {
   for_each_plane(g, c, [&](std::int64_t at) {
     for (std::int64_t i = at; i < at + g.plane; ++i) y[i] = (x[i] - mean) * factor + bias;
   });
 }
 
 template <class T>
-T inverse_deviation(T variance, const Geometry& g) {
+T inverse_deviation(T variance, const BatchNormGeometry& g) {
   return T(1) / std::sqrt(variance + static_cast<T>(g.epsilon));
 }
 
 template <class T>
-Step inference_step(const KernelRequest& request, const Geometry& g) {
+Step inference_step(const KernelRequest& request, const BatchNormGeometry& g) {
   const std::vector<std::string>& in = request.node.inputs;
   OperandList operands;
   for (const std::string& name : in) operands.add(read_value(name));
@@ -71,8 +69,8 @@ Step inference_step(const KernelRequest& request, const Geometry& g) {
   return step;
 }
 
-constexpr const char* kMean = "mean";
-constexpr const char* kInverseDeviation = "inverse deviation";
+constexpr const char* kBatchNormMean = "mean";
+constexpr const char* kBatchNormInverseDeviation = "inverse deviation";
 
 // A running statistic: updated where it is a state of the model, else (fed from outside) only read.
 Operand running(const KernelRequest& request, std::size_t input) {
@@ -103,13 +101,13 @@ Running add_running(const KernelRequest& request, std::size_t input, std::size_t
 }
 
 template <class T>
-Step training_step(const KernelRequest& request, const Geometry& g) {
+Step training_step(const KernelRequest& request, const BatchNormGeometry& g) {
   const Bytes saved = g.channels * static_cast<Bytes>(sizeof(T));
   OperandList operands;
   for (std::size_t i = 0; i < 3; ++i) operands.add(read_value(request.node.inputs[i]));
   const std::size_t y = operands.add(write_value(request.output_names[0]));
-  const std::size_t mean = operands.add(write_saved(kMean, saved));
-  const std::size_t deviation = operands.add(write_saved(kInverseDeviation, saved));
+  const std::size_t mean = operands.add(write_saved(kBatchNormMean, saved));
+  const std::size_t deviation = operands.add(write_saved(kBatchNormInverseDeviation, saved));
   const Running running_mean = add_running(request, 3, 1, operands);
   const Running running_variance = add_running(request, 4, 2, operands);
   return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
@@ -129,8 +127,8 @@ Step training_step(const KernelRequest& request, const Geometry& g) {
 /// With x^ = (x - mean) inverse_deviation and m elements per channel: dB = sum dy, dscale = sum dy x^,
 /// dx = scale inverse_deviation (dy - dB / m - x^ dscale / m), as mean and variance depend on x too.
 template <class T>
-void input_gradient(const Geometry& g, std::int64_t c, const T* x, const T* dy, Statistics<T> of_dy, T mean, T inverse,
-                    T scale, T* dx) {
+void input_gradient(const BatchNormGeometry& g, std::int64_t c, const T* x, const T* dy, Statistics<T> of_dy, T mean,
+                    T inverse, T scale, T* dx) {
   for_each_plane(g, c, [&](std::int64_t at) {
     for (std::int64_t i = at; i < at + g.plane; ++i) {
       dx[i] = scale * inverse * (dy[i] - of_dy.mean - (x[i] - mean) * inverse * of_dy.variance);
@@ -139,15 +137,15 @@ void input_gradient(const Geometry& g, std::int64_t c, const T* x, const T* dy, 
 }
 
 template <class T>
-Step backward_step(const KernelRequest& request, const Geometry& g) {
+Step batch_norm_backward_step(const KernelRequest& request, const BatchNormGeometry& g) {
   const Bytes saved = g.channels * static_cast<Bytes>(sizeof(T));
   const std::vector<std::string>& in = request.node.inputs;
   OperandList operands;
   operands.add(read_value(in[0]));
   operands.add(read_value(in[1]));
   operands.add(read_gradient(request.output_names[0]));
-  operands.add(read_saved(kMean, saved));
-  operands.add(read_saved(kInverseDeviation, saved));
+  operands.add(read_saved(kBatchNormMean, saved));
+  operands.add(read_saved(kBatchNormInverseDeviation, saved));
   const auto gradient = [&](std::size_t i) {
     return operands.add_if(wants_gradient(request, i), [&] { return write_gradient(in[i]); });
   };
@@ -174,12 +172,12 @@ Step backward_step(const KernelRequest& request, const Geometry& g) {
 
 /// y once more, from what the training step saved.
 template <class T>
-Step recompute_step(const KernelRequest& request, const Geometry& g) {
+Step recompute_step(const KernelRequest& request, const BatchNormGeometry& g) {
   const Bytes saved = g.channels * static_cast<Bytes>(sizeof(T));
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < 3; ++i) operands.push_back(read_value(request.node.inputs[i]));
-  operands.push_back(read_saved(kMean, saved));
-  operands.push_back(read_saved(kInverseDeviation, saved));
+  operands.push_back(read_saved(kBatchNormMean, saved));
+  operands.push_back(read_saved(kBatchNormInverseDeviation, saved));
   operands.push_back(write_value(request.output_names[0]));
   return make_step(request, "recompute", std::move(operands), [=](const Buffers& buffers) {
     for (std::int64_t c = 0; c < g.channels; ++c) {
@@ -190,7 +188,7 @@ Step recompute_step(const KernelRequest& request, const Geometry& g) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
+NodeKernels batch_norm_kernels_of(const KernelRequest& request, const BatchNormGeometry& g) {
   NodeKernels kernels;
   if (request.mode == Mode::inference) {
     kernels.forward.push_back(inference_step<T>(request, g));
@@ -198,7 +196,7 @@ NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
   }
   kernels.forward.push_back(training_step<T>(request, g));
   if (wants_gradient(request, 0) || wants_gradient(request, 1) || wants_gradient(request, 2)) {
-    kernels.backward.push_back(backward_step<T>(request, g));
+    kernels.backward.push_back(batch_norm_backward_step<T>(request, g));
     kernels.recompute.push_back(recompute_step<T>(request, g));
   }
   return kernels;
@@ -207,8 +205,9 @@ NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
 }  // namespace
 
 Result<NodeKernels> make_batch_norm(const KernelRequest& request) {
-  MG_TRY(const Geometry geometry, batch_norm_geometry(request.node, request.inputs[0].shape));
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+  MG_TRY(const BatchNormGeometry geometry, batch_norm_geometry(request.node, request.inputs[0].shape));
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return batch_norm_kernels_of<decltype(zero)>(request, geometry); });
 }
 
 }  // namespace mangrove::portable

@@ -53,7 +53,7 @@ Step make_map_step(const KernelRequest& request, const std::string& what, std::v
 }
 
 template <class T>
-Step forward_step(const KernelRequest& request, const Convolution& conv) {
+Step convolution_forward_step(const KernelRequest& request, const Convolution& conv) {
   const std::vector<std::string>& in = request.node.inputs;
   OperandList operands;
   operands.add(read_value(in[0]));
@@ -71,7 +71,7 @@ Step forward_step(const KernelRequest& request, const Convolution& conv) {
 }
 
 template <class T>
-Step backward_bias_step(const KernelRequest& request, const Convolution& conv) {
+Step convolution_backward_bias_step(const KernelRequest& request, const Convolution& conv) {
   return make_step(request, "backward bias",
                    {read_gradient(request.output_names[0]), write_gradient(request.node.inputs[2])},
                    [conv](const Buffers& buffers) {
@@ -106,10 +106,10 @@ Step backward_data_step(const KernelRequest& request, const Convolution& conv) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const Convolution& conv) {
+NodeKernels convolution_kernels_of(const KernelRequest& request, const Convolution& conv) {
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<T>(request, conv));
-  if (wants_gradient(request, 2)) kernels.backward.push_back(backward_bias_step<T>(request, conv));
+  kernels.forward.push_back(convolution_forward_step<T>(request, conv));
+  if (wants_gradient(request, 2)) kernels.backward.push_back(convolution_backward_bias_step<T>(request, conv));
   if (wants_gradient(request, 1)) kernels.backward.push_back(backward_weights_step<T>(request, conv));
   if (wants_gradient(request, 0)) kernels.backward.push_back(backward_data_step<T>(request, conv));
   return kernels;
@@ -120,7 +120,8 @@ Result<NodeKernels> make_conv(const KernelRequest& request) {
   const auto resolve = transposed ? conv_transpose_geometry : conv_geometry;
   MG_TRY(const ConvGeometry geometry, resolve(request.node, request.inputs[0].shape, request.inputs[1].shape));
   const Convolution conv{geometry, transposed};
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, conv); });
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return convolution_kernels_of<decltype(zero)>(request, conv); });
 }
 
 }  // namespace

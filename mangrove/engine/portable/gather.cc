@@ -24,7 +24,7 @@ struct Gather {
 };
 
 template <class T, class Index>
-Step forward_step(const KernelRequest& request, const Gather& g) {
+Step gather_forward_step(const KernelRequest& request, const Gather& g) {
   const Node& node = request.node;
   return make_step(request, "forward",
                    {read_value(node.inputs[0]), read_value(node.inputs[1]), write_value(request.output_names[0])},
@@ -42,7 +42,7 @@ Step forward_step(const KernelRequest& request, const Gather& g) {
 }
 
 template <class T, class Index>
-Step backward_step(const KernelRequest& request, const Gather& g) {
+Step gather_backward_step(const KernelRequest& request, const Gather& g) {
   const Node& node = request.node;
   return make_step(request, "backward",
                    {read_gradient(request.output_names[0]), read_value(node.inputs[1]), write_gradient(node.inputs[0])},
@@ -57,12 +57,12 @@ Step backward_step(const KernelRequest& request, const Gather& g) {
 }
 
 template <class Index>
-NodeKernels kernels_of(const KernelRequest& request, const Gather& gather) {
+NodeKernels gather_kernels_of(const KernelRequest& request, const Gather& gather) {
   NodeKernels kernels;
   for_element_type(request.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    kernels.forward.push_back(forward_step<T, Index>(request, gather));
-    if (wants_gradient(request, 0)) kernels.backward.push_back(backward_step<T, Index>(request, gather));
+    kernels.forward.push_back(gather_forward_step<T, Index>(request, gather));
+    if (wants_gradient(request, 0)) kernels.backward.push_back(gather_backward_step<T, Index>(request, gather));
   });
   return kernels;
 }
@@ -74,8 +74,8 @@ Result<NodeKernels> make_gather(const KernelRequest& request) {
   MG_TRY(const std::size_t axis, resolve_axis(request.node.int_or("axis", 0), data));
   const Gather gather{data.elements(0, axis), data[axis], data.elements(axis + 1, data.rank()),
                       request.inputs[1].shape.elements()};
-  if (request.inputs[1].dtype == DType::i32) return kernels_of<std::int32_t>(request, gather);
-  return kernels_of<std::int64_t>(request, gather);
+  if (request.inputs[1].dtype == DType::i32) return gather_kernels_of<std::int32_t>(request, gather);
+  return gather_kernels_of<std::int64_t>(request, gather);
 }
 
 }  // namespace mangrove::portable

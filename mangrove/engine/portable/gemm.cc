@@ -10,7 +10,7 @@ namespace mangrove::portable {
 namespace {
 
 template <class T>
-Step forward_step(const KernelRequest& request, const GemmGeometry& g) {
+Step gemm_forward_step(const KernelRequest& request, const GemmGeometry& g) {
   std::vector<Operand> operands{read_value(request.node.inputs[0]), read_value(request.node.inputs[1]),
                                 write_value(request.output_names[0])};
   const bool has_bias = has_input(request, 2);
@@ -28,7 +28,7 @@ Step forward_step(const KernelRequest& request, const GemmGeometry& g) {
 
 // dA = alpha dY op(B)^T, or its transpose if A is stored transposed.
 template <class T>
-Step backward_a_step(const KernelRequest& request, const GemmGeometry& g) {
+Step gemm_backward_a_step(const KernelRequest& request, const GemmGeometry& g) {
   return make_step(request, "backward a",
                    {read_gradient(request.output_names[0]), read_value(request.node.inputs[1]),
                     write_gradient(request.node.inputs[0])},
@@ -47,7 +47,7 @@ Step backward_a_step(const KernelRequest& request, const GemmGeometry& g) {
 
 // dB = alpha op(A)^T dY, or its transpose if B is stored transposed.
 template <class T>
-Step backward_b_step(const KernelRequest& request, const GemmGeometry& g) {
+Step gemm_backward_b_step(const KernelRequest& request, const GemmGeometry& g) {
   return make_step(request, "backward b",
                    {read_value(request.node.inputs[0]), read_gradient(request.output_names[0]),
                     write_gradient(request.node.inputs[1])},
@@ -65,7 +65,7 @@ Step backward_b_step(const KernelRequest& request, const GemmGeometry& g) {
 }
 
 template <class T>
-Step backward_bias_step(const KernelRequest& request, const GemmGeometry& g) {
+Step gemm_backward_bias_step(const KernelRequest& request, const GemmGeometry& g) {
   const BroadcastRows rows(request.inputs[2].shape, Shape{g.m, g.n});
   const std::int64_t elements = request.inputs[2].shape.elements();
   return make_step(request, "backward bias",
@@ -76,12 +76,12 @@ Step backward_bias_step(const KernelRequest& request, const GemmGeometry& g) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const GemmGeometry& g) {
+NodeKernels gemm_kernels_of(const KernelRequest& request, const GemmGeometry& g) {
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<T>(request, g));
-  if (wants_gradient(request, 2)) kernels.backward.push_back(backward_bias_step<T>(request, g));
-  if (wants_gradient(request, 1)) kernels.backward.push_back(backward_b_step<T>(request, g));
-  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_a_step<T>(request, g));
+  kernels.forward.push_back(gemm_forward_step<T>(request, g));
+  if (wants_gradient(request, 2)) kernels.backward.push_back(gemm_backward_bias_step<T>(request, g));
+  if (wants_gradient(request, 1)) kernels.backward.push_back(gemm_backward_b_step<T>(request, g));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(gemm_backward_a_step<T>(request, g));
   return kernels;
 }
 
@@ -89,7 +89,8 @@ NodeKernels kernels_of(const KernelRequest& request, const GemmGeometry& g) {
 
 Result<NodeKernels> make_gemm(const KernelRequest& request) {
   MG_TRY(const GemmGeometry geometry, gemm_geometry(request.node, request.inputs[0].shape, request.inputs[1].shape));
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return gemm_kernels_of<decltype(zero)>(request, geometry); });
 }
 
 }  // namespace mangrove::portable

@@ -54,7 +54,7 @@ void for_each_sum(const ConvGeometry& g, const X* x, Int x_zero, const W* w, con
 }
 
 template <class X, class W>
-NodeKernels integer_kernels(const KernelRequest& request, const ConvGeometry& g) {
+NodeKernels integer_conv_kernels(const KernelRequest& request, const ConvGeometry& g) {
   OperandList operands;
   const auto input = [&](std::size_t i) {
     return operands.add_if(has_input(request, i), [&] { return read_value(request.node.inputs[i]); });
@@ -73,7 +73,7 @@ NodeKernels integer_kernels(const KernelRequest& request, const ConvGeometry& g)
 }
 
 template <class X, class W, class Y>
-NodeKernels quantized_kernels(const KernelRequest& request, const ConvGeometry& g) {
+NodeKernels quantized_conv_kernels(const KernelRequest& request, const ConvGeometry& g) {
   OperandList operands;
   for (std::size_t i = 0; i < 8; ++i) operands.add(read_value(request.node.inputs[i]));
   const std::size_t bias = operands.add_if(has_input(request, 8), [&] { return read_value(request.node.inputs[8]); });
@@ -102,14 +102,15 @@ Result<NodeKernels> make_integer_conv(const KernelRequest& request) {
   const std::size_t weights = requantizes ? 3 : 1;
   MG_TRY(const ConvGeometry geometry,
          conv_geometry(request.node, request.inputs[0].shape, request.inputs[weights].shape));
-  return for_byte_types(
-      request.inputs[0].dtype, request.inputs[weights].dtype, [&](auto x, auto w) -> Result<NodeKernels> {
-        using X = decltype(x);
-        using W = decltype(w);
-        if (!requantizes) return integer_kernels<X, W>(request, geometry);
-        return for_byte_types(request.outputs[0].dtype, request.outputs[0].dtype,
-                              [&](auto y, auto) { return quantized_kernels<X, W, decltype(y)>(request, geometry); });
-      });
+  return for_byte_types(request.inputs[0].dtype, request.inputs[weights].dtype,
+                        [&](auto x, auto w) -> Result<NodeKernels> {
+                          using X = decltype(x);
+                          using W = decltype(w);
+                          if (!requantizes) return integer_conv_kernels<X, W>(request, geometry);
+                          return for_byte_types(request.outputs[0].dtype, request.outputs[0].dtype, [&](auto y, auto) {
+                            return quantized_conv_kernels<X, W, decltype(y)>(request, geometry);
+                          });
+                        });
 }
 
 }  // namespace mangrove::portable

@@ -32,8 +32,8 @@ void widen(const T* x, const T* zero_point, std::int64_t elements, Int* out) {
 }
 
 /// Everything of one node that its step needs.
-struct Product {
-  explicit Product(const MatMulGeometry& g)
+struct IntegerMatmulProduct {
+  explicit IntegerMatmulProduct(const MatMulGeometry& g)
       : m(g.m),
         k(g.k),
         n(g.n),
@@ -56,7 +56,7 @@ struct Product {
 };
 
 template <class A, class B>
-NodeKernels integer_kernels(const KernelRequest& request, const Product& product) {
+NodeKernels integer_matmul_kernels(const KernelRequest& request, const IntegerMatmulProduct& product) {
   const Inputs in(request);
   OperandList operands;
   const auto input = [&](std::size_t i) {
@@ -78,7 +78,7 @@ NodeKernels integer_kernels(const KernelRequest& request, const Product& product
 }
 
 template <class A, class B, class Y>
-NodeKernels quantized_kernels(const KernelRequest& request, const Product& product) {
+NodeKernels quantized_matmul_kernels(const KernelRequest& request, const IntegerMatmulProduct& product) {
   std::vector<Operand> operands;
   for (const std::string& name : request.node.inputs) operands.push_back(read_value(name));
   operands.push_back(write_value(request.output_names[0]));
@@ -106,15 +106,16 @@ NodeKernels quantized_kernels(const KernelRequest& request, const Product& produ
 Result<NodeKernels> make_integer_matmul(const KernelRequest& request) {
   const Inputs in(request);
   MG_TRY(const MatMulGeometry geometry, matmul_geometry(request.inputs[in.a].shape, request.inputs[in.b].shape));
-  const Product product(geometry);
-  return for_byte_types(
-      request.inputs[in.a].dtype, request.inputs[in.b].dtype, [&](auto a, auto b) -> Result<NodeKernels> {
-        using A = decltype(a);
-        using B = decltype(b);
-        if (!in.requantizes) return integer_kernels<A, B>(request, product);
-        return for_byte_types(request.outputs[0].dtype, request.outputs[0].dtype,
-                              [&](auto y, auto) { return quantized_kernels<A, B, decltype(y)>(request, product); });
-      });
+  const IntegerMatmulProduct product(geometry);
+  return for_byte_types(request.inputs[in.a].dtype, request.inputs[in.b].dtype,
+                        [&](auto a, auto b) -> Result<NodeKernels> {
+                          using A = decltype(a);
+                          using B = decltype(b);
+                          if (!in.requantizes) return integer_matmul_kernels<A, B>(request, product);
+                          return for_byte_types(request.outputs[0].dtype, request.outputs[0].dtype, [&](auto y, auto) {
+                            return quantized_matmul_kernels<A, B, decltype(y)>(request, product);
+                          });
+                        });
 }
 
 }  // namespace mangrove::portable

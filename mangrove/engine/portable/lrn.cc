@@ -8,7 +8,7 @@ namespace mangrove::portable {
 namespace {
 
 /// An LRN node over [batch, channels, plane].
-struct Geometry {
+struct LrnSizes {
   std::int64_t batch, channels, plane, size;
   double alpha, beta, bias;
 
@@ -17,7 +17,7 @@ struct Geometry {
   std::int64_t last(std::int64_t c) const { return std::min(c + size / 2 + 1, channels); }
 };
 
-Geometry geometry_of(const KernelRequest& request) {
+LrnSizes geometry_of(const KernelRequest& request) {
   const Shape& shape = request.inputs[0].shape;
   const Node& node = request.node;
   const std::int64_t most = 2 * shape[1] + 1;  // a larger window sees no more; keeps first and last from overflowing
@@ -32,7 +32,7 @@ Geometry geometry_of(const KernelRequest& request) {
 
 /// scale_c = bias + alpha / size sum_k x_k^2, for one plane of one channel.
 template <class T>
-void scale_plane(const Geometry& g, const T* sample, std::int64_t c, T* scale) {
+void scale_plane(const LrnSizes& g, const T* sample, std::int64_t c, T* scale) {
   std::fill_n(scale, g.plane, static_cast<T>(g.bias));
   for (std::int64_t k = g.first(c); k < g.last(c); ++k) {
     const T* x = sample + k * g.plane;
@@ -41,7 +41,7 @@ void scale_plane(const Geometry& g, const T* sample, std::int64_t c, T* scale) {
 }
 
 template <class T>
-Step forward_step(const KernelRequest& request, const Geometry& g) {
+Step lrn_forward_step(const KernelRequest& request, const LrnSizes& g) {
   return make_step(request, "forward", {read_value(request.node.inputs[0]), write_value(request.output_names[0])},
                    [g](const Buffers& buffers) {
                      for (std::int64_t p = 0; p < g.batch * g.channels; ++p) {
@@ -57,7 +57,7 @@ Step forward_step(const KernelRequest& request, const Geometry& g) {
 
 /// dx_k = dy_k scale_k^-beta - 2 alpha / size beta x_k sum over c that see k of dy_c x_c scale_c^(-beta - 1).
 template <class T>
-void backward_sample(const Geometry& g, const T* x, const T* dy, T* scale, T* dx) {
+void backward_sample(const LrnSizes& g, const T* x, const T* dy, T* scale, T* dx) {
   const T beta = static_cast<T>(g.beta), factor = static_cast<T>(2 * g.alpha * g.beta);
   for (std::int64_t c = 0; c < g.channels; ++c) {
     const std::int64_t at = c * g.plane;
@@ -74,7 +74,7 @@ void backward_sample(const Geometry& g, const T* x, const T* dy, T* scale, T* dx
 }
 
 template <class T>
-Step backward_step(const KernelRequest& request, const Geometry& g) {
+Step lrn_backward_step(const KernelRequest& request, const LrnSizes& g) {
   const std::string& x = request.node.inputs[0];
   const std::int64_t sample = g.channels * g.plane;
   return make_step_with_workspace(
@@ -88,18 +88,19 @@ Step backward_step(const KernelRequest& request, const Geometry& g) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
+NodeKernels lrn_kernels_of(const KernelRequest& request, const LrnSizes& g) {
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<T>(request, g));
-  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_step<T>(request, g));
+  kernels.forward.push_back(lrn_forward_step<T>(request, g));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(lrn_backward_step<T>(request, g));
   return kernels;
 }
 
 }  // namespace
 
 Result<NodeKernels> make_lrn(const KernelRequest& request) {
-  const Geometry geometry = geometry_of(request);
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+  const LrnSizes geometry = geometry_of(request);
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return lrn_kernels_of<decltype(zero)>(request, geometry); });
 }
 
 }  // namespace mangrove::portable

@@ -9,8 +9,8 @@
 namespace mangrove::portable {
 namespace {
 
-struct Product {
-  explicit Product(const MatMulGeometry& g)
+struct MatmulProduct {
+  explicit MatmulProduct(const MatMulGeometry& g)
       : m(g.m),
         k(g.k),
         n(g.n),
@@ -25,7 +25,7 @@ struct Product {
 };
 
 template <class T>
-Step forward_step(const KernelRequest& request, const Product& product) {
+Step matmul_forward_step(const KernelRequest& request, const MatmulProduct& product) {
   const std::vector<std::string>& in = request.node.inputs;
   return make_step(request, "forward", {read_value(in[0]), read_value(in[1]), write_value(request.output_names[0])},
                    [product](const Buffers& buffers) {
@@ -41,7 +41,7 @@ Step forward_step(const KernelRequest& request, const Product& product) {
 
 // dA = dY B^T, summed over the matrices of the result that A's was part of.
 template <class T>
-Step backward_a_step(const KernelRequest& request, const Product& product) {
+Step matmul_backward_a_step(const KernelRequest& request, const MatmulProduct& product) {
   const std::vector<std::string>& in = request.node.inputs;
   return make_step(request, "backward a",
                    {read_gradient(request.output_names[0]), read_value(in[1]), write_gradient(in[0])},
@@ -59,7 +59,7 @@ Step backward_a_step(const KernelRequest& request, const Product& product) {
 
 // dB = A^T dY, likewise.
 template <class T>
-Step backward_b_step(const KernelRequest& request, const Product& product) {
+Step matmul_backward_b_step(const KernelRequest& request, const MatmulProduct& product) {
   const std::vector<std::string>& in = request.node.inputs;
   return make_step(request, "backward b",
                    {read_value(in[0]), read_gradient(request.output_names[0]), write_gradient(in[1])},
@@ -75,11 +75,11 @@ Step backward_b_step(const KernelRequest& request, const Product& product) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const Product& product) {
+NodeKernels matmul_kernels_of(const KernelRequest& request, const MatmulProduct& product) {
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<T>(request, product));
-  if (wants_gradient(request, 1)) kernels.backward.push_back(backward_b_step<T>(request, product));
-  if (wants_gradient(request, 0)) kernels.backward.push_back(backward_a_step<T>(request, product));
+  kernels.forward.push_back(matmul_forward_step<T>(request, product));
+  if (wants_gradient(request, 1)) kernels.backward.push_back(matmul_backward_b_step<T>(request, product));
+  if (wants_gradient(request, 0)) kernels.backward.push_back(matmul_backward_a_step<T>(request, product));
   return kernels;
 }
 
@@ -87,10 +87,11 @@ NodeKernels kernels_of(const KernelRequest& request, const Product& product) {
 
 Result<NodeKernels> make_matmul(const KernelRequest& request) {
   MG_TRY(const MatMulGeometry geometry, matmul_geometry(request.inputs[0].shape, request.inputs[1].shape));
-  const Product product(with_tall_a(geometry));
-  if (request.outputs[0].dtype == DType::i32) return kernels_of<std::int32_t>(request, product);
-  if (request.outputs[0].dtype == DType::i64) return kernels_of<std::int64_t>(request, product);
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, product); });
+  const MatmulProduct product(with_tall_a(geometry));
+  if (request.outputs[0].dtype == DType::i32) return matmul_kernels_of<std::int32_t>(request, product);
+  if (request.outputs[0].dtype == DType::i64) return matmul_kernels_of<std::int64_t>(request, product);
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return matmul_kernels_of<decltype(zero)>(request, product); });
 }
 
 }  // namespace mangrove::portable

@@ -9,14 +9,13 @@
 namespace mangrove::portable {
 namespace {
 
-using Geometry = RecurrentGeometry;
-
 enum Input : std::size_t { kX, kWeights, kRecurrence, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
 enum Output : std::size_t { kY, kLastH, kLastC };
 
 /// Sizes and places, in elements. Buffers of all steps have a row for each row of X, in X's order.
 struct Places {
-  explicit Places(const Geometry& geometry) : g(geometry), all_rows(g.steps * g.batch), width(g.gates * g.hidden) {}
+  explicit Places(const RecurrentGeometry& geometry)
+      : g(geometry), all_rows(g.steps * g.batch), width(g.gates * g.hidden) {}
 
   /// The rows of step t in a buffer of all steps.
   template <class T>
@@ -39,7 +38,7 @@ struct Places {
                          : Rows<T>{buffer + (t * g.directions + d) * g.batch * g.hidden, g.hidden};
   }
 
-  Geometry g;
+  RecurrentGeometry g;
   std::int64_t all_rows;
   std::int64_t width;  // of all gates
 };
@@ -144,7 +143,7 @@ void project_input(const Places& at, const T* x, const T* weights, const T* bias
 }
 
 template <class Cell, class T>
-Step forward_step(const KernelRequest& request, const Places& at) {
+Step recurrent_forward_step(const KernelRequest& request, const Places& at) {
   OperandList list;
   const Operands operands = add_common(request, at, sizeof(T), true, list);
   const auto output = [&](std::size_t i) {
@@ -153,7 +152,7 @@ Step forward_step(const KernelRequest& request, const Places& at) {
   const std::size_t y = output(kY), last_h = output(kLastH), last_c = output(kLastC);
   const bool has_cells = std::is_same_v<Cell, LstmCell>;
   return make_step(request, "forward", list.take(), [=](const Buffers& buffers) {
-    const Geometry& g = at.g;
+    const RecurrentGeometry& g = at.g;
     for (std::int64_t d = 0; d < g.directions; ++d) {
       const DirectionState<T> state = direction_state<T>(at, operands, buffers, d);
       project_input(at, buffers.as<const T>(operands.x),
@@ -222,7 +221,7 @@ void add_rows(const Places& at, Rows<const T> from, Rows<T> to) {
 template <class Cell, class T>
 void run_backward(const Places& at, const DirectionState<T>& state, const GradientOperands& gradients,
                   const Buffers& buffers, std::int64_t d, const Scratch<T>& scratch) {
-  const Geometry& g = at.g;
+  const RecurrentGeometry& g = at.g;
   const std::int64_t H = g.hidden;
   const bool has_cells = std::is_same_v<Cell, LstmCell>;
   std::fill_n(scratch.dh.data, 2 * g.batch * H, T(0));
@@ -247,7 +246,7 @@ void run_backward(const Places& at, const DirectionState<T>& state, const Gradie
 template <class T>
 void input_gradients(const Places& at, const Operands& operands, const GradientOperands& gradients,
                      const Buffers& buffers, std::int64_t d, const T* dgates) {
-  const Geometry& g = at.g;
+  const RecurrentGeometry& g = at.g;
   const Matrix<T> steps = matrix(dgates, at.all_rows, at.width);
   if (T* dx = buffers.as<T>(gradients.x)) {
     const T* weights = buffers.as<const T>(operands.weights) + d * at.width * g.inputs;
@@ -267,7 +266,7 @@ void input_gradients(const Places& at, const Operands& operands, const GradientO
 
 template <class T>
 void clear(const Places& at, const GradientOperands& gradients, const Buffers& buffers) {
-  const Geometry& g = at.g;
+  const RecurrentGeometry& g = at.g;
   const auto zero = [&](std::size_t operand, std::int64_t elements) {
     if (T* values = buffers.as<T>(operand)) std::fill_n(values, elements, T(0));
   };
@@ -279,7 +278,7 @@ void clear(const Places& at, const GradientOperands& gradients, const Buffers& b
 }
 
 template <class Cell, class T>
-Step backward_step(const KernelRequest& request, const Places& at) {
+Step recurrent_backward_step(const KernelRequest& request, const Places& at) {
   OperandList list;
   const Operands operands = add_common(request, at, sizeof(T), false, list);
   const GradientOperands gradients = add_gradients(request, list);
@@ -300,22 +299,22 @@ Step backward_step(const KernelRequest& request, const Places& at) {
 }
 
 template <class Cell, class T>
-NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
+NodeKernels recurrent_kernels_of(const KernelRequest& request, const RecurrentGeometry& g) {
   const Places at(g);
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<Cell, T>(request, at));
+  kernels.forward.push_back(recurrent_forward_step<Cell, T>(request, at));
   bool any = false;
   for (std::size_t i = 0; i < request.node.inputs.size(); ++i) any = any || wants_gradient(request, i);
-  if (any) kernels.backward.push_back(backward_step<Cell, T>(request, at));
+  if (any) kernels.backward.push_back(recurrent_backward_step<Cell, T>(request, at));
   return kernels;
 }
 
 template <class Cell>
 Result<NodeKernels> make_recurrent(const KernelRequest& request) {
-  MG_TRY(const Geometry geometry,
+  MG_TRY(const RecurrentGeometry geometry,
          recurrent_geometry(request.node, request.inputs[kX].shape, request.inputs[kWeights].shape));
   const DType dtype = request.inputs[kX].dtype;
-  return for_type(dtype, [&](auto zero) { return kernels_of<Cell, decltype(zero)>(request, geometry); });
+  return for_type(dtype, [&](auto zero) { return recurrent_kernels_of<Cell, decltype(zero)>(request, geometry); });
 }
 
 }  // namespace

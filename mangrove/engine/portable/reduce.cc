@@ -39,7 +39,7 @@ void reduce_sum(const BroadcastRows& rows, const T* x, std::int64_t outputs, T s
 }
 
 template <class T>
-NodeKernels sum_kernels(const KernelRequest& request, T scale) {
+NodeKernels reduce_sum_kernels(const KernelRequest& request, T scale) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t outputs = request.outputs[0].shape.elements();
   const BroadcastRows rows = rows_of(request);
@@ -83,7 +83,7 @@ void reduce_extreme(const BroadcastRows& rows, bool largest, const T* x, std::in
 }
 
 template <class T>
-NodeKernels extreme_kernels(const KernelRequest& request) {
+NodeKernels reduce_extreme_kernels(const KernelRequest& request) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const std::int64_t inputs = request.inputs[0].shape.elements(), outputs = request.outputs[0].shape.elements();
   const bool largest = request.node.op == "ReduceMax", trains = wants_gradient(request, 0);
@@ -115,17 +115,17 @@ NodeKernels extreme_kernels(const KernelRequest& request) {
 Result<NodeKernels> make_reduce_sum(const KernelRequest& request) {
   return for_one_of<float, double, std::int32_t, std::int64_t>(request.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    if (request.node.op == "ReduceSum") return sum_kernels<T>(request, T(1));
+    if (request.node.op == "ReduceSum") return reduce_sum_kernels<T>(request, T(1));
     // the table has no mean of integers
     const auto reduced = static_cast<double>(request.inputs[0].shape.elements()) /
                          static_cast<double>(std::max<std::int64_t>(request.outputs[0].shape.elements(), 1));
-    return sum_kernels<T>(request, static_cast<T>(1 / reduced));
+    return reduce_sum_kernels<T>(request, static_cast<T>(1 / reduced));
   });
 }
 
 Result<NodeKernels> make_reduce_extreme(const KernelRequest& request) {
   return for_numeric_type(request.outputs[0].dtype,
-                          [&](auto zero) { return extreme_kernels<decltype(zero)>(request); });
+                          [&](auto zero) { return reduce_extreme_kernels<decltype(zero)>(request); });
 }
 
 }  // namespace mangrove::portable

@@ -9,11 +9,9 @@
 namespace mangrove::portable {
 namespace {
 
-using Geometry = RowNormGeometry;
-
 /// visit(element of the row, its channel) for one row.
 template <class Visit>
-void for_each_element(const Geometry& g, Visit visit) {
+void for_each_element(const RowNormGeometry& g, Visit visit) {
   if (g.plane == 1) {  // a loop of its own, for the compiler to vectorise
     for (std::int64_t c = 0; c < g.channels; ++c) visit(c, c);
     return;
@@ -25,7 +23,7 @@ void for_each_element(const Geometry& g, Visit visit) {
 
 /// sums[c] += the sum of term(element) over channel c, for one row.
 template <class T, class Term>
-void add_to_channels(const Geometry& g, T* sums, Term term) {
+void add_to_channels(const RowNormGeometry& g, T* sums, Term term) {
   if (g.plane == 1) {
     for (std::int64_t c = 0; c < g.channels; ++c) sums[c] += term(c);
     return;
@@ -36,15 +34,15 @@ void add_to_channels(const Geometry& g, T* sums, Term term) {
 }
 
 /// Where a row's scale and bias begin.
-std::int64_t first_channel(const Geometry& g, std::int64_t row) {
+std::int64_t first_channel(const RowNormGeometry& g, std::int64_t row) {
   return row % g.groups * g.channels;
 }
 
-constexpr const char* kMean = "mean";
-constexpr const char* kInverseDeviation = "inverse deviation";
+constexpr const char* kRowNormMean = "mean";
+constexpr const char* kRowNormInverseDeviation = "inverse deviation";
 
 template <class T>
-void forward_row(const Geometry& g, const T* x, const T* scale, const T* bias, T& mean, T& inverse, T* y) {
+void forward_row(const RowNormGeometry& g, const T* x, const T* scale, const T* bias, T& mean, T& inverse, T* y) {
   const T count = static_cast<T>(g.length());
   mean = sum(g.length(), x) / count;
   inverse = T(1) / std::sqrt(squared_deviations(g.length(), x, mean) / count + static_cast<T>(g.epsilon));
@@ -57,7 +55,7 @@ void forward_row(const Geometry& g, const T* x, const T* scale, const T* bias, T
 }
 
 template <class T>
-Step forward_step(const KernelRequest& request, const Geometry& g) {
+Step row_norm_forward_step(const KernelRequest& request, const RowNormGeometry& g) {
   const std::vector<std::string>&in = request.node.inputs, &out = request.output_names;
   const Bytes saved = g.rows * static_cast<Bytes>(sizeof(T));
   const bool training = request.mode == Mode::training;
@@ -66,8 +64,8 @@ Step forward_step(const KernelRequest& request, const Geometry& g) {
   operands.add(read_value(in[1]));
   operands.add(write_value(out[0]));
   const std::size_t bias_at = operands.add_if(has_input(request, 2), [&] { return read_value(in[2]); });
-  const std::size_t means = operands.add_if(training, [&] { return write_saved(kMean, saved); });
-  const std::size_t inverses = operands.add_if(training, [&] { return write_saved(kInverseDeviation, saved); });
+  const std::size_t means = operands.add_if(training, [&] { return write_saved(kRowNormMean, saved); });
+  const std::size_t inverses = operands.add_if(training, [&] { return write_saved(kRowNormInverseDeviation, saved); });
   const std::size_t mean_output = operands.add_if(has_output(request, 1), [&] { return write_value(out[1]); });
   const std::size_t inverse_output = operands.add_if(has_output(request, 2), [&] { return write_value(out[2]); });
   return make_step(request, "forward", operands.take(), [=](const Buffers& buffers) {
@@ -89,7 +87,7 @@ Step forward_step(const KernelRequest& request, const Geometry& g) {
 
 /// With x^ = (x - mean) inverse and g = dy scale: dx = inverse (g - the row's mean of g - x^ times its mean of g x^).
 template <class T>
-void input_gradient_row(const Geometry& g, const T* x, const T* scale, T mean, T inverse, const T* dy, T* dx) {
+void input_gradient_row(const RowNormGeometry& g, const T* x, const T* scale, T mean, T inverse, const T* dy, T* dx) {
   for_each_element(g, [=](std::int64_t i, std::int64_t c) { dx[i] = dy[i] * scale[c]; });
   const T count = static_cast<T>(g.length());
   const T mean_g = sum(g.length(), dx) / count;
@@ -98,15 +96,15 @@ void input_gradient_row(const Geometry& g, const T* x, const T* scale, T mean, T
 }
 
 template <class T>
-Step backward_step(const KernelRequest& request, const Geometry& g) {
+Step row_norm_backward_step(const KernelRequest& request, const RowNormGeometry& g) {
   const std::vector<std::string>& in = request.node.inputs;
   const Bytes saved = g.rows * static_cast<Bytes>(sizeof(T));
   OperandList operands;
   operands.add(read_value(in[0]));
   operands.add(read_value(in[1]));
   operands.add(read_gradient(request.output_names[0]));
-  operands.add(read_saved(kMean, saved));
-  operands.add(read_saved(kInverseDeviation, saved));
+  operands.add(read_saved(kRowNormMean, saved));
+  operands.add(read_saved(kRowNormInverseDeviation, saved));
   const auto gradient = [&](std::size_t i) {
     return operands.add_if(wants_gradient(request, i), [&] { return write_gradient(in[i]); });
   };
@@ -132,11 +130,11 @@ Step backward_step(const KernelRequest& request, const Geometry& g) {
 }
 
 template <class T>
-NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
+NodeKernels row_norm_kernels_of(const KernelRequest& request, const RowNormGeometry& g) {
   NodeKernels kernels;
-  kernels.forward.push_back(forward_step<T>(request, g));
+  kernels.forward.push_back(row_norm_forward_step<T>(request, g));
   if (wants_gradient(request, 0) || wants_gradient(request, 1) || wants_gradient(request, 2)) {
-    kernels.backward.push_back(backward_step<T>(request, g));
+    kernels.backward.push_back(row_norm_backward_step<T>(request, g));
   }
   return kernels;
 }
@@ -144,8 +142,9 @@ NodeKernels kernels_of(const KernelRequest& request, const Geometry& g) {
 }  // namespace
 
 Result<NodeKernels> make_row_norm(const KernelRequest& request) {
-  MG_TRY(const Geometry geometry, row_norm_geometry(request.node, request.inputs[0].shape));
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<decltype(zero)>(request, geometry); });
+  MG_TRY(const RowNormGeometry geometry, row_norm_geometry(request.node, request.inputs[0].shape));
+  return for_type(request.outputs[0].dtype,
+                  [&](auto zero) { return row_norm_kernels_of<decltype(zero)>(request, geometry); });
 }
 
 }  // namespace mangrove::portable

@@ -60,7 +60,7 @@ struct LogSoftmax {
 };
 
 template <class F, class T>
-NodeKernels kernels_of(const KernelRequest& request) {
+NodeKernels softmax_kernels_of(const KernelRequest& request) {
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   const Shape& shape = request.outputs[0].shape;
   const AxisRows rows(shape, resolve_axis(request.node.int_or("axis", -1), shape).value());
@@ -88,7 +88,7 @@ NodeKernels kernels_of(const KernelRequest& request) {
 
 template <class F>
 Result<NodeKernels> make_along_axis(const KernelRequest& request) {
-  return for_type(request.outputs[0].dtype, [&](auto zero) { return kernels_of<F, decltype(zero)>(request); });
+  return for_type(request.outputs[0].dtype, [&](auto zero) { return softmax_kernels_of<F, decltype(zero)>(request); });
 }
 
 }  // namespace

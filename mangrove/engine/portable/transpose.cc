@@ -6,8 +6,8 @@
 namespace mangrove::portable {
 namespace {
 
-Step copy_step(const KernelRequest& request, const std::string& what, const StridedCopy& copy, Operand from,
-               Operand to) {
+Step transpose_step(const KernelRequest& request, const std::string& what, const StridedCopy& copy, Operand from,
+                    Operand to) {
   const std::size_t bytes = size_of(request.inputs[0].dtype);
   return make_step(request, what, {std::move(from), std::move(to)}, [copy, bytes](const Buffers& buffers) {
     run(copy, bytes, buffers.as<std::byte>(0), buffers.as<std::byte>(1));
@@ -27,9 +27,10 @@ NodeKernels permuting_kernels(const KernelRequest& request, const std::vector<st
   copy = coalesced(copy);
   const std::string &x = request.node.inputs[0], &y = request.output_names[0];
   NodeKernels kernels;
-  kernels.forward.push_back(copy_step(request, "forward", copy, read_value(x), write_value(y)));
+  kernels.forward.push_back(transpose_step(request, "forward", copy, read_value(x), write_value(y)));
   if (wants_gradient(request, 0)) {
-    kernels.backward.push_back(copy_step(request, "backward", copy.reversed(), read_gradient(y), write_gradient(x)));
+    kernels.backward.push_back(
+        transpose_step(request, "backward", copy.reversed(), read_gradient(y), write_gradient(x)));
   }
   return kernels;
 }

@@ -24,7 +24,7 @@ std::vector<Operand> forward_operands(const KernelRequest& request) {
 
 // y = scale (x_0 + x_1 + ...)
 template <class T>
-NodeKernels sum_kernels(const KernelRequest& request, T scale) {
+NodeKernels variadic_sum_kernels(const KernelRequest& request, T scale) {
   const std::size_t inputs = request.inputs.size();
   const std::int64_t elements = request.outputs[0].shape.elements();
   NodeKernels kernels;
@@ -93,7 +93,7 @@ Step extreme_gradient(const KernelRequest& request, std::size_t k, Bytes winner_
 }
 
 template <class T>
-NodeKernels extreme_kernels(const KernelRequest& request) {
+NodeKernels variadic_extreme_kernels(const KernelRequest& request) {
   const std::size_t inputs = request.inputs.size();
   const bool largest = request.node.op == "Max";
   const bool keeps_winners =
@@ -122,13 +122,13 @@ Result<NodeKernels> make_sum(const KernelRequest& request) {
   return for_type(request.outputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     const bool mean = request.node.op == "Mean";
-    return sum_kernels<T>(request, mean ? T(1) / static_cast<T>(request.inputs.size()) : T(1));
+    return variadic_sum_kernels<T>(request, mean ? T(1) / static_cast<T>(request.inputs.size()) : T(1));
   });
 }
 
 Result<NodeKernels> make_extreme(const KernelRequest& request) {
   return for_numeric_type(request.outputs[0].dtype,
-                          [&](auto zero) { return extreme_kernels<decltype(zero)>(request); });
+                          [&](auto zero) { return variadic_extreme_kernels<decltype(zero)>(request); });
 }
 
 }  // namespace mangrove::portable
